@@ -1,0 +1,100 @@
+"""ICMP errors that quote a TCP segment: the few that a fast open must survive."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
+
+from scapy_tfo.segment import Address, internet_checksum
+
+_QUOTE_IPV4 = 28
+"""IP header and 8 bytes, the least that RFC 792 asks for."""
+_QUOTE_IPV6 = 1232
+"""As much as fits into the minimum IPv6 MTU (RFC 4443 section 3.1)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IcmpError:
+    """An ICMP (IPv4) or ICMPv6 error message.
+
+    type and code: as in RFC 792 and RFC 4443. mtu: bytes, in packet-too-big messages, else 0.
+    quoted: the start of the packet that it complains about.
+    """
+
+    src: Address
+    dst: Address
+    type: int
+    code: int
+    mtu: int = 0
+    quoted: bytes = b""
+
+    def to_bytes(self) -> bytes:
+        """The whole IP packet."""
+        if isinstance(self.src, IPv4Address):
+            body = struct.pack("!BBHHH", self.type, self.code, 0, 0, self.mtu)
+            body += self.quoted[:_QUOTE_IPV4]
+            body = body[:2] + internet_checksum(body).to_bytes(2, "big") + body[4:]
+            head = struct.pack(
+                "!BBHHHBBH4s4s",
+                0x45,
+                0,
+                20 + len(body),
+                0,
+                0,
+                64,
+                1,
+                0,
+                self.src.packed,
+                self.dst.packed,
+            )
+            return head[:10] + internet_checksum(head).to_bytes(2, "big") + head[12:] + body
+        body = struct.pack("!BBHI", self.type, self.code, 0, self.mtu) + self.quoted[:_QUOTE_IPV6]
+        pseudo = self.src.packed + self.dst.packed + struct.pack("!IHH", len(body), 0, 58)
+        checksum = internet_checksum(pseudo + body)
+        body = body[:2] + checksum.to_bytes(2, "big") + body[4:]
+        return (
+            struct.pack("!IHBB16s16s", 6 << 28, len(body), 58, 64, self.src.packed, self.dst.packed)
+            + body
+        )
+
+    @classmethod
+    def from_bytes(cls, packet: bytes) -> IcmpError | None:
+        """Read an ICMP error from an IP packet; None for anything else."""
+        if len(packet) >= 28 and packet[0] >> 4 == 4 and packet[9] == 1:
+            head = (packet[0] & 15) * 4
+            if len(packet) < head + 8 or packet[head] not in (3, 4, 5, 11, 12):
+                return None
+            kind, code, _, _, mtu = struct.unpack_from("!BBHHH", packet, head)
+            src: Address = IPv4Address(packet[12:16])
+            dst: Address = IPv4Address(packet[16:20])
+        elif len(packet) >= 48 and packet[0] >> 4 == 6 and packet[6] == 58 and packet[40] < 128:
+            head = 40
+            kind, code, _, mtu = struct.unpack_from("!BBHI", packet, head)
+            src, dst = IPv6Address(packet[8:24]), IPv6Address(packet[24:40])
+        else:
+            return None
+        return cls(src=src, dst=dst, type=kind, code=code, mtu=mtu, quoted=packet[head + 8 :])
+
+
+def unreachable(quoted: bytes, *, code: int) -> IcmpError:
+    """Destination unreachable for a packet, as from its destination (RFC 792, RFC 4443 3.1)."""
+    src, dst = _ends(quoted)
+    return IcmpError(
+        src=dst, dst=src, type=3 if isinstance(src, IPv4Address) else 1, code=code, quoted=quoted
+    )
+
+
+def packet_too_big(quoted: bytes, *, mtu: int) -> IcmpError:
+    """Fragmentation needed (RFC 1191) or packet too big (RFC 4443 3.2); `mtu` in bytes."""
+    src, dst = _ends(quoted)
+    ipv4 = isinstance(src, IPv4Address)
+    return IcmpError(
+        src=dst, dst=src, type=3 if ipv4 else 2, code=4 if ipv4 else 0, mtu=mtu, quoted=quoted
+    )
+
+
+def _ends(packet: bytes) -> tuple[Address, Address]:
+    if packet[0] >> 4 == 4:
+        return IPv4Address(packet[12:16]), IPv4Address(packet[16:20])
+    return IPv6Address(packet[8:24]), IPv6Address(packet[24:40])

@@ -1,0 +1,61 @@
+"""What a target of our own lets a case do from the inside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One connection as the application saw it.
+
+    peer: the client's address and port. received: every byte read, in order. eof: how often the
+    end of stream was told. error: the error that ended it (`ECONNRESET`), or "". closed: the
+    application is done with it.
+    """
+
+    peer: tuple[str, int]
+    received: bytes = b""
+    eof: int = 0
+    error: str = ""
+    closed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerOptions:
+    """How a listener is made.
+
+    app: what answers on it (see lab/apps.py). queue: limit of pending fast opens; 0 leaves fast
+    open off. keys: cookie keys of this listener alone, primary first (16 bytes each, one or
+    two); empty for the host's own.
+    """
+
+    app: str = "echo"
+    queue: int = 256
+    keys: Sequence[bytes] = field(default_factory=tuple)
+
+
+class Hooks(Protocol):
+    """The inside of a target. Every port is opened for IPv4 and IPv6 at once."""
+
+    async def listen(self, options: ListenerOptions) -> int:
+        """Open a listener and return its port. It stays open until the target ends."""
+        ...
+
+    async def close_listener(self, port: int) -> None:
+        """Close a listener; its accepted connections go on."""
+        ...
+
+    async def set_keys(self, port: int, keys: Sequence[bytes]) -> None:
+        """Replace a listener's cookie keys, primary first."""
+        ...
+
+    async def sessions(self, port: int) -> list[Session]:
+        """Every connection accepted on a port so far, oldest first."""
+        ...
+
+    async def counters(self) -> dict[str, int]:
+        """The target's own counters of fast open (TcpExt names of Linux), or an empty dict."""
+        ...

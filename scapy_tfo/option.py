@@ -1,0 +1,208 @@
+"""The TCP Fast Open option on the wire: a raw view that holds any lie, and a strict one.
+
+The raw view (`RawOption`, `pull_options`, `push_options`) is lossless: whatever bytes stand in
+the options field of a TCP header, taking them apart and putting them together again gives the
+same bytes. The strict view (`judge`, `find_fast_open`) says what a conforming receiver reads:
+a cookie request, a cookie, or the rule that the option breaks.
+"""
+
+from __future__ import annotations
+
+import enum
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+EOL = 0
+NOP = 1
+MSS = 2
+WINDOW_SCALE = 3
+SACK_PERMITTED = 4
+SACK = 5
+TIMESTAMPS = 8
+MD5 = 19
+TFO = 34
+EXPERIMENT_1 = 253
+EXPERIMENT_2 = 254
+
+EXID = 0xF989
+"""Experiment identifier of TCP Fast Open in the experimental options (RFC 7413 section 9)."""
+
+MIN_COOKIE = 4
+MAX_COOKIE = 16
+"""Shortest and longest cookie, in bytes (RFC 7413 section 4.1.1)."""
+
+MAX_OPTIONS = 40
+"""Room for options in a TCP header, in bytes: data offset 15 less the fixed 20 (RFC 9293 3.1)."""
+
+_EXID_BYTES = EXID.to_bytes(2, "big")
+
+
+@dataclass(frozen=True, slots=True)
+class RawOption:
+    """One option as its bytes stand, sound or not.
+
+    kind: the kind byte.
+    length: the length byte as it stands on the wire, whatever `data` holds; None where there is
+        none (EOL, NOP, or a kind that is the very last byte).
+    data: the bytes that follow. For EOL, whatever stands behind it; for a length below 2 or past
+        the end of the field, all the bytes left, since nothing after them can be told apart.
+    """
+
+    kind: int
+    length: int | None = None
+    data: bytes = b""
+
+    @property
+    def is_sound(self) -> bool:
+        """True where the length byte fits the bytes (RFC 9293 section 3.2)."""
+        if self.kind in (EOL, NOP):
+            return self.length is None
+        return self.length == 2 + len(self.data)
+
+
+def pull_options(block: bytes) -> tuple[RawOption, ...]:
+    """Take an options field apart. Never raises; `push_options` gives the same bytes back."""
+    options = []
+    at, end = 0, len(block)
+    while at < end:
+        kind = block[at]
+        if kind == NOP:
+            options.append(RawOption(NOP))
+            at += 1
+            continue
+        if kind == EOL:
+            options.append(RawOption(EOL, None, block[at + 1 :]))
+            break
+        if at + 1 == end:
+            options.append(RawOption(kind))
+            break
+        length = block[at + 1]
+        stop = at + length if length >= 2 else end
+        options.append(RawOption(kind, length, block[at + 2 : stop]))
+        at = stop
+    return tuple(options)
+
+
+def push_options(options: Iterable[RawOption]) -> bytes:
+    """Put options together, byte for byte as they say, without padding.
+
+    Raises ValueError where a kind or length does not fit into a byte.
+    """
+    out = bytearray()
+    for option in options:
+        out.append(option.kind)
+        if option.length is not None:
+            out.append(option.length)
+        out += option.data
+    return bytes(out)
+
+
+def padded(block: bytes, fill: int = EOL) -> bytes:
+    """The block filled up to a multiple of four bytes with EOL, or with NOP."""
+    return block + bytes([fill]) * (-len(block) % 4)
+
+
+class Form(enum.IntEnum):
+    """The kinds under which the option travels (RFC 7413 section 9, RFC 6994)."""
+
+    IANA = TFO
+    EXPERIMENT_1 = EXPERIMENT_1
+    EXPERIMENT_2 = EXPERIMENT_2
+
+
+@dataclass(frozen=True, slots=True)
+class FastOpen:
+    """A valid Fast Open option: a cookie, or a request for one where `cookie` is empty."""
+
+    form: Form
+    cookie: bytes
+
+    @property
+    def is_request(self) -> bool:
+        return not self.cookie
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A Fast Open option that must be ignored, and the requirement (id in specs/) it breaks."""
+
+    form: Form
+    rule: str
+    reason: str
+
+
+def judge(option: RawOption) -> FastOpen | Broken | None:
+    """The strict view of one option; None where it is not a Fast Open option at all.
+
+    Sources: RFC 7413 section 4.1.1 with errata 4238 and 4239 (length 2, or 6 to 18 and even);
+    section 9 and RFC 6994 section 3 for the experimental form, whose ExID adds two bytes.
+    """
+    kind = option.kind
+    if kind == TFO:
+        form, cookie = Form.IANA, option.data
+        overhead = 2
+    elif kind in (EXPERIMENT_1, EXPERIMENT_2) and option.data[:2] == _EXID_BYTES:
+        form, cookie = Form(kind), option.data[2:]
+        overhead = 4
+    else:
+        return None
+    length = option.length
+    if length is None:
+        return Broken(form, "OPT-7", "the option has no length byte")
+    if length < 2:
+        return Broken(form, "OPT-7", f"length {length} is below 2")
+    if length != 2 + len(option.data):
+        return Broken(form, "OPT-7", f"length {length} runs past the end of the options")
+    if length % 2:
+        return Broken(form, "OPT-2", f"length {length} is odd")
+    size = length - overhead
+    if size and not MIN_COOKIE <= size <= MAX_COOKIE:
+        return Broken(form, "OPT-1", f"a cookie of {size} bytes; 4 to 16 are allowed")
+    return FastOpen(form, cookie)
+
+
+def find_fast_open(block: bytes) -> tuple[FastOpen | Broken, ...]:
+    """Every Fast Open option of an options field in order, valid or broken, up to EOL."""
+    found = []
+    for option in pull_options(block):
+        verdict = judge(option)
+        if verdict is not None:
+            found.append(verdict)
+    return tuple(found)
+
+
+def mss(size: int) -> RawOption:
+    """Maximum segment size in bytes (RFC 9293 section 3.7.1)."""
+    return RawOption(MSS, 4, struct.pack("!H", size))
+
+
+def window_scale(shift: int) -> RawOption:
+    """Window scale, as a shift count of 0 to 14 (RFC 7323 section 2.2)."""
+    return RawOption(WINDOW_SCALE, 3, bytes([shift]))
+
+
+def sack_permitted() -> RawOption:
+    """SACK permitted (RFC 2018 section 2)."""
+    return RawOption(SACK_PERMITTED, 2)
+
+
+def timestamps(value: int, echo: int = 0) -> RawOption:
+    """Timestamps: TSval and TSecr, each modulo 2**32 (RFC 7323 section 3.2)."""
+    return RawOption(TIMESTAMPS, 10, struct.pack("!II", value & 0xFFFFFFFF, echo & 0xFFFFFFFF))
+
+
+def nop() -> RawOption:
+    """No operation: one byte of padding (RFC 9293 section 3.2)."""
+    return RawOption(NOP)
+
+
+def fast_open(
+    cookie: bytes = b"", *, form: Form = Form.IANA, length: int | None = None
+) -> RawOption:
+    """A Fast Open option with any cookie of any size; empty asks for a cookie.
+
+    length: the length byte to write instead of the true one: how an author tells a lie.
+    """
+    data = cookie if form is Form.IANA else _EXID_BYTES + cookie
+    return RawOption(form, 2 + len(data) if length is None else length, data)

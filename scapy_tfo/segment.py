@@ -1,0 +1,291 @@
+"""One TCP segment in its IP packet, as an immutable value; to and from bytes."""
+
+from __future__ import annotations
+
+import enum
+import struct
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
+
+from scapy_tfo import option as opt
+
+Address = IPv4Address | IPv6Address
+
+PROTOCOL_TCP = 6
+_TCP = struct.Struct("!HHIIHHHH")
+_IPV4 = struct.Struct("!BBHHHBBH4s4s")
+_IPV6 = struct.Struct("!IHBB16s16s")
+_TCP_FIXED = 20
+_DONT_FRAGMENT = 0x4000
+_MORE_FRAGMENTS_OR_OFFSET = 0x3FFF
+
+
+class Flags(enum.IntFlag):
+    """Control bits of the TCP header (RFC 9293 section 3.1)."""
+
+    NONE = 0
+    FIN = 0x01
+    SYN = 0x02
+    RST = 0x04
+    PSH = 0x08
+    ACK = 0x10
+    URG = 0x20
+    ECE = 0x40
+    CWR = 0x80
+
+
+FIN, SYN, RST, PSH = Flags.FIN, Flags.SYN, Flags.RST, Flags.PSH
+ACK, URG, ECE, CWR = Flags.ACK, Flags.URG, Flags.ECE, Flags.CWR
+
+
+class MalformedPacketError(ValueError):
+    """The bytes are not a TCP segment in an IP packet; the message says what is wrong."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """A TCP segment with the few fields of its IP header that matter.
+
+    Sequence numbers are modulo 2**32, `window` is the raw field (not scaled), `options` the raw
+    options field, `hop_limit` also IPv4's TTL, `traffic_class` also IPv4's TOS byte. A field of
+    None is worked out when bytes are built: give a number to tell a lie.
+    """
+
+    src: Address
+    dst: Address
+    sport: int
+    dport: int
+    seq: int = 0
+    ack: int = 0
+    flags: Flags = Flags.NONE
+    window: int = 65535
+    urgent: int = 0
+    options: bytes = b""
+    payload: bytes = b""
+    data_offset: int | None = None
+    checksum: int | None = None
+    reserved: int = 0
+    hop_limit: int = 64
+    traffic_class: int = 0
+
+    @property
+    def is_syn(self) -> bool:
+        """SYN without ACK, whatever other bits are set."""
+        return self.flags & (SYN | ACK) == SYN
+
+    @property
+    def is_syn_ack(self) -> bool:
+        return self.flags & (SYN | ACK) == SYN | ACK
+
+    @property
+    def is_rst(self) -> bool:
+        return bool(self.flags & RST)
+
+    @property
+    def is_fin(self) -> bool:
+        return bool(self.flags & FIN)
+
+    @property
+    def length(self) -> int:
+        """Sequence numbers it takes: payload bytes, and one each for SYN and FIN."""
+        return len(self.payload) + bool(self.flags & SYN) + bool(self.flags & FIN)
+
+    @property
+    def end(self) -> int:
+        """The sequence number behind its last one, modulo 2**32."""
+        return (self.seq + self.length) & 0xFFFFFFFF
+
+    def option(self, kind: int) -> opt.RawOption | None:
+        """The last sound option of that kind before EOL, as most stacks read it."""
+        found = None
+        for each in opt.pull_options(self.options):
+            if each.kind == kind and each.is_sound:
+                found = each
+        return found
+
+    @property
+    def fast_open(self) -> tuple[opt.FastOpen | opt.Broken, ...]:
+        """Its Fast Open options, valid or broken, in order."""
+        return opt.find_fast_open(self.options)
+
+    @property
+    def cookie(self) -> bytes | None:
+        """The cookie of its last valid Fast Open option: b"" for a request, None without one."""
+        valid = [each for each in self.fast_open if isinstance(each, opt.FastOpen)]
+        return valid[-1].cookie if valid else None
+
+    @property
+    def mss(self) -> int | None:
+        """The MSS option's value in bytes."""
+        each = self.option(opt.MSS)
+        return int.from_bytes(each.data, "big") if each and len(each.data) == 2 else None
+
+    @property
+    def timestamps(self) -> tuple[int, int] | None:
+        """TSval and TSecr of the timestamps option."""
+        each = self.option(opt.TIMESTAMPS)
+        if each is None or len(each.data) != 8:
+            return None
+        value, echo = struct.unpack("!II", each.data)
+        return value, echo
+
+    @property
+    def flow(self) -> str:
+        """`src:port>dst:port`, IPv6 addresses in brackets."""
+        return f"{endpoint(self.src, self.sport)}>{endpoint(self.dst, self.dport)}"
+
+    def __str__(self) -> str:
+        letters = {SYN: "S", FIN: "F", RST: "R", PSH: "P", URG: "U", ECE: "E", CWR: "W", ACK: "."}
+        flags = "".join(letter for bit, letter in letters.items() if self.flags & bit) or "-"
+        text = f"{flags} seq {self.seq}"
+        if self.flags & ACK:
+            text += f" ack {self.ack}"
+        text += f" len {len(self.payload)} win {self.window}"
+        for each in self.fast_open:
+            if isinstance(each, opt.Broken):
+                text += f" TFO!({each.reason})"
+            else:
+                text += " TFO=request" if each.is_request else f" TFO={each.cookie.hex()}"
+            text += "" if each.form is opt.Form.IANA else f"/{int(each.form)}"
+        return text
+
+    def to_bytes(self) -> bytes:
+        """The whole IP packet.
+
+        Raises ValueError where the options do not fit and `data_offset` was not given.
+        """
+        options = opt.padded(self.options)
+        offset = self.data_offset
+        if offset is None:
+            if len(options) > opt.MAX_OPTIONS:
+                raise ValueError(f"{len(options)} bytes of options; a header holds 40")
+            offset = (_TCP_FIXED + len(options)) // 4
+        first_word = (offset & 15) << 12 | (self.reserved & 15) << 8 | int(self.flags)
+        tcp = (
+            _TCP.pack(
+                self.sport,
+                self.dport,
+                self.seq,
+                self.ack,
+                first_word,
+                self.window,
+                0,
+                self.urgent,
+            )
+            + options
+            + self.payload
+        )
+        checksum = self.checksum
+        if checksum is None:
+            checksum = tcp_checksum(self.src, self.dst, tcp)
+        tcp = tcp[:16] + checksum.to_bytes(2, "big") + tcp[18:]
+        return self._ip_header(len(tcp)) + tcp
+
+    def _ip_header(self, size: int) -> bytes:
+        if isinstance(self.src, IPv4Address):
+            header = _IPV4.pack(
+                0x45,
+                self.traffic_class,
+                20 + size,
+                0,
+                _DONT_FRAGMENT,
+                self.hop_limit,
+                PROTOCOL_TCP,
+                0,
+                self.src.packed,
+                self.dst.packed,
+            )
+            return header[:10] + internet_checksum(header).to_bytes(2, "big") + header[12:]
+        word = 6 << 28 | self.traffic_class << 20
+        return _IPV6.pack(
+            word, size, PROTOCOL_TCP, self.hop_limit, self.src.packed, self.dst.packed
+        )
+
+    @classmethod
+    def from_bytes(cls, packet: bytes) -> Segment:
+        """Read an IP packet that holds one whole TCP segment.
+
+        `data_offset` and `checksum` stay None where they are right, so that reading and building
+        gives the same segment. Raises MalformedPacketError for anything else.
+        """
+        src, dst, hop_limit, traffic_class, tcp = _open_ip(packet)
+        if len(tcp) < _TCP_FIXED:
+            raise MalformedPacketError(f"{len(tcp)} bytes of TCP; the header alone has 20")
+        sport, dport, seq, ack, first_word, window, checksum, urgent = _TCP.unpack_from(tcp)
+        offset = first_word >> 12
+        stop = min(max(offset * 4, _TCP_FIXED), len(tcp))
+        right = tcp_checksum(src, dst, tcp[:16] + b"\0\0" + tcp[18:]) == checksum
+        return cls(
+            src=src,
+            dst=dst,
+            sport=sport,
+            dport=dport,
+            seq=seq,
+            ack=ack,
+            flags=Flags(first_word & 0xFF),
+            window=window,
+            urgent=urgent,
+            options=tcp[_TCP_FIXED:stop],
+            payload=tcp[stop:],
+            data_offset=None if stop == offset * 4 else offset,
+            checksum=None if right else checksum,
+            reserved=first_word >> 8 & 15,
+            hop_limit=hop_limit,
+            traffic_class=traffic_class,
+        )
+
+
+def _open_ip(packet: bytes) -> tuple[Address, Address, int, int, bytes]:
+    version = packet[0] >> 4 if packet else 0
+    if version == 4 and len(packet) >= 20:
+        head = (packet[0] & 15) * 4
+        total = int.from_bytes(packet[2:4], "big")
+        if packet[9] != PROTOCOL_TCP:
+            raise MalformedPacketError(f"IP protocol {packet[9]}, not TCP")
+        if int.from_bytes(packet[6:8], "big") & _MORE_FRAGMENTS_OR_OFFSET:
+            raise MalformedPacketError("a fragment, not a whole segment")
+        if not 20 <= head <= total <= len(packet):
+            raise MalformedPacketError("the IPv4 lengths do not fit the packet")
+        return (
+            IPv4Address(packet[12:16]),
+            IPv4Address(packet[16:20]),
+            packet[8],
+            packet[1],
+            packet[head:total],
+        )
+    if version == 6 and len(packet) >= 40:
+        word, size, protocol, hop_limit, src, dst = _IPV6.unpack_from(packet)
+        if protocol != PROTOCOL_TCP:
+            raise MalformedPacketError(f"next header {protocol}, not TCP")
+        if 40 + size > len(packet):
+            raise MalformedPacketError("the IPv6 length does not fit the packet")
+        return (
+            IPv6Address(src),
+            IPv6Address(dst),
+            hop_limit,
+            word >> 20 & 0xFF,
+            packet[40 : 40 + size],
+        )
+    raise MalformedPacketError("not an IP packet")
+
+
+def endpoint(address: Address, port: int) -> str:
+    """`address:port`, an IPv6 address in brackets."""
+    return f"[{address}]:{port}" if isinstance(address, IPv6Address) else f"{address}:{port}"
+
+
+def internet_checksum(data: bytes) -> int:
+    """The Internet checksum of the data (RFC 1071), ready for the header."""
+    if len(data) % 2:
+        data += b"\0"
+    # One's complement addition is addition modulo 2**16 - 1, so the whole block can be one number.
+    total = int.from_bytes(data, "big") % 0xFFFF
+    if total == 0 and any(data):
+        total = 0xFFFF
+    return ~total & 0xFFFF
+
+
+def tcp_checksum(src: Address, dst: Address, tcp: bytes) -> int:
+    """Checksum of a TCP segment whose checksum field is zero (RFC 9293 3.1, RFC 8200 8.1)."""
+    pseudo = src.packed + dst.packed + struct.pack("!IHH", len(tcp), 0, PROTOCOL_TCP)
+    return internet_checksum(pseudo + tcp)
