@@ -96,3 +96,43 @@ class Run:
     results: tuple[Result, ...]
     packets: tuple[CapturedPacket, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+class Standing(enum.StrEnum):
+    """What a result means for its run, once `--strict` and the known failures have their say.
+
+    WARNING: a FAIL that does not fail the run (level SHOULD without strict, or one that is only
+    recorded). KNOWN: a FAIL that was listed as known. FIXED: listed as known, yet it passed, so
+    the list is wrong. Only FAIL and FIXED fail the run.
+    """
+
+    FAIL = "fail"
+    FIXED = "fixed"
+    WARNING = "warning"
+    KNOWN = "known"
+    INCONCLUSIVE = "inconclusive"
+    UNSUPPORTED = "unsupported"
+    SKIPPED = "skipped"
+    PASS = "pass"
+
+    @property
+    def fails_run(self) -> bool:
+        return self in (Standing.FAIL, Standing.FIXED)
+
+
+def standing(result: Result, *, strict: bool = False) -> Standing:
+    """What a result means for its run. strict: a failed SHOULD counts as a failed MUST."""
+    if result.verdict is Verdict.PASS:
+        return Standing.FIXED if result.known else Standing.PASS
+    if result.verdict is not Verdict.FAIL:
+        return Standing(result.verdict.value)
+    if result.known:
+        return Standing.KNOWN
+    if result.level.fails_run or (strict and result.level.can_fail):
+        return Standing.FAIL
+    return Standing.WARNING
+
+
+def exit_status(run: Run, *, strict: bool = False) -> int:
+    """0 where nothing failed, 1 where a requirement failed (see `Standing.fails_run`)."""
+    return int(any(standing(each, strict=strict).fails_run for each in run.results))
