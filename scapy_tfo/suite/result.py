@@ -5,6 +5,10 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
+from scapy_tfo.spec import Level
+
+__all__ = ["CapturedPacket", "Level", "Result", "Run", "Verdict"]
+
 
 class Verdict(enum.StrEnum):
     """What a case found.
@@ -18,27 +22,6 @@ class Verdict(enum.StrEnum):
     INCONCLUSIVE = "inconclusive"
     UNSUPPORTED = "unsupported"
     SKIPPED = "skipped"
-
-
-class Level(enum.StrEnum):
-    """How binding a requirement is, strongest first (see specs/)."""
-
-    MUST = "MUST"
-    STEP = "step"
-    ROBUST = "robust"
-    SHOULD = "SHOULD"
-    MAY = "MAY"
-    DESIGN = "design"
-
-    @property
-    def fails_run(self) -> bool:
-        """A FAIL at this level fails the run, strict or not."""
-        return self in (Level.MUST, Level.STEP, Level.ROBUST)
-
-    @property
-    def can_fail(self) -> bool:
-        """False for what is only recorded."""
-        return self not in (Level.MAY, Level.DESIGN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
