@@ -54,7 +54,7 @@ class AesCookie:
             raise ValueError(f"a cookie of {self.size} bytes; even sizes of 4 to 16 are allowed")
 
     def make(self, key: bytes, client: Address, server: Address) -> bytes:  # noqa: ARG002
-        return encrypt_block(key, client.packed.ljust(KEY_SIZE, b"\0"))[: self.size]
+        return _encrypt_block(key, client.packed.ljust(KEY_SIZE, b"\0"))[: self.size]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ class OneTimeCookies(_Keys):
         self._issued += 1
         self._spent[number % self.window] = False
         key = self.keys[0]
-        return encrypt_block(key, _parties(key, client, server) + struct.pack("!Q", number))
+        return _encrypt_block(key, _parties(key, client, server) + struct.pack("!Q", number))
 
     def check(self, cookie: bytes, client: Address, server: Address) -> KeyMatch:
         """Which key made it; NONE where it is spent, too old, or not one at all. Spends it."""
@@ -233,8 +233,7 @@ def key_from_sysctl(text: str) -> bytes:
     return struct.pack("<4I", *(int(word, 16) for word in text.split("-")))
 
 
-def encrypt_block(key: bytes, block: bytes) -> bytes:
-    """One block of 16 bytes under AES-128 (FIPS 197); raises ValueError for other sizes."""
+def _encrypt_block(key: bytes, block: bytes) -> bytes:
     _require_key(key)
     encryptor = Cipher(AES(key), ECB()).encryptor()
     return encryptor.update(block) + encryptor.finalize()
