@@ -1,0 +1,240 @@
+"""Sequence diagrams as text: the suite on the left, the target on the right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from scapy_tfo.icmp import IcmpError
+from scapy_tfo.report.escape import one_line
+from scapy_tfo.segment import PROTOCOL_TCP, SYN, MalformedPacketError, Segment, endpoint
+from scapy_tfo.seq import distance
+from scapy_tfo.suite.result import CapturedPacket
+
+WIDTH = 100
+_MOST_ROWS = 40
+_FRAGMENT_OFFSET = 0x1FFF
+_NEIGHBOURS = 3
+_MIN_LANE = 44
+_ICMP_NAMES = {
+    (4, 3, 0): "network unreachable",
+    (4, 3, 1): "host unreachable",
+    (4, 3, 2): "protocol unreachable",
+    (4, 3, 3): "port unreachable",
+    (4, 3, 4): "fragmentation needed",
+    (4, 3, 13): "administratively prohibited",
+    (4, 11, 0): "time exceeded",
+    (4, 12, 0): "parameter problem",
+    (6, 1, 0): "no route",
+    (6, 1, 1): "administratively prohibited",
+    (6, 1, 3): "address unreachable",
+    (6, 1, 4): "port unreachable",
+    (6, 2, 0): "packet too big",
+    (6, 3, 0): "time exceeded",
+    (6, 4, 0): "parameter problem",
+}
+
+
+class Trace:
+    """The packets of a run, found again by number and by connection."""
+
+    def __init__(self, packets: Iterable[CapturedPacket]) -> None:
+        self._key: dict[int, bytes] = {}
+        self._conversations: dict[bytes, list[CapturedPacket]] = {}
+        for each in packets:
+            key = self._key[each.number] = _flow_key(each.data)
+            self._conversations.setdefault(key, []).append(each)
+        self._drawn: dict[tuple[int, ...], str] = {}
+
+    def conversation(self, numbers: Iterable[int]) -> list[CapturedPacket]:
+        """Every packet of the connections that the numbered packets belong to, in order."""
+        keys = {self._key[number] for number in numbers if number in self._key}
+        found = [packet for key in keys for packet in self._conversations[key]]
+        return sorted(found, key=lambda packet: packet.number)
+
+    def draw(self, numbers: Sequence[int]) -> str:
+        """The conversation around the numbered packets, these marked; "" where there is none."""
+        key = tuple(numbers)
+        if key not in self._drawn:
+            self._drawn[key] = draw(self.conversation(key), key)
+        return self._drawn[key]
+
+
+def draw(packets: Sequence[CapturedPacket], judged: Iterable[int], *, width: int = WIDTH) -> str:
+    """A line for each packet: number, milliseconds since the first, direction, what it says.
+
+    packets: in order. judged: numbers of those that get a `*`. Sequence and acknowledgement
+    numbers count from the initial ones, primed where an endpoint chose a second; an endpoint
+    whose SYN is not there keeps its own. Far from a judged packet, long conversations are cut.
+    Lines are ASCII but for the comments, and kept to `width` columns where the packets allow it.
+    """
+    if not packets:
+        return ""
+    marked = frozenset(judged)
+    rows = _rows(packets, marked)
+    flows = list(dict.fromkeys(row.flow for row in rows if row.flow))
+    names = {flow: _letters(n) if len(flows) > 1 else "" for n, flow in enumerate(flows)}
+    shown = _near_judged(rows)
+    texts = [
+        f"{names[row.flow]} {row.text}" if row.flow and names[row.flow] else row.text
+        for row in shown
+    ]
+    lane = max([_MIN_LANE, *(len(text) + 8 for text in texts)])
+    common = _common_start([row.comment for row in rows])
+    lines = [_legend(flow, names[flow]) for flow in flows]
+    lines.append(f"{'':4}{'no.':>6} {'ms':>10}  suite{'target':>{lane - 3}}")
+    start, last = packets[0].when, 0
+    for row, text in zip(shown, texts, strict=True):
+        if last and row.place > last + 1:
+            lines.append(f"{'':22} ({row.place - last - 1} more)")
+        last = row.place
+        mark = "*" if row.packet.number in marked else ""
+        arrow = (
+            f"|-- {text} {'-' * (lane - len(text) - 6)}>|"
+            if row.packet.outbound
+            else f"|<{'-' * (lane - len(text) - 6)} {text} --|"
+        )
+        line = f"{mark:>3} {row.packet.number:>6} {(row.packet.when - start) * 1e3:>10.3f}  {arrow}"
+        comment = one_line(row.comment[common:])
+        if comment and len(line) + 2 + len(comment) > width:
+            lines += [line, f"{'':24}: {comment}"]
+        else:
+            lines.append(f"{line}  {comment}".rstrip())
+    if len(rows) > last:
+        lines.append(f"{'':22} ({len(rows) - last} more)")
+    return "\n".join(lines)
+
+
+@dataclass(slots=True)
+class _Row:
+    place: int
+    packet: CapturedPacket
+    flow: tuple[str, str] | None
+    text: str
+    comment: str
+    judged: bool
+
+
+@dataclass(slots=True)
+class _Numbers:
+    """Initial sequence numbers seen in one connection, by direction."""
+
+    of: dict[bool, list[int]] = field(default_factory=lambda: {True: [], False: []})
+
+    def learn(self, outbound: bool, segment: Segment) -> None:
+        if segment.flags & SYN and segment.seq not in self.of[outbound]:
+            self.of[outbound].append(segment.seq)
+
+    def relative(self, outbound: bool, number: int) -> str:
+        known = self.of[outbound]
+        if not known:
+            return str(number)
+        # A number belongs to the initial one it is nearest to; the later one of two as near.
+        ahead, _, which = min((abs(distance(isn, number)), -n, n) for n, isn in enumerate(known))
+        sign = "-" if ahead and distance(known[which], number) < 0 else ""
+        return f"{sign}{ahead}{chr(39) * which}"
+
+
+def _rows(packets: Sequence[CapturedPacket], judged: frozenset[int]) -> list[_Row]:
+    numbers: dict[tuple[str, str], _Numbers] = {}
+    rows = []
+    for place, packet in enumerate(packets, 1):
+        flow, text = _describe(packet, numbers)
+        rows.append(_Row(place, packet, flow, text, packet.comment, packet.number in judged))
+    return rows
+
+
+def _describe(
+    packet: CapturedPacket, numbers: dict[tuple[str, str], _Numbers]
+) -> tuple[tuple[str, str] | None, str]:
+    try:
+        segment = Segment.from_bytes(packet.data)
+    except MalformedPacketError as error:
+        icmp = IcmpError.from_bytes(packet.data)
+        if icmp is not None:
+            return None, _describe_icmp(icmp)
+        return None, f"{len(packet.data)} bytes ({error})"
+    ends = endpoint(segment.src, segment.sport), endpoint(segment.dst, segment.dport)
+    flow = ends if packet.outbound else (ends[1], ends[0])
+    known = numbers.setdefault(flow, _Numbers())
+    known.learn(packet.outbound, segment)
+    said, _, rest = str(segment).partition(" len ")
+    words = said.split(" ")
+    text = f"{words[0]} seq {known.relative(packet.outbound, segment.seq)}"
+    if "ack" in words:
+        text += f" ack {known.relative(not packet.outbound, segment.ack)}"
+    text += f" len {rest}"
+    if segment.data_offset is not None:
+        text += f" data offset {segment.data_offset}"
+    # What the target sends may leave its checksum to a network card that is not there.
+    if packet.outbound and segment.checksum is not None:
+        text += " bad checksum"
+    return flow, text
+
+
+def _describe_icmp(icmp: IcmpError) -> str:
+    name = _ICMP_NAMES.get((icmp.src.version, icmp.type, icmp.code))
+    text = f"ICMP {name or f'type {icmp.type} code {icmp.code}'}"
+    return f"{text}, mtu {icmp.mtu}" if icmp.mtu else text
+
+
+def _near_judged(rows: list[_Row]) -> list[_Row]:
+    """The rows to show: all of few, else the first, and those about the judged, up to a limit."""
+    if len(rows) <= _MOST_ROWS:
+        return rows
+    keep = set(range(_NEIGHBOURS)) if any(row.judged for row in rows) else set(range(_MOST_ROWS))
+    for at, row in enumerate(rows):
+        if row.judged:
+            keep.update(range(max(at - _NEIGHBOURS, 0), min(at + _NEIGHBOURS + 1, len(rows))))
+    return [rows[at] for at in sorted(keep)[:_MOST_ROWS]]
+
+
+def _common_start(comments: Sequence[str]) -> int:
+    """How many characters to leave out: a case's name before all comments, said once above."""
+    if len(comments) > 1 and len(set(comments)) == 1:
+        return len(comments[0])
+    name = comments[0].partition(": ")[0] + ": "
+    return len(name) if all(each.startswith(name) for each in comments) else 0
+
+
+def _legend(flow: tuple[str, str], name: str) -> str:
+    suite, target = flow
+    return f"{'':4}{f'{name}: ' if name else ''}suite {suite}, target {target}"
+
+
+def _letters(number: int) -> str:
+    """A, B, ... Z, AA, AB, ..."""
+    text = ""
+    number += 1
+    while number:
+        number, digit = divmod(number - 1, 26)
+        text = chr(65 + digit) + text
+    return text
+
+
+def _flow_key(data: bytes) -> bytes:
+    """The same for both directions of a connection, and for ICMP errors about it.
+
+    What names no ports, such as a later fragment, is a conversation of its own.
+    """
+    ends = _ends(data)
+    if ends is None and (icmp := IcmpError.from_bytes(data)) is not None:
+        ends = _ends(icmp.quoted)
+    return min(ends[0] + ends[1], ends[1] + ends[0]) if ends else data
+
+
+def _ends(data: bytes) -> tuple[bytes, bytes] | None:
+    version = data[0] >> 4 if data else 0
+    if version == 4 and len(data) >= 20 and data[9] == PROTOCOL_TCP:
+        if int.from_bytes(data[6:8], "big") & _FRAGMENT_OFFSET:
+            return None
+        head = (data[0] & 15) * 4
+        src, dst = data[12:16], data[16:20]
+    elif version == 6 and len(data) >= 40 and data[6] == PROTOCOL_TCP:
+        head = 40
+        src, dst = data[8:24], data[24:40]
+    else:
+        return None
+    if len(data) < head + 4:
+        return None
+    return src + data[head : head + 2], dst + data[head + 2 : head + 4]

@@ -1,0 +1,156 @@
+"""What every report says of a run, before it is laid out."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from scapy_tfo.report.escape import visible
+from scapy_tfo.spec import Requirement
+from scapy_tfo.suite.result import Result, Run, Standing, Verdict, standing
+
+Requirements = Mapping[str, Requirement]
+"""The catalogue of specs/, by id."""
+
+MEANINGS = {
+    0: "no requirement failed",
+    1: "a requirement failed",
+}
+"""What the exit statuses of a run that came to its end say."""
+
+_FIRST_WORD = re.compile("[A-Za-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Something the target does where the source leaves the outcome open.
+
+    case: the id of the case that saw it. families: `ipv4`, `ipv6` or both, as one text.
+    """
+
+    case: str
+    what: str
+    seen: str
+    families: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Results of one standing that have one reason."""
+
+    standing: Standing
+    reason: str
+    results: tuple[Result, ...]
+
+
+class Outline:
+    """A run, sorted the way that its readers ask: what failed, what to do, what was seen."""
+
+    def __init__(self, run: Run, *, strict: bool = False) -> None:
+        self.run = run
+        self.strict = strict
+        self.standings = [(each, standing(each, strict=strict)) for each in run.results]
+        self.counts = Counter(place for _, place in self.standings)
+        self.sections: dict[str, Counter[Standing]] = {}
+        for result, place in self.standings:
+            self.sections.setdefault(section(result), Counter())[place] += 1
+
+    @property
+    def exit_status(self) -> int:
+        return int(any(place.fails_run for place in self.counts))
+
+    @property
+    def retries(self) -> int:
+        """How many times a case was run again, over all cases."""
+        return sum(max(each.attempts - 1, 0) for each in self.run.results)
+
+    @property
+    def date(self) -> str:
+        """When the run began, as UTC."""
+        return f"{datetime.fromtimestamp(self.run.started, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+    def of(self, *places: Standing) -> list[Result]:
+        """The results of these standings, in the order of the run."""
+        return [result for result, place in self.standings if place in places]
+
+    def groups(self, *places: Standing) -> list[Group]:
+        """The results of these standings by standing and reason, the largest group first."""
+        found: dict[tuple[Standing, str], list[Result]] = {}
+        for result, place in self.standings:
+            if place in places:
+                found.setdefault((place, result.reason), []).append(result)
+        groups = [Group(place, reason, tuple(each)) for (place, reason), each in found.items()]
+        return sorted(groups, key=lambda each: (places.index(each.standing), -len(each.results)))
+
+    def observations(self) -> list[Observation]:
+        """What the cases recorded, families that saw the same put together."""
+        found: dict[tuple[str, str, str], list[str]] = {}
+        for result in self.run.results:
+            for what, seen in result.observed.items():
+                families = found.setdefault((result.case, what, seen), [])
+                if family(result) not in families:
+                    families.append(family(result))
+        return [Observation(*key, ", ".join(families)) for key, families in found.items()]
+
+    def verdict_line(self) -> str:
+        """The counts, and the exit status with its meaning."""
+        counts = [f"{self.counts[place]} {place.value}" for place in Standing if self.counts[place]]
+        retries = f", {self.retries} retried" if self.retries else ""
+        status = self.exit_status
+        return f"{', '.join(counts) or 'no cases'}{retries} - exit {status}: {MEANINGS[status]}"
+
+
+def section(result: Result) -> str:
+    """The part of specs/ that a case belongs to: `ACC` for one that checks ACC-2."""
+    match = _FIRST_WORD.match(result.requirements[0] if result.requirements else result.case)
+    return match[0].upper() if match else "OTHER"
+
+
+def family(result: Result) -> str:
+    """`ipv4` or `ipv6`."""
+    return f"ipv{result.family}"
+
+
+def label(result: Result) -> str:
+    """The case and the family it ran over: `ACC-2-valid-cookie [ipv4]`."""
+    return f"{result.case} [{family(result)}]"
+
+
+def labels(results: Iterable[Result]) -> list[str]:
+    """Labels with the families of one case put together: `ACC-2-valid-cookie [ipv4, ipv6]`."""
+    found: dict[str, list[str]] = {}
+    for each in results:
+        found.setdefault(each.case, []).append(family(each))
+    return [f"{case} [{', '.join(families)}]" for case, families in found.items()]
+
+
+def why(result: Result, place: Standing) -> str:
+    """The reason of a result, with what the list of known failures adds to it."""
+    if place is Standing.KNOWN:
+        return f"{result.reason} (known failure: {result.known})"
+    if place is Standing.FIXED:
+        return f"listed as a known failure ({result.known}), but it passes: take it off the list"
+    return result.reason
+
+
+def evidence(result: Result) -> str:
+    """Where to look: the flow, the packet numbers, the time taken, the attempts."""
+    parts = []
+    if result.flow:
+        parts.append(f"flow {visible(result.flow)}")
+    if result.packets:
+        noun = "packet" if len(result.packets) == 1 else "packets"
+        parts.append(f"{noun} {', '.join(map(str, result.packets))}")
+    parts.append(f"{result.seconds:.3f} s")
+    if result.attempts > 1:
+        parts.append(f"{result.attempts} attempts")
+    return ", ".join(parts)
+
+
+def counts_of(results: Iterable[Result]) -> dict[str, int]:
+    """How many results have each verdict, every verdict named."""
+    counts = Counter(each.verdict for each in results)
+    return {verdict.value: counts[verdict] for verdict in Verdict}
