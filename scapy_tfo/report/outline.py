@@ -21,6 +21,13 @@ MEANINGS = {
 }
 """What the exit statuses of a run that came to its end say."""
 
+HEADINGS = (
+    ((Standing.FAIL, Standing.FIXED), "FAILED"),
+    ((Standing.WARNING,), "WARNINGS: these fail a run only with --strict"),
+    ((Standing.KNOWN,), "KNOWN FAILURES: listed, so they do not fail the run"),
+)
+"""The standings that are told case by case, in this order."""
+
 _FIRST_WORD = re.compile("[A-Za-z]+")
 
 
@@ -71,6 +78,10 @@ class Outline:
     def date(self) -> str:
         """When the run began, as UTC."""
         return f"{datetime.fromtimestamp(self.run.started, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+    def standing_of(self, result: Result) -> Standing:
+        """What a result of this run means for it."""
+        return standing(result, strict=self.strict)
 
     def of(self, *places: Standing) -> list[Result]:
         """The results of these standings, in the order of the run."""
@@ -125,6 +136,15 @@ def labels(results: Iterable[Result]) -> list[str]:
     for each in results:
         found.setdefault(each.case, []).append(family(each))
     return [f"{case} [{', '.join(families)}]" for case, families in found.items()]
+
+
+def cite(identity: str, requirements: Requirements) -> str:
+    """A requirement with its level, sources and statement."""
+    requirement = requirements.get(identity)
+    if requirement is None:
+        return f"{identity}: not in the catalogue"
+    sources = ", ".join(requirement.source)
+    return f"{identity} ({requirement.level.value}; {sources}): {requirement.statement}"
 
 
 def why(result: Result, place: Standing) -> str:

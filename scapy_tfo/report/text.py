@@ -1,0 +1,251 @@
+"""A run as text: for `report.txt`, for a pipe, and with colour for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from scapy_tfo import spec
+from scapy_tfo.report.diagram import WIDTH, Trace
+from scapy_tfo.report.escape import one_line, visible
+from scapy_tfo.report.outline import (
+    HEADINGS,
+    Outline,
+    Requirements,
+    cite,
+    evidence,
+    label,
+    labels,
+    why,
+)
+from scapy_tfo.suite.result import Result, Run, Standing
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Line = tuple[tuple[str, str], ...]
+"""Pieces of one line, each with the name of its style ("" for none)."""
+
+_STYLES = {
+    "head": "bold",
+    "dim": "dim",
+    Standing.FAIL: "bold red",
+    Standing.FIXED: "bold red",
+    Standing.WARNING: "yellow",
+    Standing.KNOWN: "magenta",
+    Standing.INCONCLUSIVE: "cyan",
+    Standing.UNSUPPORTED: "blue",
+    Standing.SKIPPED: "dim",
+    Standing.PASS: "green",
+}
+_TERMINAL_BLOCKS = 12
+"""So many failures are told in full on a terminal; the rest by name, as a file has them all."""
+
+_ALWAYS = (
+    Standing.PASS,
+    Standing.FAIL,
+    Standing.INCONCLUSIVE,
+    Standing.UNSUPPORTED,
+    Standing.SKIPPED,
+)
+
+
+def summary(
+    run: Run,
+    *,
+    strict: bool = False,
+    catalogue: Requirements | None = None,
+    trace: Trace | None = None,
+) -> str:
+    """The whole report as plain text, 100 columns wide, without colour.
+
+    catalogue: the requirements, where not those of specs/. trace: the run's packets, where
+    already indexed. Raises SetupError where specs/ is needed and cannot be read.
+    """
+    layout = _Layout(Outline(run, strict=strict), catalogue, trace or Trace(run.packets))
+    return "\n".join(_plain(line) for line in layout.lines()) + "\n"
+
+
+def print_summary(
+    run: Run,
+    console: Console,
+    *,
+    strict: bool = False,
+    catalogue: Requirements | None = None,
+    trace: Trace | None = None,
+) -> None:
+    """Print the report, coloured where the console is; the first dozen failures in full.
+
+    Characters that the console's encoding lacks are shown as escapes.
+    """
+    from rich.text import Text
+
+    width = max(60, min(console.width, WIDTH))
+    outline = Outline(run, strict=strict)
+    layout = _Layout(outline, catalogue, trace or Trace(run.packets), width, _TERMINAL_BLOCKS)
+    for line in layout.lines():
+        text = Text()
+        for piece, style in line:
+            fit = piece.encode(console.encoding, "backslashreplace").decode(console.encoding)
+            text.append(fit, _STYLES.get(style, ""))
+        console.print(text, soft_wrap=True, highlight=False)
+
+
+class _Layout:
+    """Lines of the report. width: in columns. blocks: most failures told in full, None for all."""
+
+    def __init__(
+        self,
+        outline: Outline,
+        catalogue: Requirements | None,
+        trace: Trace,
+        width: int = WIDTH,
+        blocks: int | None = None,
+    ) -> None:
+        self.outline = outline
+        self.catalogue = catalogue
+        self.trace = trace
+        self.width = width
+        self.blocks = blocks
+
+    def lines(self) -> Iterator[Line]:
+        yield from self._header()
+        yield from self._table()
+        for places, heading in HEADINGS:
+            yield from self._failures(places, heading)
+        yield from self._groups(
+            Standing.INCONCLUSIVE, "INCONCLUSIVE", "loss, or silence that proves nothing"
+        )
+        yield from self._groups(
+            Standing.UNSUPPORTED, "UNSUPPORTED", "not done by this target, which is allowed"
+        )
+        yield from self._groups(Standing.SKIPPED, "SKIPPED", "and what it takes to run them")
+        yield from self._observations()
+        yield from self._notes()
+        yield _line()
+        worst = Standing.FAIL if self.outline.exit_status else Standing.PASS
+        yield _line(self.outline.verdict_line(), worst)
+
+    def _header(self) -> Iterator[Line]:
+        run = self.outline.run
+        yield _line(f"TCP Fast Open conformance of {one_line(run.target)}", "head")
+        yield _line(
+            f"{one_line(run.tool)}, {self.outline.date}, {run.seconds:.2f} s,"
+            f" {len(run.results)} cases, {len(run.packets)} packets"
+        )
+        if self.outline.strict:
+            yield _line("strict: a failed SHOULD fails the run")
+        yield _line()
+
+    def _table(self) -> Iterator[Line]:
+        counts = self.outline.counts
+        extra = (Standing.WARNING, Standing.KNOWN, Standing.FIXED)
+        columns = [*_ALWAYS, *(place for place in extra if counts[place])]
+        yield _line(f"{'section':<12}" + "".join(f"{place.value:>14}" for place in columns), "head")
+        for name, row in [*self.outline.sections.items(), ("all", counts)]:
+            cells = [
+                (f"{row[place] or '.':>14}", place if row[place] else "dim") for place in columns
+            ]
+            yield ((f"{name:<12}", "head" if name == "all" else ""), *cells)
+
+    def _failures(self, places: tuple[Standing, ...], heading: str) -> Iterator[Line]:
+        results = self.outline.of(*places)
+        if not results:
+            return
+        yield from self._heading(f"{heading} ({len(results)})", places[0])
+        full = results[: self.blocks]
+        for number, result in enumerate(full, 1):
+            yield from self._block(number, result)
+        for result in results[len(full) :]:
+            yield _line(f"    {one_line(label(result))}", places[0])
+
+    def _block(self, number: int, result: Result) -> Iterator[Line]:
+        place = self.outline.standing_of(result)
+        yield (
+            (f"{number:>3} ", "dim"),
+            (one_line(label(result)), place),
+            (f"  {place.value.upper()}, {result.level.value}", place),
+        )
+        yield from self._wrapped(result.title, "    ", "head")
+        for each in result.requirements:
+            yield from self._wrapped(cite(each, self._requirements()), "    ")
+        yield from self._wrapped(f"why: {why(result, place)}", "    ")
+        if result.expected or result.actual:
+            yield from self._side_by_side(result.expected, result.actual)
+        yield from self._wrapped(evidence(result), "    ", "dim")
+        diagram = self.trace.draw(result.packets)
+        if diagram:
+            yield _line()
+            for line in diagram.split("\n"):
+                yield _line(line, "head" if line.lstrip().startswith("*") else "")
+        yield _line()
+
+    def _side_by_side(self, expected: str, actual: str) -> Iterator[Line]:
+        column = (self.width - 7) // 2
+        yield _line(f"    {'expected':<{column}} | actual", "dim")
+        for left, right in zip_longest(
+            _folded(expected, column), _folded(actual, column), fillvalue=""
+        ):
+            yield (
+                (f"    {left:<{column}}", Standing.PASS),
+                (" | ", "dim"),
+                (right, Standing.FAIL),
+            )
+
+    def _groups(self, place: Standing, heading: str, meaning: str) -> Iterator[Line]:
+        groups = self.outline.groups(place)
+        if not groups:
+            return
+        yield from self._heading(f"{heading} ({self.outline.counts[place]}): {meaning}", place)
+        for group in groups:
+            yield from self._wrapped(group.reason or "no reason given", "  ")
+            yield from self._wrapped(", ".join(labels(group.results)), "      ", "dim")
+
+    def _observations(self) -> Iterator[Line]:
+        observations = self.outline.observations()
+        if not observations:
+            return
+        yield from self._heading("OBSERVED: what this target does where the sources leave it open")
+        case = ""
+        for each in observations:
+            if each.case != case:
+                case = each.case
+                yield _line(f"  {one_line(case)}", "dim")
+            yield from self._wrapped(f"{each.what}: {each.seen}  ({each.families})", "      ")
+
+    def _notes(self) -> Iterator[Line]:
+        if self.outline.run.notes:
+            yield from self._heading("NOTES")
+        for note in self.outline.run.notes:
+            yield from self._wrapped(note, "  ")
+
+    def _heading(self, text: str, style: str = "head") -> Iterator[Line]:
+        yield _line()
+        yield _line(text, style)
+
+    def _wrapped(self, text: str, indent: str, style: str = "") -> Iterator[Line]:
+        for line in _folded(text, self.width - len(indent)):
+            yield _line(indent + line, style)
+
+    def _requirements(self) -> Requirements:
+        if self.catalogue is None:
+            self.catalogue = spec.load()
+        return self.catalogue
+
+
+def _line(text: str = "", style: str = "") -> Line:
+    return ((text, style),)
+
+
+def _plain(line: Iterable[tuple[str, str]]) -> str:
+    return "".join(piece for piece, _ in line).rstrip()
+
+
+def _folded(text: str, width: int) -> list[str]:
+    return [
+        line
+        for paragraph in visible(text).split("\n")
+        for line in ([paragraph] if len(paragraph) <= width else wrap(paragraph, width))
+    ]
