@@ -1,0 +1,160 @@
+"""The suite's end of the agent: starts it, asks it, and notices when it is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from typing import Any, cast
+
+from scapy_tfo.errors import SetupError, TargetError
+
+START_LIMIT = 20.0
+"""Seconds the agent may take to begin, and to answer one request."""
+
+_MAX_GREETING = 4096
+
+
+class Agent(asyncio.Protocol):
+    """One agent process, and the requests under way.
+
+    tun: descriptor of the TUN device; whoever takes it closes it.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], stderr: int) -> None:
+        self.tun = -1
+        self._process = process
+        self._stderr = stderr
+        self._ids = itertools.count()
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._buffer = bytearray()
+        self._gone = ""
+        self._transport: asyncio.Transport | None = None
+
+    @classmethod
+    async def start(cls, config: Mapping[str, Any]) -> Agent:
+        """Start an agent; `config` as `scapy_tfo.lab.agent.prepare` reads it.
+
+        Raises SetupError with the agent's own reason.
+        """
+        ours, theirs = socket.socketpair()
+        with theirs:
+            # An unnamed file, not a pipe: nobody has to empty it, and it outlives the agent.
+            with tempfile.TemporaryFile() as file:
+                stderr = os.dup(file.fileno())
+            process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "scapy_tfo.lab.agent",
+                    str(theirs.fileno()),
+                    json.dumps({**config, "parent": os.getpid()}),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=stderr,
+                stderr=stderr,
+                pass_fds=[theirs.fileno()],
+            )
+        agent = cls(process, stderr)
+        try:
+            agent.tun = await agent._greeting(ours)
+            await asyncio.get_running_loop().create_unix_connection(lambda: agent, sock=ours)
+        except BaseException:
+            ours.close()
+            agent.close()
+            raise
+        return agent
+
+    async def ask(self, command: str, *arguments: object) -> Any:
+        """Have the agent run one of its `Commands` and give back what it returns.
+
+        Raises ValueError where the agent refuses, TargetError where it is gone.
+        """
+        if self._gone or self._transport is None:
+            raise TargetError(self._gone)
+        number = next(self._ids)
+        answer = asyncio.get_running_loop().create_future()
+        self._waiting[number] = answer
+        request = {"id": number, "do": command, "with": arguments}
+        self._transport.write(json.dumps(request).encode() + b"\n")
+        try:
+            async with asyncio.timeout(START_LIMIT):
+                return await answer
+        except TimeoutError:
+            raise TargetError(f"the lab's agent does not answer {command!r}") from None
+        finally:
+            del self._waiting[number]
+
+    def close(self) -> None:
+        """End the agent, and with it its namespace. Harmless when called twice."""
+        if self._transport is not None:
+            self._transport.abort()
+        self._process.kill()
+        self._end("the lab is closed")
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        *lines, rest = self._buffer.split(b"\n")
+        self._buffer = rest
+        for line in lines:
+            reply = json.loads(line)
+            answer = self._waiting.get(reply["id"])
+            if answer is None or answer.done():
+                continue
+            if "error" in reply:
+                answer.set_exception(ValueError(reply["error"]))
+            else:
+                answer.set_result(reply["value"])
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        self._process.kill()
+        self._end("the lab's agent ended")
+
+    def _end(self, what: str) -> None:
+        if self._gone:
+            return
+        self._process.wait()
+        self._gone = f"{what}: {self._last_words()}"
+        os.close(self._stderr)
+        for answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(TargetError(self._gone))
+
+    def _last_words(self) -> str:
+        size = os.fstat(self._stderr).st_size
+        tail = os.pread(self._stderr, 4096, max(0, size - 4096)).decode(errors="replace")
+        lines = tail.split("\n")
+        said = [line.strip() for line in lines if line.strip()]
+        return said[-1] if said else f"status {self._process.returncode}"
+
+    async def _greeting(self, sock: socket.socket) -> int:
+        sock.setblocking(False)
+        loop = asyncio.get_running_loop()
+        readable = asyncio.Event()
+        loop.add_reader(sock, readable.set)
+        try:
+            async with asyncio.timeout(START_LIMIT):
+                await readable.wait()
+        except TimeoutError:
+            raise SetupError(f"the lab's agent did not start in {START_LIMIT:g} s") from None
+        finally:
+            loop.remove_reader(sock)
+        try:
+            line, fds, _, _ = socket.recv_fds(sock, _MAX_GREETING, 1)
+        except ConnectionError:
+            line, fds = b"", []
+        if fds:
+            return fds[0]
+        if line:
+            raise SetupError(json.loads(line)["error"])
+        self._process.wait()
+        raise SetupError(f"the lab's agent did not start: {self._last_words()}")

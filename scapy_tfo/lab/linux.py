@@ -1,0 +1,128 @@
+"""A target of our own: the running kernel in a network namespace that nobody else can reach."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Address, IPv6Address
+from types import TracebackType
+from typing import Self
+
+from scapy_tfo.lab.control import Agent
+from scapy_tfo.lab.hooks import ListenerOptions, Session
+from scapy_tfo.lab.sessions import from_json
+from scapy_tfo.segment import Address
+from scapy_tfo.wire.tun import TunLink
+
+MTU = 1500
+
+TARGET_V4 = IPv4Address("192.0.2.1")
+TARGET_V6 = IPv6Address("fd00:7413::1")
+
+SOURCES: tuple[Address, ...] = (
+    *(TARGET_V4 + 9 + number for number in range(4)),
+    *(TARGET_V6 + 0xF + number for number in range(4)),
+)
+"""What the suite sends from: four addresses of each family, in the target's own networks."""
+
+STANDING = {
+    "echo": ListenerOptions("echo", queue=8192),
+    "second": ListenerOptions("echo", queue=8192),
+    "small": ListenerOptions("echo", queue=4),
+    "plain": ListenerOptions("echo", queue=0),
+    "http": ListenerOptions("http", queue=8192),
+}
+"""Listeners that are there from the start, by name."""
+
+
+class LinuxHooks:
+    """`Hooks` of a Linux target. Every method raises TargetError when its agent is gone, and
+    ValueError for what the agent or the kernel refuses."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+
+    async def listen(self, options: ListenerOptions) -> int:
+        """Open a listener and return its port."""
+        port: int = await self._agent.ask(
+            "listen", options.app, options.queue, _plain(options.keys)
+        )
+        return port
+
+    async def close_listener(self, port: int) -> None:
+        """Close a listener; its accepted connections go on."""
+        await self._agent.ask("close_listener", port)
+
+    async def set_keys(self, port: int, keys: Sequence[bytes]) -> None:
+        """Replace a listener's cookie keys (setsockopt TCP_FASTOPEN_KEY), primary first."""
+        await self._agent.ask("set_keys", port, _plain(keys))
+
+    async def set_host_keys(self, keys: Sequence[bytes]) -> None:
+        """Replace the keys of every listener without its own (sysctl tcp_fastopen_key)."""
+        await self._agent.ask("set_host_keys", _plain(keys))
+
+    async def sessions(self, port: int) -> list[Session]:
+        """Every connection accepted on a port so far, oldest first (the newest 4096)."""
+        return [from_json(each) for each in await self._agent.ask("sessions", port)]
+
+    async def counters(self) -> dict[str, int]:
+        """The fast open counters of the target's namespace, by their TcpExt names."""
+        found: dict[str, int] = await self._agent.ask("counters")
+        return found
+
+
+class LinuxLab:
+    """The running kernel as a target, ready to be probed.
+
+    link: the way to it, a TUN device with nothing between. addresses: the target's, by family
+    (4 and 6). ports: of the listeners in `STANDING`, by name. hooks: its inside.
+    """
+
+    def __init__(self, agent: Agent, link: TunLink) -> None:
+        self.link = link
+        self.addresses: dict[int, Address] = {4: TARGET_V4, 6: TARGET_V6}
+        self.ports: dict[str, int] = {}
+        self.hooks = LinuxHooks(agent)
+        self._agent = agent
+
+    @classmethod
+    async def start(cls, *, sysctls: Mapping[str, str] | None = None) -> LinuxLab:
+        """Start a target; `sysctls` (dotted name to value) are written in its namespace first.
+
+        The thread that calls must live as long as the lab: the kernel ends the target with it.
+        Raises SetupError where the host does not allow namespaces or TUN, or has no such sysctl.
+        """
+        config = {
+            "sysctls": dict(sysctls or {}),
+            "mtu": MTU,
+            "addresses": [f"{TARGET_V4}/24", f"{TARGET_V6}/64"],
+        }
+        agent = await Agent.start(config)
+        lab = cls(agent, TunLink(agent.tun, SOURCES, MTU))
+        try:
+            for name, options in STANDING.items():
+                lab.ports[name] = await lab.hooks.listen(options)
+        except BaseException:
+            lab.close()
+            raise
+        return lab
+
+    def close(self) -> None:
+        """End the target and everything in it. Harmless when called twice."""
+        self.link.close()
+        self._agent.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _plain(keys: Sequence[bytes]) -> list[str]:
+    return [b64encode(key).decode() for key in keys]

@@ -1,0 +1,75 @@
+"""What the applications of a target have seen, connection by connection."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections import deque
+from typing import Any
+
+from scapy_tfo.lab.hooks import Session
+
+MAX_RECEIVED = 1 << 20
+"""Bytes kept of one connection; what comes after them is read and forgotten."""
+
+MAX_SESSIONS = 4096
+"""Connections kept of one listener, the newest."""
+
+
+class Record:
+    """One connection while it lives. Fields as in `Session`."""
+
+    __slots__ = ("closed", "eof", "error", "peer", "received")
+
+    def __init__(self, peer: tuple[str, int]) -> None:
+        self.peer = peer
+        self.received = bytearray()
+        self.eof = 0
+        self.error = ""
+        self.closed = False
+
+    def add(self, data: bytes) -> None:
+        """Keep received bytes, up to `MAX_RECEIVED` in all."""
+        self.received += data[: MAX_RECEIVED - len(self.received)]
+
+
+class SessionLog:
+    """The connections of one listener, oldest first."""
+
+    def __init__(self) -> None:
+        self._records: deque[Record] = deque(maxlen=MAX_SESSIONS)
+
+    def open(self, peer: tuple[str, int]) -> Record:
+        """Begin the record of an accepted connection."""
+        record = Record(peer)
+        self._records.append(record)
+        return record
+
+    def sessions(self) -> list[Session]:
+        """All of them as they stand now."""
+        return [
+            Session(each.peer, bytes(each.received), each.eof, each.error, each.closed)
+            for each in self._records
+        ]
+
+
+def to_json(session: Session) -> dict[str, Any]:
+    """A session as plain JSON values, its bytes in base64."""
+    return {
+        "peer": session.peer,
+        "received": b64encode(session.received).decode(),
+        "eof": session.eof,
+        "error": session.error,
+        "closed": session.closed,
+    }
+
+
+def from_json(values: dict[str, Any]) -> Session:
+    """The session that `to_json` wrote."""
+    host, port = values["peer"]
+    return Session(
+        (host, port),
+        b64decode(values["received"]),
+        values["eof"],
+        values["error"],
+        values["closed"],
+    )
