@@ -27,6 +27,14 @@ class Link(Protocol):
         """Begin to hand in every packet for `sources`; needs a running asyncio loop."""
         ...
 
+    async def prepare(self) -> None:
+        """Make ready to send, after `start` and before the first packet: find the neighbours.
+
+        Returns at once where nothing is needed. Raises TargetError where the target cannot be
+        reached on the link.
+        """
+        ...
+
     def send(self, packet: bytes) -> None:
         """Send one IP packet; never blocks. Raises OSError only where the link itself is gone."""
         ...

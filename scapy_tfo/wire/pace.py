@@ -1,0 +1,54 @@
+"""A limit on the rate of sending, for targets that are not on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+RATE = 2000.0
+BURST = 200
+
+
+class Pacer:
+    """A token bucket that never blocks: what is over the rate waits its turn in order.
+
+    send: what really sends. rate: packets a second. burst: packets that may go at once after a
+    pause. Waiting needs a running asyncio loop, whose clock it is that counts.
+    """
+
+    def __init__(
+        self, send: Callable[[bytes], None], rate: float = RATE, burst: int = BURST
+    ) -> None:
+        self._send = send
+        self._rate = rate
+        self._burst = float(burst)
+        self._tokens = float(burst)
+        self._counted = float("-inf")
+        self._waiting: deque[bytes] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def send(self, packet: bytes) -> None:
+        """Send now, or as soon as the rate allows."""
+        self._waiting.append(packet)
+        if self._timer is None:
+            self._flush()
+
+    def close(self) -> None:
+        """Forget what still waits."""
+        self._waiting.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _flush(self) -> None:
+        self._timer = None
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        self._tokens = min(self._burst, self._tokens + (now - self._counted) * self._rate)
+        self._counted = now
+        while self._waiting and self._tokens >= 1:
+            self._tokens -= 1
+            self._send(self._waiting.popleft())
+        if self._waiting:
+            self._timer = loop.call_later((1 - self._tokens) / self._rate, self._flush)

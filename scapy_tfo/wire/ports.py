@@ -1,0 +1,37 @@
+"""Ports of addresses that no kernel owns: nobody else can have them."""
+
+from __future__ import annotations
+
+import random
+
+from scapy_tfo.errors import SetupError
+from scapy_tfo.segment import Address
+
+_FIRST, _COUNT = 32768, 28232
+
+
+class PortPool:
+    """Hands out the ports 32768 to 60999 of each source in turn, from a random start.
+
+    In turn, so that a port comes back as late as possible: the target may still hold a
+    connection of the case that had it before.
+    """
+
+    def __init__(self) -> None:
+        self._next: dict[Address, int] = {}
+        self._reserved: set[tuple[Address, int]] = set()
+
+    def reserve(self, source: Address) -> int:
+        """A port that is not reserved. Raises SetupError where none is left."""
+        start = self._next.setdefault(source, random.randrange(_COUNT))
+        for step in range(_COUNT):
+            at = (start + step) % _COUNT
+            if (source, _FIRST + at) not in self._reserved:
+                self._next[source] = (at + 1) % _COUNT
+                self._reserved.add((source, _FIRST + at))
+                return _FIRST + at
+        raise SetupError(f"no port of {source} is left: all {_COUNT} are in use")
+
+    def release(self, source: Address, port: int) -> None:
+        """Give a port back. Raises KeyError for one that is not reserved."""
+        self._reserved.remove((source, port))
