@@ -1,0 +1,52 @@
+"""Every library that runs in one process with Scapy has a line in docs/licences.md."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib.metadata import PackageNotFoundError, requires
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+OURS = canonicalize_name(PROJECT["name"])
+
+
+def named_in_table() -> set[str]:
+    rows = (ROOT / "docs/licences.md").read_text().splitlines()
+    return {match[1] for row in rows if (match := re.match(r"\| ([a-z0-9-]+) \|", row))}
+
+
+def wanted_here(requirements: list[str]) -> set[str]:
+    """Names of the requirements whose markers hold on this machine, without extras."""
+    found = [Requirement(line) for line in requirements]
+    return {
+        canonicalize_name(requirement.name)
+        for requirement in found
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+    }
+
+
+def with_what_they_bring(names: set[str]) -> set[str]:
+    todo, seen = set(names), set()
+    while todo:
+        name = todo.pop()
+        seen.add(name)
+        try:
+            todo |= wanted_here(requires(name) or []) - seen
+        except PackageNotFoundError:
+            continue
+    return seen
+
+
+def test_what_runs_beside_scapy_is_listed() -> None:
+    runtime = with_what_they_bring(wanted_here(PROJECT["dependencies"]))
+    assert runtime - named_in_table() == set()
+
+
+def test_tools_are_listed() -> None:
+    extras = [line for extra in PROJECT["optional-dependencies"].values() for line in extra]
+    assert wanted_here(extras) - named_in_table() - {OURS} == set()
