@@ -8,8 +8,8 @@ from ipaddress import IPv4Address, IPv6Address
 
 from scapy_tfo.segment import Address, internet_checksum
 
-_QUOTE_IPV4 = 28
-"""IP header and 8 bytes, the least that RFC 792 asks for."""
+_QUOTE_IPV4 = 8
+"""Bytes behind the IP header, the least that RFC 792 asks for."""
 _QUOTE_IPV6 = 1232
 """As much as fits into the minimum IPv6 MTU (RFC 4443 section 3.1)."""
 
@@ -33,7 +33,7 @@ class IcmpError:
         """The whole IP packet."""
         if isinstance(self.src, IPv4Address):
             body = struct.pack("!BBHHH", self.type, self.code, 0, 0, self.mtu)
-            body += self.quoted[:_QUOTE_IPV4]
+            body += self.quoted[: _header_length(self.quoted) + _QUOTE_IPV4]
             body = body[:2] + internet_checksum(body).to_bytes(2, "big") + body[4:]
             head = struct.pack(
                 "!BBHHHBBH4s4s",
@@ -60,25 +60,37 @@ class IcmpError:
 
     @classmethod
     def from_bytes(cls, packet: bytes) -> IcmpError | None:
-        """Read an ICMP error from an IP packet; None for anything else."""
+        """Read an ICMP error from an IP packet; None for anything else. Never raises.
+
+        Bytes behind the IP packet (Ethernet padding) are not part of what is quoted.
+        """
         if len(packet) >= 28 and packet[0] >> 4 == 4 and packet[9] == 1:
-            head = (packet[0] & 15) * 4
-            if len(packet) < head + 8 or packet[head] not in (3, 4, 5, 11, 12):
+            head = _header_length(packet)
+            end = int.from_bytes(packet[2:4], "big")
+            if not 28 <= head + 8 <= end <= len(packet):
+                return None
+            if packet[head] not in (3, 4, 5, 11, 12):
                 return None
             kind, code, _, _, mtu = struct.unpack_from("!BBHHH", packet, head)
             src: Address = IPv4Address(packet[12:16])
             dst: Address = IPv4Address(packet[16:20])
         elif len(packet) >= 48 and packet[0] >> 4 == 6 and packet[6] == 58 and packet[40] < 128:
             head = 40
+            end = head + int.from_bytes(packet[4:6], "big")
+            if not head + 8 <= end <= len(packet):
+                return None
             kind, code, _, mtu = struct.unpack_from("!BBHI", packet, head)
             src, dst = IPv6Address(packet[8:24]), IPv6Address(packet[24:40])
         else:
             return None
-        return cls(src=src, dst=dst, type=kind, code=code, mtu=mtu, quoted=packet[head + 8 :])
+        return cls(src=src, dst=dst, type=kind, code=code, mtu=mtu, quoted=packet[head + 8 : end])
 
 
 def unreachable(quoted: bytes, *, code: int) -> IcmpError:
-    """Destination unreachable for a packet, as from its destination (RFC 792, RFC 4443 3.1)."""
+    """Destination unreachable for a packet, as from its destination (RFC 792, RFC 4443 3.1).
+
+    Raises ValueError where `quoted` does not start with an IP header.
+    """
     src, dst = _ends(quoted)
     return IcmpError(
         src=dst, dst=src, type=3 if isinstance(src, IPv4Address) else 1, code=code, quoted=quoted
@@ -86,7 +98,10 @@ def unreachable(quoted: bytes, *, code: int) -> IcmpError:
 
 
 def packet_too_big(quoted: bytes, *, mtu: int) -> IcmpError:
-    """Fragmentation needed (RFC 1191) or packet too big (RFC 4443 3.2); `mtu` in bytes."""
+    """Fragmentation needed (RFC 1191) or packet too big (RFC 4443 3.2); `mtu` in bytes.
+
+    Raises ValueError where `quoted` does not start with an IP header.
+    """
     src, dst = _ends(quoted)
     ipv4 = isinstance(src, IPv4Address)
     return IcmpError(
@@ -95,6 +110,13 @@ def packet_too_big(quoted: bytes, *, mtu: int) -> IcmpError:
 
 
 def _ends(packet: bytes) -> tuple[Address, Address]:
-    if packet[0] >> 4 == 4:
+    version = packet[0] >> 4 if packet else 0
+    if version == 4:
         return IPv4Address(packet[12:16]), IPv4Address(packet[16:20])
-    return IPv6Address(packet[8:24]), IPv6Address(packet[24:40])
+    if version == 6:
+        return IPv6Address(packet[8:24]), IPv6Address(packet[24:40])
+    raise ValueError("not an IP packet")
+
+
+def _header_length(packet: bytes) -> int:
+    return (packet[0] & 15) * 4 if packet else 0

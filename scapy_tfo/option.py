@@ -36,6 +36,7 @@ MAX_OPTIONS = 40
 """Room for options in a TCP header, in bytes: data offset 15 less the fixed 20 (RFC 9293 3.1)."""
 
 _EXID_BYTES = EXID.to_bytes(2, "big")
+_EXPERIMENTS = (EXPERIMENT_1, EXPERIMENT_2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,9 @@ class Form(enum.IntEnum):
     EXPERIMENT_2 = EXPERIMENT_2
 
 
+_IANA = Form.IANA
+
+
 @dataclass(frozen=True, slots=True)
 class FastOpen:
     """A valid Fast Open option: a cookie, or a request for one where `cookie` is empty."""
@@ -138,38 +142,53 @@ def judge(option: RawOption) -> FastOpen | Broken | None:
     Sources: RFC 7413 section 4.1.1 with errata 4238 and 4239 (length 2, or 6 to 18 and even);
     section 9 and RFC 6994 section 3 for the experimental form, whose ExID adds two bytes.
     """
-    kind = option.kind
+    return _judge(option.kind, option.length, option.data)
+
+
+def _judge(kind: int, length: int | None, data: bytes) -> FastOpen | Broken | None:
     if kind == TFO:
-        form, cookie = Form.IANA, option.data
-        overhead = 2
-    elif kind in (EXPERIMENT_1, EXPERIMENT_2) and option.data[:2] == _EXID_BYTES:
-        form, cookie = Form(kind), option.data[2:]
-        overhead = 4
+        form, cookie = _IANA, data
+    elif kind in _EXPERIMENTS and data[:2] == _EXID_BYTES:
+        form, cookie = Form(kind), data[2:]
     else:
         return None
-    length = option.length
     if length is None:
         return Broken(form, "OPT-7", "the option has no length byte")
     if length < 2:
         return Broken(form, "OPT-7", f"length {length} is below 2")
-    if length != 2 + len(option.data):
+    if length != 2 + len(data):
         return Broken(form, "OPT-7", f"length {length} runs past the end of the options")
     if length % 2:
         return Broken(form, "OPT-2", f"length {length} is odd")
-    size = length - overhead
+    size = len(cookie)
     if size and not MIN_COOKIE <= size <= MAX_COOKIE:
         return Broken(form, "OPT-1", f"a cookie of {size} bytes; 4 to 16 are allowed")
     return FastOpen(form, cookie)
 
 
 def find_fast_open(block: bytes) -> tuple[FastOpen | Broken, ...]:
-    """Every Fast Open option of an options field in order, valid or broken, up to EOL."""
-    found = []
-    for option in pull_options(block):
-        verdict = judge(option)
-        if verdict is not None:
-            found.append(verdict)
-    return tuple(found)
+    """Every Fast Open option of an options field in order, valid or broken, up to EOL.
+
+    The same as judging each option of `pull_options`, and several times as fast: every segment
+    that comes in passes through here, so options of other kinds are stepped over as bytes.
+    """
+    found: tuple[FastOpen | Broken, ...] = ()
+    at, last = 0, len(block) - 1
+    while at <= last:
+        kind = block[at]
+        if kind <= NOP:
+            if kind == EOL:
+                break
+            at += 1
+            continue
+        length = block[at + 1] if at < last else None
+        stop = at + length if length is not None and length >= 2 else last + 1
+        if kind == TFO or kind >= EXPERIMENT_1:
+            verdict = _judge(kind, length, block[at + 2 : stop])
+            if verdict is not None:
+                found += (verdict,)
+        at = stop
+    return found
 
 
 def mss(size: int) -> RawOption:

@@ -152,11 +152,21 @@ class Segment:
     def to_bytes(self) -> bytes:
         """The whole IP packet.
 
-        Raises ValueError where the options do not fit and `data_offset` was not given.
+        Options are padded to whole words, unless `data_offset` is given: then they stand as they
+        are. Raises ValueError where the options do not fit and `data_offset` was not given, where
+        a number does not fit its field, and where the addresses are of two families.
         """
-        options = opt.padded(self.options)
-        offset = self.data_offset
+        if self.src.version != self.dst.version:
+            raise ValueError(f"{self.src} and {self.dst} are not of one IP version")
+        try:
+            return self._build()
+        except (struct.error, OverflowError) as error:
+            raise ValueError(f"a number does not fit its field: {error}") from error
+
+    def _build(self) -> bytes:
+        options, offset = self.options, self.data_offset
         if offset is None:
+            options = opt.padded(options)
             if len(options) > opt.MAX_OPTIONS:
                 raise ValueError(f"{len(options)} bytes of options; a header holds 40")
             offset = (_TCP_FIXED + len(options)) // 4
