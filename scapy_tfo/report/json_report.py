@@ -76,7 +76,7 @@ def _record(result: Result) -> dict[str, Any]:
         "case": encodable(result.case),
         "title": encodable(result.title),
         "family": result.family,
-        "requirements": list(result.requirements),
+        "requirements": [encodable(each) for each in result.requirements],
         "level": result.level.value,
         "verdict": result.verdict.value,
         "reason": encodable(result.reason),

@@ -84,7 +84,7 @@ def _case(suite: ET.Element, name: str, result: Result, place: Standing, trace: 
 def _story(result: Result, trace: Trace) -> str:
     lines = [
         visible(result.title),
-        f"requirements: {', '.join(result.requirements)}",
+        f"requirements: {visible(', '.join(result.requirements))}",
         f"expected: {visible(result.expected)}",
         f"actual: {visible(result.actual)}",
         evidence(result),

@@ -143,12 +143,14 @@ class _Layout:
         counts = self.outline.counts
         extra = (Standing.WARNING, Standing.KNOWN, Standing.FIXED)
         columns = [*_ALWAYS, *(place for place in extra if counts[place])]
-        yield _line(f"{'section':<12}" + "".join(f"{place.value:>14}" for place in columns), "head")
+        heads = [f"{place.value:>{max(len(place.value) + 2, 9)}}" for place in columns]
+        yield _line(f"{'section':<9}" + "".join(heads), "head")
         for name, row in [*self.outline.sections.items(), ("all", counts)]:
-            cells = [
-                (f"{row[place] or '.':>14}", place if row[place] else "dim") for place in columns
-            ]
-            yield ((f"{name:<12}", "head" if name == "all" else ""), *cells)
+            cells = (
+                (f"{row[place] or '.':>{len(head)}}", place if row[place] else "dim")
+                for place, head in zip(columns, heads, strict=True)
+            )
+            yield ((f"{name:<9}", "head" if name == "all" else ""), *cells)
 
     def _failures(self, places: tuple[Standing, ...], heading: str) -> Iterator[Line]:
         results = self.outline.of(*places)
@@ -157,6 +159,8 @@ class _Layout:
         yield from self._heading(f"{heading} ({len(results)})", places[0])
         full = results[: self.blocks]
         for number, result in enumerate(full, 1):
+            if number > 1:
+                yield _line()
             yield from self._block(number, result)
         for result in results[len(full) :]:
             yield _line(f"    {one_line(label(result))}", places[0])
@@ -180,7 +184,6 @@ class _Layout:
             yield _line()
             for line in diagram.split("\n"):
                 yield _line(line, "head" if line.lstrip().startswith("*") else "")
-        yield _line()
 
     def _side_by_side(self, expected: str, actual: str) -> Iterator[Line]:
         column = (self.width - 7) // 2

@@ -1,0 +1,122 @@
+"""The files of a run: results.json, junit.xml, report.txt, report.html, capture.pcapng."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+from scapy_tfo import spec
+from scapy_tfo.errors import SetupError
+from scapy_tfo.report.diagram import Trace
+from scapy_tfo.report.html import html_page
+from scapy_tfo.report.json_report import write_json
+from scapy_tfo.report.junit import write_junit
+from scapy_tfo.report.outline import Requirements
+from scapy_tfo.report.text import summary
+from scapy_tfo.suite.result import Run
+from scapy_tfo.wire.pcapng import write_pcapng
+
+BASE = Path("tfo-results")
+"""Where runs are kept that were not told where to write."""
+
+LATEST = "latest"
+"""The symbolic link in BASE to its newest run."""
+
+_MOST_RUNS_A_SECOND = 1000
+
+
+def write_all(
+    run: Run,
+    directory: Path | None = None,
+    *,
+    strict: bool = False,
+    base: Path = BASE,
+    catalogue: Requirements | None = None,
+) -> Path:
+    """Write every report of a run and return the directory that holds them.
+
+    Without `directory` it is a new one under `base`, named after the run's start in UTC, and
+    `base/latest` is pointed at it once it is complete. catalogue: the requirements, where not
+    those of specs/. Raises SetupError where a file cannot be written, or specs/ not be read.
+    """
+    requirements = spec.load() if catalogue is None else catalogue
+    trace = Trace(run.packets)
+    place = _new_directory(base, run.started) if directory is None else _made(directory)
+    write_json(run, place / "results.json", strict=strict)
+    write_junit(run, place / "junit.xml", strict=strict, trace=trace)
+    text = summary(run, strict=strict, catalogue=requirements, trace=trace)
+    page = html_page(run, strict=strict, catalogue=requirements, trace=trace)
+    try:
+        (place / "report.txt").write_text(text, encoding="utf-8")
+        (place / "report.html").write_text(page, encoding="utf-8")
+        write_pcapng(place / "capture.pcapng", run.packets)
+    except OSError as error:
+        raise _unwritable(place, error) from error
+    if directory is None:
+        _point_latest(base, place)
+    return place
+
+
+def check_writable(directory: Path | None = None, *, base: Path = BASE) -> None:
+    """Find out before a run whether its reports can be written; makes nothing.
+
+    Raises SetupError if they cannot.
+    """
+    wanted = place = base if directory is None else directory
+    while not os.path.lexists(place):
+        place = place.parent
+    if not place.is_dir():
+        raise SetupError(f"cannot write reports into {wanted}: {place} is not a directory")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise SetupError(
+            f"cannot write reports into {wanted}: no permission in {place}; choose another --out"
+        )
+    latest = base / LATEST
+    if directory is None and latest.exists() and not latest.is_symlink():
+        raise SetupError(f"{latest} is not a symbolic link: move it away, or give --out")
+
+
+def _made(directory: Path) -> Path:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(directory, error) from error
+    return directory
+
+
+def _new_directory(base: Path, started: float) -> Path:
+    _made(base)
+    name = f"{datetime.fromtimestamp(started, UTC):%Y%m%dT%H%M%SZ}"
+    for number in range(1, _MOST_RUNS_A_SECOND):
+        place = base / (name if number == 1 else f"{name}-{number}")
+        try:
+            place.mkdir()
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise _unwritable(place, error) from error
+        return place
+    raise SetupError(f"{base} already holds {_MOST_RUNS_A_SECOND} runs of {name}: give --out")
+
+
+def _point_latest(base: Path, place: Path) -> None:
+    # A link is made aside and renamed, so that `latest` is never absent nor half there.
+    aside = base / f".{LATEST}-{place.name}"
+    try:
+        aside.unlink(missing_ok=True)
+        aside.symlink_to(place.name, target_is_directory=True)
+        try:
+            aside.replace(base / LATEST)
+        except OSError:
+            aside.unlink()
+            raise
+    except OSError as error:
+        raise SetupError(
+            f"the reports are in {place}, but {base / LATEST} cannot point there:"
+            f" {error.strerror}; move it away, or give --out"
+        ) from error
+
+
+def _unwritable(place: Path, error: OSError) -> SetupError:
+    return SetupError(f"cannot write reports into {place}: {error.strerror}; choose another --out")
