@@ -1,0 +1,273 @@
+"""The command line: `scapy-tfo test`, `list`, `spec`, `demo`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from scapy_tfo import __version__
+from scapy_tfo.errors import SetupError, TargetError
+
+EXIT_STATUS = """exit status:
+  0  nothing failed
+  1  a requirement failed (MUST, step or robust; SHOULD with --strict)
+  2  wrong usage or set-up
+  3  the target could not be judged: no control handshake succeeds"""
+
+_TEST = f"""Judge a target, clause by clause.
+
+TARGET is one of
+  HOST[:PORT]     any address or name; an IPv6 address with a port as [2001:db8::7]:80
+  lab:linux       this machine's kernel in a network namespace of its own
+  lab:reference   the reference implementation, in real time, without any privilege
+  lab:nginx       nginx in a namespace, fast open on; lab:haproxy likewise
+  sim:reference   the reference implementation on virtual time
+
+Traffic goes to the target alone. Cases that fill queues or use a second address run only with
+--intrusive, or against a target of our own.
+
+{EXIT_STATUS}"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; the exit status."""
+    parser = _parser()
+    chosen = parser.parse_args(arguments)
+    for name in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(name, _interrupted)
+    try:
+        command: Callable[[argparse.Namespace], int] = chosen.command
+        return command(chosen)
+    except SetupError as error:
+        return _complain(error, 2)
+    except TargetError as error:
+        return _complain(error, 3)
+    except BrokenPipeError:
+        # Whoever read our output has gone; what is left in the buffer has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
+    except KeyboardInterrupt:
+        return _complain("interrupted; nothing is left behind", 130)
+
+
+def _interrupted(number: int, frame: object) -> None:  # noqa: ARG001
+    raise KeyboardInterrupt
+
+
+def _complain(error: object, status: int) -> int:
+    print(f"scapy-tfo: {error}", file=sys.stderr)
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="scapy-tfo",
+        description="Conformance suite for TCP Fast Open (RFC 7413).",
+        epilog="Begin with 'scapy-tfo test lab:linux'. " + EXIT_STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"scapy-tfo {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    _add_test(commands)
+    _add_demo(commands)
+    _add_list(commands)
+    _add_spec(commands)
+    return parser
+
+
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    *,
+    summary: str,
+    description: str | None = None,
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(
+        name,
+        help=summary,
+        description=description or summary,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(command=run)
+    return parser
+
+
+def _add_selection(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("which cases")
+    for flag, what in (("--only", "run only"), ("--exclude", "leave out")):
+        group.add_argument(
+            flag,
+            action="append",
+            default=[],
+            metavar="ID",
+            help=f"{what} this: a case id, a requirement (ACC-2), a group (OPT), or a pattern; "
+            "may be repeated, or a list with commas",
+        )
+
+
+def _add_test(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = _command(
+        commands, "test", _test, summary="judge a target, clause by clause", description=_TEST
+    )
+    parser.add_argument("target", nargs="?", metavar="TARGET", help="what to judge: see above")
+    parser.add_argument(
+        "--app",
+        choices=("echo", "http", "none"),
+        help="what listens there (default: none, which judges the handshake only)",
+    )
+    _add_selection(parser)
+    group = parser.add_argument_group("which cases (more)")
+    group.add_argument("--slow", action="store_true", help="also cases that wait for long timers")
+    group.add_argument(
+        "--intrusive", action="store_true", help="also cases that fill queues or use --source twice"
+    )
+    family = group.add_mutually_exclusive_group()
+    family.add_argument("-4", "--ipv4", action="store_const", const=(4,), dest="families")
+    family.add_argument("-6", "--ipv6", action="store_const", const=(6,), dest="families")
+    group = parser.add_argument_group("verdicts and reports")
+    group.add_argument("--strict", action="store_true", help="a failed SHOULD fails the run")
+    group.add_argument(
+        "--known", type=Path, metavar="FILE", help="TOML list of failures expected, with reasons"
+    )
+    group.add_argument("--json", type=Path, metavar="FILE", help="also write the results as JSON")
+    group.add_argument("--junit", type=Path, metavar="FILE", help="also write them as JUnit XML")
+    group.add_argument(
+        "--out", type=Path, metavar="DIR", help="reports go here (default tfo-results/<UTC time>)"
+    )
+    group.add_argument("--quiet", action="store_true", help="no progress, only the summary")
+    group.add_argument(
+        "--color", choices=("auto", "always", "never"), default="auto", help="default: auto"
+    )
+    group = parser.add_argument_group("how to reach the target")
+    group.add_argument(
+        "--source",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="ADDRESS",
+        help="send from these addresses; two of a family let cookies be tried from another client",
+    )
+    group.add_argument(
+        "--iface",
+        metavar="NAME",
+        help="send on this interface, also where the host has no address on it: ARP and "
+        "neighbour solicitations for the sources are then answered by the suite",
+    )
+    group.add_argument("--plain-port", type=_port, metavar="N", help="a port with fast open off")
+    group.add_argument("--second-port", type=_port, metavar="N", help="another port with it on")
+    group.add_argument(
+        "--sysctl",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set in the namespace of a lab target, e.g. net.ipv4.tcp_fastopen=1",
+    )
+
+
+def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = _command(
+        commands,
+        "demo",
+        _demo,
+        summary="judge this machine's kernel and the reference implementation",
+    )
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+
+
+def _add_list(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    _add_selection(
+        _command(commands, "list", _list, summary="print the cases, without touching the network")
+    )
+
+
+def _add_spec(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    _add_selection(
+        _command(
+            commands,
+            "spec",
+            _spec,
+            summary="print the requirements and the cases that check each",
+        )
+    )
+
+
+def _port(text: str) -> int:
+    number = int(text) if text.isascii() and text.isdigit() else 0
+    if not 0 < number < 65536:
+        raise argparse.ArgumentTypeError(f"'{text}' is no port: give 1 to 65535")
+    return number
+
+
+def _listed(entries: Sequence[str]) -> list[str]:
+    return [part for entry in entries for part in entry.split(",") if part]
+
+
+def _test(chosen: argparse.Namespace) -> int:
+    from scapy_tfo.front import judge_and_report
+    from scapy_tfo.suite.runner import Options
+    from scapy_tfo.suite.session import Request
+
+    target, sources = chosen.target, list(chosen.source)
+    if target is None and len(sources) > 1:
+        target = sources.pop()
+    if target is None:
+        raise SetupError("no target: give HOST[:PORT], lab:linux, ... ('scapy-tfo test --help')")
+    sysctls = {}
+    for entry in chosen.sysctl:
+        name, mark, value = entry.partition("=")
+        if not mark or not name:
+            raise SetupError(f"--sysctl '{entry}': write NAME=VALUE")
+        sysctls[name] = value
+    request = Request(
+        target=target,
+        app=chosen.app,
+        only=_listed(chosen.only),
+        exclude=_listed(chosen.exclude),
+        known=chosen.known,
+        sources=sources,
+        iface=chosen.iface,
+        plain_port=chosen.plain_port,
+        second_port=chosen.second_port,
+        sysctls=sysctls,
+        options=Options(slow=chosen.slow, intrusive=chosen.intrusive, families=chosen.families),
+    )
+    return judge_and_report(
+        request,
+        strict=chosen.strict,
+        json=chosen.json,
+        junit=chosen.junit,
+        out=chosen.out,
+        quiet=chosen.quiet,
+        color=chosen.color,
+    )
+
+
+def _demo(chosen: argparse.Namespace) -> int:
+    from scapy_tfo.front import demonstrate
+
+    return demonstrate(color=chosen.color)
+
+
+def _list(chosen: argparse.Namespace) -> int:
+    from scapy_tfo.listing import print_cases
+
+    print_cases(_listed(chosen.only), _listed(chosen.exclude))
+    return 0
+
+
+def _spec(chosen: argparse.Namespace) -> int:
+    from scapy_tfo.listing import print_requirements
+
+    print_requirements(_listed(chosen.only), _listed(chosen.exclude))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

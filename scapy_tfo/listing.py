@@ -1,0 +1,65 @@
+"""What can be printed without touching the network: the cases and the requirements."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+from scapy_tfo import spec
+from scapy_tfo.errors import SetupError
+from scapy_tfo.suite.registry import Case, all_cases, select
+
+_WIDTH = 100
+
+
+def print_cases(only: Sequence[str], exclude: Sequence[str]) -> None:
+    """Print each case: its id, what it checks, what it needs."""
+    catalogue = spec.load()
+    chosen = select(all_cases(), only, exclude)
+    for each in chosen:
+        marks = [str(each.level(catalogue)), *each.requirements[1:], *sorted(each.needs)]
+        marks += [word for word in ("slow", "intrusive", "exclusive") if getattr(each, word)]
+        print(f"{each.id}  ({', '.join(marks)})")
+        print(textwrap.fill(each.title, _WIDTH, initial_indent="    ", subsequent_indent="    "))
+    print(f"\n{len(chosen)} cases")
+
+
+def print_requirements(only: Sequence[str], exclude: Sequence[str]) -> None:
+    """Print each requirement with its cases, and name those that no case checks yet."""
+    catalogue = spec.load()
+    checked: dict[str, list[Case]] = {each: [] for each in catalogue}
+    for case in all_cases():
+        for requirement in case.requirements:
+            checked[requirement].append(case)
+    chosen = _chosen(list(catalogue), only, exclude)
+    for identity in chosen:
+        each = catalogue[identity]
+        print(f"{identity}  {each.level}  {'; '.join(each.source)}")
+        text = textwrap.fill(
+            each.statement, _WIDTH, initial_indent="    ", subsequent_indent="    "
+        )
+        print(text)
+        for case in checked[identity]:
+            print(f"      - {case.id}")
+    bare = [identity for identity in chosen if not checked[identity]]
+    print(f"\n{len(chosen)} requirements, {len(chosen) - len(bare)} of them checked by a case")
+    if bare:
+        line = f"Not checked by any case yet: {', '.join(bare)}"
+        print(textwrap.fill(line, _WIDTH, subsequent_indent="    "))
+
+
+def _chosen(ids: Sequence[str], only: Sequence[str], exclude: Sequence[str]) -> list[str]:
+    def matches(identity: str, entry: str) -> bool:
+        wanted = entry.upper()
+        return fnmatchcase(identity, wanted) or identity.partition("-")[0] == wanted
+
+    for entry in (*only, *exclude):
+        if not any(matches(identity, entry) for identity in ids):
+            raise SetupError(f"'{entry}' matches no requirement: give an id such as ACC-2, or OPT")
+    return [
+        identity
+        for identity in ids
+        if (not only or any(matches(identity, entry) for entry in only))
+        and not any(matches(identity, entry) for entry in exclude)
+    ]

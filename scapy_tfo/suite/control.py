@@ -1,0 +1,125 @@
+"""Control handshakes: they tell a target that is down, or a path that loses, from a wrong one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from scapy_tfo.errors import TargetError
+from scapy_tfo.segment import RST, endpoint
+from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.outcome import Ending
+from scapy_tfo.suite.switchboard import Switchboard
+from scapy_tfo.suite.target import Target
+
+_TRIES = 5
+_FIRST_PATIENCE = 1.0
+_LONGEST_PAUSE = 10.0
+
+
+@dataclass(slots=True)
+class PathRecord:
+    """What the run has learnt of the path to the target.
+
+    rtt: longest round trip of a control handshake, in seconds. sent, lost: control handshakes.
+    recovered: cases that heard nothing at first and passed when tried again.
+    """
+
+    rtt: float = 0.0
+    sent: int = 0
+    lost: int = 0
+    recovered: int = 0
+    died: bool = False
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def is_clean(self) -> bool:
+        """True where nothing was ever lost, so that silence is the target's own."""
+        return not (self.lost or self.recovered or self.died)
+
+    @property
+    def patience(self) -> float:
+        """Seconds to wait for an answer that should come at once."""
+        return 0.6 + 4 * self.rtt
+
+
+class Control:
+    """Plain handshakes with the main listener, each given up again with a RST."""
+
+    def __init__(self, target: Target, board: Switchboard, path: PathRecord) -> None:
+        self._target, self._board, self._path = target, board, path
+
+    async def establish(self, families: Sequence[int]) -> None:
+        """The first control of each family. Raises TargetError where none succeeds."""
+        for family in families:
+            failure = await self._insist(family)
+            if failure:
+                raise TargetError(f"{self._where(family)} cannot be judged: {failure}")
+
+    async def conclude(self, families: Sequence[int]) -> None:
+        """The last control of each family: a target that is gone is noted, not blamed."""
+        for family in families:
+            failure = await self._insist(family)
+            if failure:
+                self._path.died = True
+                self._path.notes.append(f"{self._where(family)} stopped answering: {failure}")
+
+    async def keep_watch(self, families: Sequence[int]) -> None:
+        """Repeat the control while cases run, ever less often; ends by being cancelled."""
+        pause = 0.25
+        while True:
+            await asyncio.sleep(pause)
+            pause = min(pause * 1.5, _LONGEST_PAUSE)
+            for family in families:
+                await self._try(family)
+
+    def _where(self, family: int) -> str:
+        return endpoint(self._target.addresses[family], self._target.main.port)
+
+    async def _insist(self, family: int) -> str:
+        """The last of a few handshakes: "" where one succeeded, else what went wrong."""
+        failure = ""
+        for _ in range(_TRIES):
+            failure = await self._try(family)
+            if not failure:
+                break
+        return failure
+
+    async def _try(self, family: int) -> str:
+        """One handshake: "" where it succeeded, else what went wrong."""
+        target, link = self._target, self._target.link
+        source = target.sources(family)[0]
+        port = link.reserve_port(source)
+        flow = Flow(
+            self._board,
+            owner="control handshake",
+            source=source,
+            target=target.addresses[family],
+            sport=port,
+            dport=target.main.port,
+            app=target.main.app,
+            isn=self._board.random.getrandbits(32),
+            mss=1220,
+            patience=max(_FIRST_PATIENCE, self._path.patience),
+        )
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        self._path.sent += 1
+        try:
+            flow.syn()
+            await flow.syn_ack()
+            self._path.rtt = max(self._path.rtt, loop.time() - began)
+            flow.send(RST, seq=flow.their_rcv_nxt)
+        except Ending as ending:
+            if flow.was_reset:
+                return "the port is closed (RST in answer to a SYN); is the server running?"
+            if flow.icmp:
+                error = flow.icmp[-1]
+                return f"ICMP error type {error.type} code {error.code} from {error.src}"
+            self._path.lost += 1
+            return f"no answer to a plain SYN ({ending.actual})"
+        finally:
+            self._board.close((source, port, target.addresses[family], target.main.port))
+            link.release_port(source, port)
+        return ""

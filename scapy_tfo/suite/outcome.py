@@ -1,0 +1,55 @@
+"""How a case ends other than by returning: each ending, and what evidence it rests on."""
+
+from __future__ import annotations
+
+
+class Ending(Exception):  # noqa: N818 - an ending is a verdict, not an error
+    """A case ends here.
+
+    reason: one line. expected, actual: side by side in the report. packets: numbers in the
+    capture. flow: `src:port>dst:port`.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        expected: str = "",
+        actual: str = "",
+        packets: tuple[int, ...] = (),
+        flow: str = "",
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.expected = expected
+        self.actual = actual
+        self.packets = packets
+        self.flow = flow
+
+
+class Failed(Ending):
+    """Something came that no conforming target sends, whatever the path loses."""
+
+
+class Missing(Ending):
+    """Something did not come, which loss could explain: the case is tried again, and only a path
+    that loses nothing turns it into a FAIL.
+    """
+
+
+class Refused(Missing):
+    """A fast open with a valid cookie was refused, which a queue that was full could explain:
+    the case is tried again, and fails when it is refused each time.
+    """
+
+
+class Unsupported(Ending):
+    """The target does not do this at all, which the requirement allows."""
+
+
+class Skipped(Ending):
+    """A need of the case is not met; the reason says how to meet it."""
+
+
+class Inconclusive(Ending):
+    """The case cannot tell, and trying again would not help."""

@@ -1,0 +1,208 @@
+"""What a case talks to: the target at one address, by one family."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from scapy_tfo.lab.hooks import Hooks, ListenerOptions, Session
+from scapy_tfo.segment import RST, Address
+from scapy_tfo.suite.app import NoApp, make_app
+from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.outcome import Failed, Skipped, Unsupported
+from scapy_tfo.suite.registry import NEEDS
+from scapy_tfo.suite.switchboard import Switchboard
+from scapy_tfo.suite.target import Service, Target
+
+_HEADERS = {4: 40, 6: 60}
+"""IP and TCP header without options, in bytes."""
+
+
+class Peer:
+    """The target as one run of one case sees it.
+
+    family: 4 or 6. main: the listener to use unless a case needs another. observed: facts that
+    the case records where the standard leaves the outcome open. patience: seconds that an
+    expectation waits, worked out from the path's round trip.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        board: Switchboard,
+        *,
+        family: int,
+        owner: str,
+        patience: float,
+    ) -> None:
+        self.target = target
+        self.family = family
+        self.main: Service = target.main
+        self.observed: dict[str, str] = {}
+        self.patience = patience
+        self.flows: list[Flow] = []
+        self._board = board
+        self._owner = owner
+
+    @property
+    def address(self) -> Address:
+        return self.target.addresses[self.family]
+
+    @property
+    def largest_segment(self) -> int:
+        """The MSS that the link allows, in bytes: 1460 (IPv4) or 1440 (IPv6) on Ethernet."""
+        return min(self.target.link.mtu, 1500) - _HEADERS[self.family]
+
+    def flow(
+        self,
+        service: Service | None = None,
+        *,
+        source: int = 0,
+        isn: int | None = None,
+        like: Flow | None = None,
+    ) -> Flow:
+        """A new conversation on a source port of its own, or on the 4-tuple of `like`.
+
+        source: 0 for the first source address, 1 for the second.
+        """
+        where = service or self.main
+        address = like.source if like else self.target.sources(self.family)[source]
+        port = like.sport if like else self.target.link.reserve_port(address)
+        flow = Flow(
+            self._board,
+            owner=self._owner,
+            source=address,
+            target=self.address,
+            sport=port,
+            dport=like.dport if like else where.port,
+            app=like.app if like else where.app,
+            isn=self._board.random.getrandbits(32) if isn is None else isn,
+            mss=self.largest_segment,
+            patience=self.patience,
+        )
+        self.flows.append(flow)
+        return flow
+
+    async def cookie(self, service: Service | None = None, *, source: int = 0) -> bytes:
+        """Ask for a cookie as a client does, and give the connection up again.
+
+        Raises Unsupported where the target grants none: RFC 7413 lets it.
+        """
+        flow = self.flow(service, source=source)
+        flow.syn(cookie=b"")
+        syn_ack = await flow.syn_ack("a SYN-ACK to a cookie request")
+        flow.send(RST, seq=flow.their_rcv_nxt)
+        cookie = syn_ack.cookie
+        if not cookie:
+            raise Unsupported("the target grants no cookie when asked for one")
+        return cookie
+
+    async def open(
+        self,
+        service: Service | None = None,
+        *,
+        data: bytes | None = None,
+        source: int = 0,
+        isn: int | None = None,
+    ) -> Flow:
+        """A fast open with a fresh cookie, accepted, still in SYN-RCVD at the target."""
+        cookie = await self.cookie(service, source=source)
+        flow = self.flow(service, source=source, isn=isn)
+        request = flow.app.request() if data is None else data
+        flow.syn(cookie=cookie, data=request)
+        flow.must_accept(await flow.syn_ack(), len(request))
+        return flow
+
+    async def connect(self, service: Service | None = None, *, source: int = 0) -> Flow:
+        """A plain connection, its handshake done."""
+        flow = self.flow(service, source=source)
+        flow.syn()
+        await flow.syn_ack("a SYN-ACK to a plain SYN")
+        flow.ack()
+        return flow
+
+    async def still_serves(self, service: Service | None = None) -> None:
+        """Demand that the listener still takes a plain connection and, with an app, answers it."""
+        flow = await self.connect(service)
+        flow.request()
+        await flow.answered()
+
+    async def accepts(
+        self, cookie: bytes, service: Service | None = None, *, source: int = 0
+    ) -> bool:
+        """Whether a cookie with data is accepted now; the connection is closed again."""
+        flow = self.flow(service, source=source)
+        request = flow.app.request()
+        flow.syn(cookie=cookie, data=request)
+        syn_ack = await flow.syn_ack("a SYN-ACK to a cookie with data")
+        flow.ack(seq=syn_ack.ack)
+        taken = flow.acknowledged(syn_ack)
+        flow.require(
+            taken in (0, len(request)),
+            "the SYN data is acknowledged in part",
+            f"all {len(request)} bytes or none",
+            f"{taken} bytes",
+        )
+        flow.hang_up()
+        return taken > 0
+
+    # What only a target of our own lets a case do
+
+    @property
+    def hooks(self) -> Hooks:
+        if self.target.hooks is None:
+            raise Skipped(f"needs {NEEDS['listeners']}")
+        return self.target.hooks
+
+    async def listen(
+        self, app: str = "echo", *, queue: int = 256, keys: Sequence[bytes] = ()
+    ) -> Service:
+        """A listener made to order; `app` and the rest as in lab.hooks.ListenerOptions."""
+        port = await self.hooks.listen(ListenerOptions(app=app, queue=queue, keys=tuple(keys)))
+        known = app in ("echo", "http")
+        return Service(port, make_app(app, str(self.address)) if known else NoApp())
+
+    async def small_queue(self, size: int = 4) -> Service:
+        """An echo listener of its own whose limit of pending fast opens is `size`."""
+        return await self.listen("echo", queue=size)
+
+    async def sessions(self, service: Service) -> list[Session]:
+        """The connections that the application behind a service has seen."""
+        return await self.hooks.sessions(service.port)
+
+    async def session(self, flow: Flow, service: Service) -> Session | None:
+        """What the application saw of one conversation, None where it saw nothing of it."""
+        for each in await self.sessions(service):
+            if each.peer == (str(flow.source), flow.sport):
+                return each
+        return None
+
+    # Time and record
+
+    async def wait(self, seconds: float) -> None:
+        """Let time pass, virtual in simulation."""
+        await asyncio.sleep(seconds)
+
+    def record(self, what: str, value: object) -> None:
+        """Note a fact that is shown in the report and judges nothing."""
+        self.observed[what] = str(value)
+
+    def require(self, holds: bool, reason: str, *, expected: str, actual: str) -> None:
+        """Fail the case unless the condition holds; cites the last flow."""
+        if not holds:
+            last = self.flows[-1] if self.flows else None
+            raise Failed(
+                reason,
+                expected=expected,
+                actual=actual,
+                packets=last.cited if last else (),
+                flow=last.name if last else "",
+            )
+
+    def hang_up(self) -> None:
+        """End every conversation and give the ports back."""
+        held = {(flow.source, flow.sport) for flow in self.flows}
+        for flow in self.flows:
+            flow.hang_up()
+        for source, port in held:
+            self.target.link.release_port(source, port)

@@ -1,0 +1,136 @@
+"""The registry of cases: a case is found by being written in scapy_tfo/cases."""
+
+from __future__ import annotations
+
+import fnmatch
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scapy_tfo.errors import SetupError
+from scapy_tfo.spec import Catalogue, Level
+
+if TYPE_CHECKING:
+    from scapy_tfo.suite.peer import Peer
+
+Conversation = Callable[["Peer"], Awaitable[None]]
+
+NEEDS = {
+    "answer": "an application that answers: give --app echo or --app http",
+    "echo": "an echo application: run one on the target and give --app echo",
+    "two_addresses": "a second source address: give --source twice, and --intrusive",
+    "listeners": "listeners made to order: use a target of our own (lab: or sim:)",
+    "sessions": "the application's own word: use a target of our own (lab: or sim:)",
+    "key_hook": "a hook that changes the cookie key: use a target of our own (lab: or sim:)",
+    "plain_port": "a listener with fast open off: give --plain-port, or use lab: or sim:",
+    "second_port": "a second listener with fast open: give --second-port, or use lab: or sim:",
+    "counters": "the target's own counters: use lab:linux or sim:",
+}
+"""What a case may need of its target, and how a user meets the need."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One conversation and what it checks.
+
+    id: first requirement, a dot, the function's name. title: first line of its docstring.
+    slow: waits for timers of more than a few seconds. intrusive: fills queues or uses a second
+    address. exclusive: runs alone, because it disturbs others on the same listener.
+    """
+
+    id: str
+    title: str
+    requirements: tuple[str, ...]
+    needs: frozenset[str]
+    slow: bool
+    intrusive: bool
+    exclusive: bool
+    run: Conversation
+
+    def level(self, catalogue: Catalogue) -> Level:
+        """The strongest level among its requirements."""
+        order = list(Level)
+        return min((catalogue[each].level for each in self.requirements), key=order.index)
+
+
+_cases: dict[str, Case] = {}
+
+
+def case(
+    *requirements: str,
+    needs: Sequence[str] = (),
+    slow: bool = False,
+    intrusive: bool = False,
+    exclusive: bool = False,
+) -> Callable[[Conversation], Conversation]:
+    """Register a conversation as a case for the requirements, the main one first.
+
+    Raises ValueError for an unknown need, a missing docstring, or an id that is taken.
+    """
+
+    def register(run: Conversation) -> Conversation:
+        name = getattr(run, "__name__", "").replace("_", "-")
+        title = (inspect.getdoc(run) or "").partition("\n\n")[0].replace("\n", " ")
+        identity = f"{requirements[0]}.{name}"
+        unknown = set(needs) - NEEDS.keys()
+        if unknown or not title or identity in _cases:
+            raise ValueError(f"{identity}: unknown needs {unknown}, no docstring, or id taken")
+        _cases[identity] = Case(
+            id=identity,
+            title=title,
+            requirements=requirements,
+            needs=frozenset(needs),
+            slow=slow,
+            intrusive=intrusive or "two_addresses" in needs,
+            exclusive=exclusive,
+            run=run,
+        )
+        return run
+
+    return register
+
+
+def all_cases() -> tuple[Case, ...]:
+    """Every case of scapy_tfo/cases, ordered by group and number of its first requirement."""
+    package = importlib.import_module("scapy_tfo.cases")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"scapy_tfo.cases.{module.name}")
+    return tuple(sorted(_cases.values(), key=_order))
+
+
+def _order(each: Case) -> tuple[int, int, str]:
+    groups = ["OPT", "SRV", "ACC", "LIM", "DUP", "AFT", "CLI", "PATH", "REL"]
+    group, _, number = each.requirements[0].partition("-")
+    digits = "".join(letter for letter in number if letter.isdigit())
+    return (groups.index(group) if group in groups else len(groups), int(digits or 0), each.id)
+
+
+def select(
+    cases: Iterable[Case], only: Sequence[str] = (), exclude: Sequence[str] = ()
+) -> tuple[Case, ...]:
+    """The cases that match a requirement id, a group (`OPT`), a case id, or a pattern of one.
+
+    Raises SetupError for an entry that matches nothing: a typo must not pass as "nothing failed".
+    """
+    every = tuple(cases)
+    for entry in (*only, *exclude):
+        if not any(_matches(each, entry) for each in every):
+            raise SetupError(
+                f"'{entry}' matches no case: give a case id, a requirement id such as ACC-2, "
+                "a group such as OPT, or a pattern of one ('scapy-tfo list' shows them)"
+            )
+    return tuple(
+        each
+        for each in every
+        if (not only or any(_matches(each, entry) for entry in only))
+        and not any(_matches(each, entry) for entry in exclude)
+    )
+
+
+def _matches(each: Case, entry: str) -> bool:
+    wanted = entry.casefold()
+    names = [each.id, *each.requirements, *(r.partition("-")[0] for r in each.requirements)]
+    return any(fnmatch.fnmatchcase(name.casefold(), wanted) for name in names)

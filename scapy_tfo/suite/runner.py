@@ -1,0 +1,241 @@
+"""Runs cases against a target and turns how each one ended into a verdict."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from scapy_tfo import __version__
+from scapy_tfo.spec import Catalogue, Level
+from scapy_tfo.suite.control import Control, PathRecord
+from scapy_tfo.suite.outcome import (
+    Ending,
+    Failed,
+    Inconclusive,
+    Missing,
+    Refused,
+    Skipped,
+    Unsupported,
+)
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.registry import NEEDS, Case
+from scapy_tfo.suite.result import Result, Run, Verdict
+from scapy_tfo.suite.switchboard import Switchboard
+from scapy_tfo.suite.target import Target
+
+TOOL = f"scapy-tfo {__version__}"
+
+_AT_ONCE = (40, 8, 2)
+"""Cases under way at a time: at first, then for those tried again, which get a quieter stack."""
+
+_MORE_PATIENCE = (1.0, 2.0, 3.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """slow, intrusive: also run such cases. families: addresses to judge, None for all.
+
+    on_result: called with each result as soon as its verdict stands.
+    """
+
+    slow: bool = False
+    intrusive: bool = False
+    families: Sequence[int] | None = None
+    seed: int = 0
+    on_result: Callable[[Result], None] | None = None
+
+
+@dataclass(slots=True)
+class _Job:
+    """One case at one address, through all its attempts."""
+
+    case: Case
+    family: int
+    level: Level
+    seconds: float = 0.0
+    attempts: int = 0
+    observed: dict[str, str] = field(default_factory=dict)
+    ending: Ending | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Worth another attempt: never run, or something did not come."""
+        return not self.attempts or isinstance(self.ending, Missing)
+
+    @property
+    def owner(self) -> str:
+        attempt = f", attempt {self.attempts}" if self.attempts > 1 else ""
+        return f"{self.case.id} [ipv{self.family}]{attempt}"
+
+
+async def judge(
+    target: Target, cases: Sequence[Case], catalogue: Catalogue, options: Options | None = None
+) -> Run:
+    """Judge a target by the cases, at each of its addresses.
+
+    Raises TargetError where no control handshake succeeds, and SetupError from the link.
+    """
+    options = options or Options()
+    began, started = asyncio.get_running_loop().time(), time.time()
+    await target.link.prepare()
+    board = Switchboard(target.link, seed=options.seed)
+    path = PathRecord()
+    control = Control(target, board, path)
+    families = [each for each in (4, 6) if each in target.addresses]
+    families = [each for each in families if each in (options.families or families)]
+    await control.establish(families)
+    runner = _Runner(target, board, path, options)
+    jobs = [_Job(case, family, case.level(catalogue)) for family in families for case in cases]
+    watch = asyncio.create_task(control.keep_watch(families))
+    try:
+        await runner.run(jobs)
+    finally:
+        watch.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await watch
+    await control.conclude(families)
+    results = [runner.result(job) for job in jobs]
+    runner.tell_deferred()
+    for result in results:
+        if result.reason:
+            board.note(result.packets, f"{result.verdict.name}: {result.reason}")
+    return Run(
+        target=target.name,
+        tool=TOOL,
+        started=started,
+        seconds=asyncio.get_running_loop().time() - began,
+        results=tuple(results),
+        packets=tuple(board.packets),
+        notes=tuple(_notes(path)),
+    )
+
+
+def _notes(path: PathRecord) -> list[str]:
+    notes = list(path.notes)
+    if path.lost:
+        notes.append(f"{path.lost} of {path.sent} control handshakes were lost on the way")
+    if path.recovered:
+        notes.append(f"{path.recovered} case(s) heard nothing at first and passed when repeated")
+    return notes
+
+
+class _Runner:
+    """Runs jobs in waves: each wave repeats, in a quieter setting, those that heard nothing."""
+
+    def __init__(
+        self, target: Target, board: Switchboard, path: PathRecord, options: Options
+    ) -> None:
+        self._target, self._board, self._path, self._options = target, board, path, options
+        self._deferred: list[_Job] = []
+
+    async def run(self, jobs: Sequence[_Job]) -> None:
+        for job in jobs:
+            unmet = self._unmet(job)
+            if unmet:
+                job.ending, job.attempts = Skipped(unmet), 1
+                self._tell(job)
+        for limit, factor in zip(_AT_ONCE, _MORE_PATIENCE, strict=True):
+            wave = [job for job in jobs if job.is_open]
+            shared = [job for job in wave if not job.case.exclusive]
+            gate = asyncio.Semaphore(limit)
+            await asyncio.gather(*(self._within(gate, job, factor) for job in shared))
+            for job in wave:
+                if job.case.exclusive:
+                    await self._attempt(job, factor)
+        self._deferred = [job for job in jobs if job.is_open]
+
+    def _unmet(self, job: _Job) -> str:
+        """Why a case cannot run here, "" where it can."""
+        if job.case.slow and not self._options.slow:
+            return "waits for long timers: give --slow"
+        for need in sorted(job.case.needs):
+            if not self._target.meets(need, job.family):
+                return f"needs {NEEDS[need]}"
+        if job.case.intrusive and not self._options.intrusive:
+            return "fills queues or uses a second address: give --intrusive"
+        return ""
+
+    async def _within(self, gate: asyncio.Semaphore, job: _Job, factor: float) -> None:
+        async with gate:
+            await self._attempt(job, factor)
+
+    async def _attempt(self, job: _Job, factor: float) -> None:
+        job.attempts += 1
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        peer = Peer(
+            self._target,
+            self._board,
+            family=job.family,
+            owner=job.owner,
+            patience=self._path.patience * factor,
+        )
+        silent_before = isinstance(job.ending, Missing) and not isinstance(job.ending, Refused)
+        try:
+            await job.case.run(peer)
+            job.ending = None
+        except Ending as ending:
+            job.ending = ending
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            job.ending = Inconclusive(f"the case itself broke: {error!r}")
+        finally:
+            peer.hang_up()
+            job.seconds += loop.time() - began
+            job.observed = peer.observed
+        if silent_before and not isinstance(job.ending, Missing):
+            self._path.recovered += 1
+        if not job.is_open:
+            self._tell(job)
+
+    def tell_deferred(self) -> None:
+        """Announce the jobs whose verdict waited for what the whole run says of the path."""
+        for job in self._deferred:
+            self._tell(job)
+
+    def _tell(self, job: _Job) -> None:
+        if self._options.on_result is not None:
+            self._options.on_result(self.result(job))
+
+    def result(self, job: _Job) -> Result:
+        """The verdict on a job, final once the path is known."""
+        verdict, reason = self._verdict(job)
+        ending = job.ending
+        return Result(
+            case=job.case.id,
+            title=job.case.title,
+            family=job.family,
+            requirements=job.case.requirements,
+            level=job.level,
+            verdict=verdict,
+            reason=reason,
+            expected=ending.expected if ending else "",
+            actual=ending.actual if ending else "",
+            flow=ending.flow if ending else "",
+            packets=ending.packets if ending else (),
+            seconds=round(job.seconds, 4),
+            attempts=job.attempts,
+            observed=job.observed,
+        )
+
+    def _verdict(self, job: _Job) -> tuple[Verdict, str]:
+        ending = job.ending
+        if ending is None:
+            return Verdict.PASS, ""
+        if isinstance(ending, Skipped):
+            return Verdict.SKIPPED, ending.reason
+        if isinstance(ending, Unsupported):
+            return Verdict.UNSUPPORTED, ending.reason
+        if isinstance(ending, Inconclusive):
+            return Verdict.INCONCLUSIVE, ending.reason
+        if isinstance(ending, Missing) and self._path.died:
+            return Verdict.INCONCLUSIVE, f"{ending.reason}; the target stopped answering"
+        silent = isinstance(ending, Missing) and not isinstance(ending, Refused)
+        if silent and not self._path.is_clean:
+            return Verdict.INCONCLUSIVE, f"{ending.reason}; the path loses packets"
+        if not job.level.can_fail:
+            return Verdict.UNSUPPORTED, f"not done, which is allowed: {ending.reason}"
+        assert isinstance(ending, Failed | Missing)
+        return Verdict.FAIL, ending.reason

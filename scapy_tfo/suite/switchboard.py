@@ -1,0 +1,103 @@
+"""One link shared by many conversations: sorts what comes in, keeps the capture."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Protocol
+
+from scapy_tfo.icmp import IcmpError
+from scapy_tfo.segment import Address, MalformedPacketError, Segment
+from scapy_tfo.suite.result import CapturedPacket
+from scapy_tfo.wire.link import Link
+
+Key = tuple[Address, int, Address, int]
+"""Local address and port, remote address and port."""
+
+
+class Heard(Protocol):
+    """Who a conversation's packets are handed to. owner: what the capture names it."""
+
+    owner: str
+
+    def hear(self, segment: Segment, number: int, when: float) -> None: ...
+
+    def hear_icmp(self, error: IcmpError, number: int, when: float) -> None: ...
+
+
+class Switchboard:
+    """Sends for many flows over one link, and keeps every packet in order."""
+
+    def __init__(self, link: Link, *, seed: int = 0) -> None:
+        self.link = link
+        self.packets: list[CapturedPacket] = []
+        self.random = random.Random(seed)
+        self._flows: dict[Key, Heard] = {}
+        link.start(self._receive)
+
+    def open(self, key: Key, heard: Heard) -> None:
+        """Hand everything from that remote address and port to `heard`."""
+        self._flows[key] = heard
+
+    def close(self, key: Key) -> None:
+        """Stop handing in; later packets of the flow are kept in the capture only."""
+        self._flows.pop(key, None)
+
+    def send(self, data: bytes, owner: str, comment: str = "") -> int:
+        """Send an IP packet for a conversation; its number in the capture."""
+        number = self._keep(data, outbound=True, when=self.link.now(), owner=owner, comment=comment)
+        self.link.send(data)
+        return number
+
+    def note(self, numbers: tuple[int, ...], comment: str) -> None:
+        """Write a comment beside packets already captured."""
+        for number in numbers:
+            kept = self.packets[number - 1]
+            self.packets[number - 1] = CapturedPacket(
+                number=number,
+                when=kept.when,
+                outbound=kept.outbound,
+                data=kept.data,
+                comment=f"{kept.comment}; {comment}",
+            )
+
+    def _keep(self, data: bytes, *, outbound: bool, when: float, owner: str, comment: str) -> int:
+        number = len(self.packets) + 1
+        verb = "sent by" if outbound else "for"
+        text = f"{verb} {owner}" + (f": {comment}" if comment else "")
+        self.packets.append(
+            CapturedPacket(number=number, when=when, outbound=outbound, data=data, comment=text)
+        )
+        return number
+
+    def _receive(self, data: bytes, when: float) -> None:
+        deliver: Callable[[Heard, int], None]
+        try:
+            segment = Segment.from_bytes(data)
+        except MalformedPacketError:
+            error = IcmpError.from_bytes(data)
+            key = _quoted_flow(error) if error is not None else None
+            if error is None or key is None:
+                return
+            heard, deliver = self._flows.get(key), lambda to, at: to.hear_icmp(error, at, when)
+        else:
+            if segment.checksum is not None:
+                return
+            heard = self._flows.get((segment.dst, segment.dport, segment.src, segment.sport))
+            deliver = lambda to, at: to.hear(segment, at, when)  # noqa: E731
+        owner = heard.owner if heard else "no case (its flow is closed)"
+        number = self._keep(data, outbound=False, when=when, owner=owner, comment="")
+        if heard is not None:
+            deliver(heard, number)
+
+
+def _quoted_flow(error: IcmpError) -> Key | None:
+    quoted = error.quoted
+    head = (quoted[0] & 15) * 4 if quoted and quoted[0] >> 4 == 4 else 40
+    if len(quoted) < head + 4:
+        return None
+    spans = (quoted[12:16], quoted[16:20]) if head != 40 else (quoted[8:24], quoted[24:40])
+    build = type(error.src)
+    local, remote = build(spans[0]), build(spans[1])
+    ports = quoted[head : head + 4]
+    return local, int.from_bytes(ports[:2], "big"), remote, int.from_bytes(ports[2:], "big")
