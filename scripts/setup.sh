@@ -56,7 +56,7 @@ install_packages() {
             apt_install "$package" || failed+=("$package")
         done
         if [ ${#failed[@]} -gt 0 ]; then
-            tail -n 20 "$log" >&2
+            { grep '^E:' "$log" || tail -n 20 "$log"; } | sort -u >&2
             say "could not install: ${failed[*]} (apt's words above); going on without"
         fi
     fi
@@ -74,23 +74,22 @@ install_packages() {
 
 system_packages() {
     local line program package purpose missing=() packages=()
+    if [ ! -x .venv/bin/python ] && ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+        packages+=("$venv_package")
+    fi
     for line in "${programs[@]}"; do
         read -r program package purpose <<<"$line"
         command -v "$program" >/dev/null && continue
         missing+=("$program ($purpose; package $package)")
         packages+=("$package")
     done
-    if [ ! -x .venv/bin/python ] && ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
-        package=$("$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')
-        missing+=("Python's venv module (to make .venv; package $package)")
-        packages+=("$package")
-    fi
-    [ ${#missing[@]} -eq 0 ] && return
+    [ ${#packages[@]} -eq 0 ] && return
     if [ "${SYSTEM_PACKAGES:-yes}" != no ] && [ "$(id -u)" = 0 ] \
         && [ -e /etc/debian_version ] && command -v apt-get >/dev/null; then
         install_packages "${packages[@]}"
         return
     fi
+    [ ${#missing[@]} -eq 0 ] && return
     say "going on without these programs; what needs them is skipped (root on Debian or Ubuntu installs them):"
     printf 'setup:   %s\n' "${missing[@]}"
 }
@@ -109,7 +108,7 @@ virtual_environment() {
         "$python" -m venv .venv >"$log" 2>&1 || {
             cat "$log" >&2
             rm -rf .venv
-            die "cannot make .venv: install Python's venv module (on Debian and Ubuntu: python3-venv)"
+            die "cannot make .venv (Python's words above); on Debian and Ubuntu: apt-get install $venv_package"
         }
     fi
     printf '%s' "$PWD" >.venv/.place
@@ -131,5 +130,6 @@ virtual_environment() {
 
 python=$(choose_python) \
     || die "needs Python 3.11 or later; found none as ${PYTHON:-python3, python3.13, python3.12 or python3.11}"
+venv_package=$("$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')
 system_packages
 virtual_environment "$@"
