@@ -7,7 +7,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from scapy_tfo.cookie import (
@@ -29,6 +29,9 @@ OLD, NEW, NEWER = bytes(range(16)), bytes(range(16, 32)), bytes(range(32, 48))
 CLIENT, OTHER_CLIENT = IPv4Address("192.0.2.7"), IPv4Address("192.0.2.8")
 SERVER, OTHER_SERVER = IPv4Address("198.51.100.1"), IPv4Address("198.51.100.2")
 CLIENT_6, SERVER_6 = IPv6Address("2001:db8::7"), IPv6Address("2001:db8::1")
+
+# A machine that stalls must not fail a law.
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 keys = st.binary(min_size=16, max_size=16)
 pairs = st.one_of(
@@ -58,6 +61,7 @@ def test_a_key_reads_and_writes_as_linux_prints_it(vector: dict[str, str]) -> No
     assert key_from_sysctl(vector["text"]).hex() == vector["key"]
 
 
+@patient
 @given(keys)
 def test_any_key_survives_its_sysctl_text(key: bytes) -> None:
     assert key_from_sysctl(key_to_sysctl(key)) == key
@@ -97,6 +101,7 @@ def test_a_ring_needs_a_primary() -> None:
         KeyRing([])
 
 
+@patient
 @given(schemes, keys, pairs)
 def test_a_client_gets_the_same_cookie_again_and_it_works(
     scheme: CookieScheme, key: bytes, pair: tuple[Address, Address]
@@ -108,6 +113,7 @@ def test_a_client_gets_the_same_cookie_again_and_it_works(
     assert ring.check(cookie, *pair) is KeyMatch.PRIMARY
 
 
+@patient
 @given(schemes, keys, pairs, st.data())
 def test_one_flipped_bit_is_refused(
     scheme: CookieScheme, key: bytes, pair: tuple[Address, Address], data: st.DataObject
@@ -119,6 +125,7 @@ def test_one_flipped_bit_is_refused(
     assert ring.check(bytes(cookie), *pair) is KeyMatch.NONE
 
 
+@patient
 @given(schemes, keys, pairs, st.integers(0, 15), st.binary(min_size=1, max_size=12))
 def test_a_cut_or_padded_cookie_is_refused(
     scheme: CookieScheme, key: bytes, pair: tuple[Address, Address], cut: int, padding: bytes
@@ -151,6 +158,7 @@ def test_only_linux_binds_the_cookie_to_the_server_address() -> None:
     assert linux.check(from_linux, CLIENT, OTHER_SERVER) is KeyMatch.NONE
 
 
+@patient
 @given(schemes, pairs)
 def test_an_old_cookie_lives_as_long_as_its_key(
     scheme: CookieScheme, pair: tuple[Address, Address]
@@ -183,6 +191,7 @@ def test_a_farm_that_shares_its_keys_shares_its_cookies() -> None:
     assert there.check(cookie, CLIENT, SERVER) is KeyMatch.BACKUP
 
 
+@patient
 @given(keys, pairs)
 def test_a_one_time_cookie_is_good_once(key: bytes, pair: tuple[Address, Address]) -> None:
     server = OneTimeCookies([key])
@@ -194,6 +203,7 @@ def test_a_one_time_cookie_is_good_once(key: bytes, pair: tuple[Address, Address
     assert server.check(first, *pair) is KeyMatch.NONE
 
 
+@patient
 @given(pairs, st.integers(0, 127))
 def test_a_refused_guess_does_not_spend_the_cookie(pair: tuple[Address, Address], bit: int) -> None:
     server = OneTimeCookies([OLD])
@@ -245,6 +255,7 @@ def test_a_window_of_none_is_refused() -> None:
         OneTimeCookies([OLD], window=0)
 
 
+@patient
 @given(st.lists(st.one_of(st.none(), st.integers(0, 30)), max_size=60))
 def test_no_order_of_issue_and_use_makes_a_one_time_cookie_good_twice(
     steps: list[int | None],
