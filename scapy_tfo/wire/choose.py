@@ -1,0 +1,118 @@
+"""Which way to a target: decided by who owns the addresses to send from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from ipaddress import IPv4Address
+
+from scapy_tfo.errors import SetupError
+from scapy_tfo.segment import Address
+from scapy_tfo.wire.bare import BareLink
+from scapy_tfo.wire.ethernet import EthernetLink
+from scapy_tfo.wire.host import HostLink
+from scapy_tfo.wire.interfaces import inspect, next_hop
+from scapy_tfo.wire.link import Link
+from scapy_tfo.wire.routes import is_ours, route_to, unscoped
+
+_SECOND_LOOPBACK = (IPv4Address("127.0.0.2"), IPv4Address("127.0.0.3"))
+
+
+def open_link(
+    target: Address | Sequence[Address],
+    *,
+    iface: str | None = None,
+    sources: Sequence[Address] = (),
+    is_local: bool | None = None,
+) -> Link:
+    """Open the way to the addresses of one target.
+
+    iface: the interface to use; needed where the sources are not this host's own. sources: the
+    addresses to send from, the preferred first; empty for the kernel's own choice. is_local:
+    whether the target is known to be on this machine (or not), None to ask the kernel.
+
+    A family in which the target cannot be reached from here is left out: the link has no source
+    of it. Raises SetupError where nothing is left, or something given does not fit.
+    """
+    targets = tuple(target) if isinstance(target, Sequence) else (target,)
+    for each in targets:
+        if each.is_multicast or each.is_unspecified or str(each) == "255.255.255.255":
+            raise SetupError(f"{each} is not the address of one host")
+    if iface is not None:
+        inspect(iface)
+    try:
+        if not sources:
+            return _from_kernels_choice(targets, iface, is_local)
+        return _from_given(targets, iface, sources, is_local)
+    except PermissionError as error:
+        raise SetupError(
+            "raw sockets need CAP_NET_RAW: run as root, or try a target that needs no privilege: "
+            "lab:linux or sim:reference"
+        ) from error
+    except OSError as error:
+        raise SetupError(
+            f"cannot send to {_listed(targets)}: {os.strerror(error.errno or 0)}"
+        ) from error
+
+
+def _from_kernels_choice(
+    targets: Sequence[Address], iface: str | None, is_local: bool | None
+) -> Link:
+    reachable: list[Address] = []
+    sources: list[Address] = []
+    for each in targets:
+        try:
+            route = route_to(each, iface)
+        except PermissionError:
+            raise
+        except OSError as error:
+            why = error.strerror
+            continue
+        reachable.append(each)
+        sources.append(route.source)
+        if each.is_loopback and each.version == 4:
+            sources.append(next(at for at in _SECOND_LOOPBACK if at not in (each, route.source)))
+    if not reachable:
+        if iface is None:
+            raise SetupError(f"no route to {_listed(targets)}: {why}")
+        raise SetupError(
+            f"no route to {_listed(targets)} through {iface} ({why}): "
+            "name addresses to send from with --source"
+        )
+    return HostLink(reachable, sources, iface, is_local=is_local)
+
+
+def _from_given(
+    targets: Sequence[Address],
+    iface: str | None,
+    sources: Sequence[Address],
+    is_local: bool | None,
+) -> Link:
+    for each in sources:
+        if each.version not in {target.version for target in targets}:
+            raise SetupError(
+                f"source {each} is IPv{each.version}, the target {_listed(targets)} is not"
+            )
+    targets = [each for each in targets if each.version in {at.version for at in sources}]
+    foreign = [each for each in sources if not is_ours(each, iface)]
+    if not foreign:
+        return HostLink(targets, [unscoped(each) for each in sources], iface, is_local=is_local)
+    if iface is None:
+        raise SetupError(
+            f"source {foreign[0]} is not an address of this host: "
+            "name the interface to send it through with --iface"
+        )
+    if len(foreign) < len(sources):
+        owned = next(each for each in sources if each not in foreign)
+        raise SetupError(
+            f"source {owned} is this host's own and {foreign[0]} is not: name one sort only"
+        )
+    plain = [unscoped(each) for each in sources]
+    if inspect(iface).is_bare:
+        return BareLink(iface, plain, targets, is_local=bool(is_local))
+    via = {each: hop for each in targets if (hop := next_hop(iface, each)) is not None}
+    return EthernetLink(iface, plain, targets, via=via, is_local=bool(is_local))
+
+
+def _listed(targets: Sequence[Address]) -> str:
+    return " and ".join(str(each) for each in targets)
