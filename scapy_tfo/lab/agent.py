@@ -16,15 +16,17 @@ import socket
 import struct
 import sys
 from base64 import b64decode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from ipaddress import ip_interface
 from typing import Any
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.lab import interface, namespace
+from scapy_tfo.lab.daemon import Daemon
 from scapy_tfo.lab.hooks import ListenerOptions
 from scapy_tfo.lab.listeners import BACKLOG, Listeners
 from scapy_tfo.lab.sessions import to_json
+from scapy_tfo.wire.tun import open_tun
 
 DEFAULT_SYSCTLS = {
     "net.ipv4.tcp_fastopen": "3",
@@ -60,6 +62,7 @@ class Commands:
 
     def __init__(self) -> None:
         self._listeners = Listeners()
+        self._daemons: list[Daemon] = []
         self._netstat = os.open("/proc/net/netstat", os.O_RDONLY | os.O_CLOEXEC)
 
     async def listen(self, app: str, queue: int, keys: Sequence[str]) -> int:
@@ -82,8 +85,19 @@ class Commands:
             await asyncio.sleep(0)
         return [to_json(each) for each in self._listeners.sessions(port)]
 
+    async def serve(self, argv: Sequence[str], files: Mapping[str, str], port: int) -> None:
+        contents = {name: b64decode(content) for name, content in files.items()}
+        daemon = Daemon.start(argv, contents)
+        self._daemons.append(daemon)
+        await daemon.listening(port)
+
     async def counters(self) -> dict[str, int]:
         return parse_netstat(os.pread(self._netstat, 1 << 16, 0).decode())
+
+    def end(self) -> None:
+        """End what was started."""
+        for daemon in self._daemons:
+            daemon.stop()
 
 
 def parse_netstat(text: str) -> dict[str, int]:
@@ -120,10 +134,11 @@ def prepare(config: dict[str, Any]) -> int:
     namespace.write_sysctls({"net.ipv4.tcp_fastopen_key": format_keys([key])}, required=True)
     namespace.write_sysctls(UNLIMITED_SYSCTLS, required=False)
     namespace.write_sysctls(config["sysctls"], required=True)
-    interface.loopback_up()
-    tun = interface.open_tun(config["mtu"])
+    interface.bring_up("lo")
+    tun, name = open_tun("tfo0")
+    interface.bring_up(name, mtu=config["mtu"])
     for address in config["addresses"]:
-        interface.add_address(interface.TUN_NAME, ip_interface(address))
+        interface.add_address(name, ip_interface(address))
     return tun
 
 
@@ -139,6 +154,7 @@ async def obey(control: socket.socket) -> None:
         except (OSError, ValueError, SetupError) as error:
             reply["error"] = str(error)
         writer.write(json.dumps(reply).encode() + b"\n")
+    commands.end()
 
 
 def main() -> None:
@@ -151,6 +167,8 @@ def main() -> None:
     socket.send_fds(control, [b"{}\n"], [tun])
     os.close(tun)
     asyncio.run(obey(control))
+    # Connections may still be open by the thousand; the kernel closes them faster.
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import json
 import os
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from typing import Any, cast
 
 from scapy_tfo.errors import SetupError, TargetError
+from scapy_tfo.lab.stderr import Stderr
 
 START_LIMIT = 20.0
 """Seconds the agent may take to begin, and to answer one request."""
+
+CLOSE_LIMIT = 2.0
+"""Seconds the agent may take to end before it is killed."""
 
 _MAX_GREETING = 4096
 
@@ -27,7 +31,7 @@ class Agent(asyncio.Protocol):
     tun: descriptor of the TUN device; whoever takes it closes it.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes], stderr: int) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], stderr: Stderr) -> None:
         self.tun = -1
         self._process = process
         self._stderr = stderr
@@ -45,9 +49,7 @@ class Agent(asyncio.Protocol):
         """
         ours, theirs = socket.socketpair()
         with theirs:
-            # An unnamed file, not a pipe: nobody has to empty it, and it outlives the agent.
-            with tempfile.TemporaryFile() as file:
-                stderr = os.dup(file.fileno())
+            stderr = Stderr()
             process = subprocess.Popen(
                 [
                     sys.executable,
@@ -57,8 +59,8 @@ class Agent(asyncio.Protocol):
                     json.dumps({**config, "parent": os.getpid()}),
                 ],
                 stdin=subprocess.DEVNULL,
-                stdout=stderr,
-                stderr=stderr,
+                stdout=stderr.fd,
+                stderr=stderr.fd,
                 pass_fds=[theirs.fileno()],
             )
         agent = cls(process, stderr)
@@ -94,8 +96,12 @@ class Agent(asyncio.Protocol):
     def close(self) -> None:
         """End the agent, and with it its namespace. Harmless when called twice."""
         if self._transport is not None:
+            with contextlib.suppress(OSError):
+                self._transport.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+            # It ends by itself at the end of the stream, and reaps its own children first.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(CLOSE_LIMIT)
             self._transport.abort()
-        self._process.kill()
         self._end("the lab is closed")
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -116,25 +122,21 @@ class Agent(asyncio.Protocol):
                 answer.set_result(reply["value"])
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        self._process.kill()
         self._end("the lab's agent ended")
 
     def _end(self, what: str) -> None:
         if self._gone:
             return
+        self._process.kill()
         self._process.wait()
         self._gone = f"{what}: {self._last_words()}"
-        os.close(self._stderr)
+        self._stderr.close()
         for answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(TargetError(self._gone))
 
     def _last_words(self) -> str:
-        size = os.fstat(self._stderr).st_size
-        tail = os.pread(self._stderr, 4096, max(0, size - 4096)).decode(errors="replace")
-        lines = tail.split("\n")
-        said = [line.strip() for line in lines if line.strip()]
-        return said[-1] if said else f"status {self._process.returncode}"
+        return self._stderr.last_words() or f"status {self._process.returncode}"
 
     async def _greeting(self, sock: socket.socket) -> int:
         sock.setblocking(False)

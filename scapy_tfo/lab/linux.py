@@ -35,12 +35,24 @@ STANDING = {
 """Listeners that are there from the start, by name."""
 
 
-class LinuxHooks:
-    """`Hooks` of a Linux target. Every method raises TargetError when its agent is gone, and
-    ValueError for what the agent or the kernel refuses."""
+class Counters:
+    """What can be asked of any target in a namespace."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
+
+    async def counters(self) -> dict[str, int]:
+        """The fast open counters of the target's namespace, by their TcpExt names.
+
+        Raises TargetError when the target is gone.
+        """
+        found: dict[str, int] = await self._agent.ask("counters")
+        return found
+
+
+class LinuxHooks(Counters):
+    """`Hooks` of a Linux target. Every method raises TargetError when the target is gone, and
+    ValueError for what its agent or its kernel refuses."""
 
     async def listen(self, options: ListenerOptions) -> int:
         """Open a listener and return its port."""
@@ -65,47 +77,19 @@ class LinuxHooks:
         """Every connection accepted on a port so far, oldest first (the newest 4096)."""
         return [from_json(each) for each in await self._agent.ask("sessions", port)]
 
-    async def counters(self) -> dict[str, int]:
-        """The fast open counters of the target's namespace, by their TcpExt names."""
-        found: dict[str, int] = await self._agent.ask("counters")
-        return found
 
+class NamespaceLab:
+    """The running kernel in a namespace, ready to be probed.
 
-class LinuxLab:
-    """The running kernel as a target, ready to be probed.
-
-    link: the way to it, a TUN device with nothing between. addresses: the target's, by family
-    (4 and 6). ports: of the listeners in `STANDING`, by name. hooks: its inside.
+    link: the way to it, with nothing between. addresses: the target's, by family (4 and 6).
+    ports: its listeners by name.
     """
 
-    def __init__(self, agent: Agent, link: TunLink) -> None:
-        self.link = link
+    def __init__(self, agent: Agent) -> None:
+        self.link = TunLink(agent.tun, SOURCES, MTU)
         self.addresses: dict[int, Address] = {4: TARGET_V4, 6: TARGET_V6}
         self.ports: dict[str, int] = {}
-        self.hooks = LinuxHooks(agent)
         self._agent = agent
-
-    @classmethod
-    async def start(cls, *, sysctls: Mapping[str, str] | None = None) -> LinuxLab:
-        """Start a target; `sysctls` (dotted name to value) are written in its namespace first.
-
-        The thread that calls must live as long as the lab: the kernel ends the target with it.
-        Raises SetupError where the host does not allow namespaces or TUN, or has no such sysctl.
-        """
-        config = {
-            "sysctls": dict(sysctls or {}),
-            "mtu": MTU,
-            "addresses": [f"{TARGET_V4}/24", f"{TARGET_V6}/64"],
-        }
-        agent = await Agent.start(config)
-        lab = cls(agent, TunLink(agent.tun, SOURCES, MTU))
-        try:
-            for name, options in STANDING.items():
-                lab.ports[name] = await lab.hooks.listen(options)
-        except BaseException:
-            lab.close()
-            raise
-        return lab
 
     def close(self) -> None:
         """End the target and everything in it. Harmless when called twice."""
@@ -122,6 +106,41 @@ class LinuxLab:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class LinuxLab(NamespaceLab):
+    """The running kernel as a target, with the listeners of `STANDING` and all hooks."""
+
+    def __init__(self, agent: Agent) -> None:
+        super().__init__(agent)
+        self.hooks = LinuxHooks(agent)
+
+    @classmethod
+    async def start(cls, *, sysctls: Mapping[str, str] | None = None) -> LinuxLab:
+        """Start a target; `sysctls` (dotted name to value) are written in its namespace first.
+
+        The thread that calls must live as long as the lab: the kernel ends the target with it.
+        Raises SetupError where the host does not allow namespaces or TUN, or has no such sysctl.
+        """
+        lab = cls(await start_agent(sysctls))
+        try:
+            for name, options in STANDING.items():
+                lab.ports[name] = await lab.hooks.listen(options)
+        except BaseException:
+            lab.close()
+            raise
+        return lab
+
+
+async def start_agent(sysctls: Mapping[str, str] | None) -> Agent:
+    """Start the process that holds the target's namespace. Raises SetupError."""
+    return await Agent.start(
+        {
+            "sysctls": dict(sysctls or {}),
+            "mtu": MTU,
+            "addresses": [f"{TARGET_V4}/24", f"{TARGET_V6}/64"],
+        }
+    )
 
 
 def _plain(keys: Sequence[bytes]) -> list[str]:

@@ -1,4 +1,4 @@
-"""A network namespace without a name: it lives in one process and ends with it."""
+"""Namespaces without a name: they live in a process and its children, and end with them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from pathlib import Path
 from scapy_tfo.errors import SetupError
 
 _CLONE_NEWUSER = 0x10000000
+_CLONE_NEWNS = 0x00020000
 _CLONE_NEWNET = 0x40000000
 _PR_SET_PDEATHSIG = 1
+_MS_REC = 0x4000
+_MS_PRIVATE = 1 << 18
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -23,10 +26,14 @@ _WAY_OUT = (
 )
 
 
-def _unshare(flags: int) -> None:
-    if _libc.unshare(flags):
+def _check(status: int) -> None:
+    if status:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
+
+
+def _unshare(flags: int) -> None:
+    _check(_libc.unshare(flags))
 
 
 def enter_namespace() -> None:
@@ -74,3 +81,17 @@ def write_sysctls(values: Mapping[str, str], *, required: bool) -> None:
         except OSError as error:
             if required:
                 raise SetupError(f"sysctl {name}={value}: {error.strerror}") from None
+
+
+def enter_private_tmp(files: Mapping[str, bytes]) -> None:
+    """Give this process a /tmp of its own, in memory, with these files by relative path.
+
+    Raises OSError.
+    """
+    _unshare(_CLONE_NEWNS)
+    _check(_libc.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None))
+    _check(_libc.mount(b"tmpfs", b"/tmp", b"tmpfs", 0, None))
+    for name, content in files.items():
+        path = Path("/tmp", name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
