@@ -1,0 +1,1 @@
+"""Reports: JSON, JUnit, text, HTML, diagrams, files."""

@@ -1,0 +1,132 @@
+"""Sequence diagrams: what a reader sees of packets."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scapy_tfo.icmp import packet_too_big
+from scapy_tfo.option import Form, RawOption, push_options
+from scapy_tfo.report.diagram import Trace, draw
+from scapy_tfo.segment import ACK, FIN, RST, SYN
+
+from .sample import (
+    HOSTILE,
+    REFUSED,
+    REFUSED_DRAWN,
+    captured,
+    inbound,
+    outbound,
+    with_cookie,
+)
+
+
+def rows(text: str) -> list[str]:
+    """The arrows alone."""
+    return [line[22:].strip("|<>- ") for line in text.split("\n") if "|" in line]
+
+
+def test_the_conversation_around_the_judged_packets() -> None:
+    assert Trace(captured(*REFUSED)).draw((1, 2)) == REFUSED_DRAWN
+
+
+def test_other_connections_are_left_out() -> None:
+    trace = Trace(captured(*REFUSED))
+    assert [each.number for each in trace.conversation([7])] == [6, 7]
+    assert [each.number for each in trace.conversation([2, 6])] == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_several_connections_are_told_apart() -> None:
+    text = Trace(captured(*REFUSED)).draw((2, 6))
+    assert "A: suite 192.0.2.1:40000, target 192.0.2.7:80" in text
+    assert "B: suite 192.0.2.1:40001, target 192.0.2.7:80" in text
+    assert rows(text)[-1] == "B R. seq 0 ack 2 len 0 win 65535"
+
+
+def test_no_packets_no_diagram() -> None:
+    assert Trace(()).draw(()) == ""
+    assert Trace(captured(*REFUSED)).draw((99,)) == ""
+
+
+def test_numbers_wrap_and_a_second_isn_is_primed() -> None:
+    text = draw(
+        captured(
+            outbound(SYN, seq=0xFFFFFFF0, payload=b"x" * 32),
+            inbound(SYN | ACK, seq=0xFFFFFFFF, ack=17),
+            outbound(SYN, seq=500),
+            inbound(ACK, seq=0, ack=17),
+            inbound(SYN | ACK, seq=0x40000000, ack=501),
+            outbound(ACK, seq=0xFFFFFFEF, ack=0x40000001),
+        ),
+        (),
+    )
+    assert [row.partition(" len")[0] for row in rows(text)] == [
+        "S seq 0",
+        "S. seq 0 ack 33",
+        "S seq 0'",
+        ". seq 1 ack 33",
+        "S. seq 0' ack 1'",
+        ". seq -1 ack 1'",
+    ]
+
+
+def test_without_its_syn_an_endpoint_keeps_its_numbers() -> None:
+    text = draw(captured(inbound(FIN | ACK, seq=777, ack=888)), ())
+    assert rows(text) == ["F. seq 777 ack 888 len 0 win 65535"]
+
+
+def test_lies_are_named() -> None:
+    broken = push_options([RawOption(Form.IANA, 3, b"a")])
+    text = draw(
+        captured(
+            outbound(SYN, options=broken),
+            outbound(SYN, checksum=1),
+            outbound(SYN, options=with_cookie(b""), data_offset=15),
+            inbound(RST, checksum=1),
+            packet_too_big(inbound(ACK).to_bytes(), mtu=1280).to_bytes(),
+            b"\x45junk",
+        ),
+        (),
+    )
+    assert rows(text) == [
+        "S seq 0 len 0 win 65535 TFO!(length 3 is odd)",
+        "S seq 0 len 0 win 65535 bad checksum",
+        "S seq 0 len 0 win 65535 TFO=request data offset 15",
+        # A checksum left to the network card is no lie.
+        "R seq 9000 len 0 win 65535",
+        "ICMP fragmentation needed, mtu 1280",
+        "5 bytes (not an IP packet)",
+    ]
+
+
+def test_long_conversations_keep_what_was_judged() -> None:
+    data = [outbound(ACK, seq=1001 + n, ack=9001, payload=b"x") for n in range(200)]
+    text = Trace(captured(outbound(SYN), *data)).draw((100, 101))
+    numbers = [int(line[4:10]) for line in text.split("\n") if "|" in line]
+    assert numbers == [1, 2, 3, 97, 98, 99, 100, 101, 102, 103, 104]
+    assert "(93 more)" in text
+    assert text.endswith("(97 more)")
+
+
+def test_comments_lose_the_name_they_share_and_move_below_where_long() -> None:
+    one, two = captured(outbound(SYN), inbound(SYN | ACK, ack=1001))
+    packets = [
+        type(one)(number=1, when=1.0, outbound=True, data=one.data, comment="ACC-2: sent"),
+        type(two)(number=2, when=1.0, outbound=False, data=two.data, comment="ACC-2: " + "j" * 40),
+    ]
+    lines = draw(packets, (2,)).split("\n")
+    assert lines[2].endswith(">|  sent")
+    assert lines[4] == f"{'':24}: {'j' * 40}"
+    assert "ACC-2" not in draw(captured(*REFUSED, comment="ACC-2"), ())
+
+
+def test_hostile_comments_are_shown_not_obeyed() -> None:
+    text = draw(captured(outbound(SYN), comment=HOSTILE), (1,))
+    assert all(char.isprintable() or char == "\n" for char in text)
+
+
+@given(st.lists(st.binary(max_size=80), max_size=6))
+def test_any_bytes_can_be_drawn(data: list[bytes]) -> None:
+    packets = captured(*data)
+    text = Trace(packets).draw([each.number for each in packets])
+    assert len(rows(text)) == len(packets)

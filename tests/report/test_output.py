@@ -1,0 +1,92 @@
+"""The files of a run, and where they go."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+
+import pytest
+
+from scapy_tfo.errors import SetupError
+from scapy_tfo.report.output import check_writable, write_all
+from scapy_tfo.spec import Requirement
+from scapy_tfo.suite.result import Run
+
+Catalogue = dict[str, Requirement]
+
+FILES = ["capture.pcapng", "junit.xml", "report.html", "report.txt", "results.json"]
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(each.name for each in directory.iterdir())
+
+
+def test_a_run_without_a_directory_gets_one_of_its_own(
+    run: Run, catalogue: Catalogue, tmp_path: Path
+) -> None:
+    base = tmp_path / "tfo-results"
+    first = write_all(run, base=base, catalogue=catalogue)
+    assert first == base / "20260102T030405Z"
+    assert names(first) == FILES
+    assert (base / "latest").resolve() == first.resolve()
+    assert os.readlink(base / "latest") == "20260102T030405Z"
+
+    second = write_all(run, base=base, catalogue=catalogue)
+    assert second == base / "20260102T030405Z-2"
+    assert (base / "latest").resolve() == second.resolve()
+    assert names(base) == ["20260102T030405Z", "20260102T030405Z-2", "latest"]
+
+
+def test_a_directory_of_the_users_is_made_and_written_again(
+    run: Run, catalogue: Catalogue, tmp_path: Path
+) -> None:
+    place = tmp_path / "a" / "b"
+    assert write_all(run, place, catalogue=catalogue) == place
+    assert write_all(dataclasses.replace(run, results=()), place, catalogue=catalogue) == place
+    assert names(place) == FILES
+    assert "no cases - exit 0" in (place / "report.txt").read_text()
+
+
+def test_hostile_strings_reach_every_file(
+    hostile_run: Run, catalogue: Catalogue, tmp_path: Path
+) -> None:
+    packets = tuple(dataclasses.replace(each, comment="") for each in hostile_run.packets)
+    run = dataclasses.replace(hostile_run, packets=packets)
+    place = write_all(run, tmp_path, catalogue=catalogue)
+    for name in FILES[1:]:
+        assert "\x1b" not in (place / name).read_text(encoding="utf-8")
+
+
+def test_a_latest_that_is_no_link_is_left_alone(
+    run: Run, catalogue: Catalogue, tmp_path: Path
+) -> None:
+    (tmp_path / "latest").mkdir()
+    with pytest.raises(SetupError, match="latest is not a symbolic link"):
+        check_writable(base=tmp_path)
+    with pytest.raises(SetupError, match=r"the reports are in .* move it away, or give --out"):
+        write_all(run, base=tmp_path, catalogue=catalogue)
+    assert names(tmp_path) == ["20260102T030405Z", "latest"]
+
+
+def test_what_is_no_directory_is_named(run: Run, catalogue: Catalogue, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    for place in (file, file / "below"):
+        with pytest.raises(SetupError, match="cannot write reports into"):
+            check_writable(place)
+        with pytest.raises(SetupError, match="cannot write reports into"):
+            write_all(run, place, catalogue=catalogue)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere: run as another user")
+def test_a_directory_without_permission_is_named(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(SetupError, match="no permission"):
+        check_writable(tmp_path / "out")
+
+
+def test_looking_before_a_run_makes_nothing(tmp_path: Path) -> None:
+    check_writable(tmp_path / "out" / "deep")
+    check_writable(base=tmp_path / "base")
+    assert names(tmp_path) == []

@@ -1,0 +1,138 @@
+"""The text report, in a file, a pipe and a terminal."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import re
+
+from rich.console import Console
+
+from scapy_tfo.report.text import print_summary, summary
+from scapy_tfo.spec import Requirement
+from scapy_tfo.suite.result import Run, Verdict
+
+from .sample import REFUSED, REFUSED_DRAWN, captured, result
+
+Catalogue = dict[str, Requirement]
+
+FAILED = f"""\
+FAILED (2)
+  1 ACC-2-accept [ipv4]  FAIL, step
+    Title of ACC-2-accept
+    ACC-2 (step; RFC 7413 section 3, RFC 7413 section 4.2.2): A valid cookie lets the SYN's data in
+    at once.
+    ACC-99: not in the catalogue
+    why: the SYN-ACK acknowledges the SYN only
+    expected                                       | actual
+    SYN-ACK with ack 21: SYN and 20 bytes          | SYN-ACK with ack 1
+    flow 192.0.2.1:40000>192.0.2.7:80, packets 1, 2, 0.250 s, 2 attempts
+
+{REFUSED_DRAWN}
+
+  2 ACC-9-once [ipv4]  FIXED, MUST
+"""
+
+ENDING = """\
+INCONCLUSIVE (1): loss, or silence that proves nothing
+  no answer
+      LIM-1-full [ipv4]
+
+UNSUPPORTED (1): not done by this target, which is allowed
+  no fresh cookie
+      SRV-5-fresh [ipv4]
+
+SKIPPED (2): and what it takes to run them
+  give --source twice
+      SRV-1-bound [ipv4, ipv6]
+
+OBSERVED: what this target does where the sources leave it open
+  DUP-3-replay
+      replay: delivered again  (ipv4, ipv6)
+
+NOTES
+  control handshake: 0.3 ms
+
+1 fail, 1 fixed, 1 warning, 1 known, 1 inconclusive, 1 unsupported, 2 skipped, 3 pass, 1 retried \
+- exit 1: a requirement failed
+"""
+
+
+def printed(run: Run, catalogue: Catalogue, **console: object) -> str:
+    file = io.StringIO()
+    print_summary(run, Console(file=file, width=100, **console), catalogue=catalogue)
+    return file.getvalue()
+
+
+def test_header_and_table(run: Run, catalogue: Catalogue) -> None:
+    lines = summary(run, catalogue=catalogue).split("\n")
+    assert lines[0] == "TCP Fast Open conformance of 192.0.2.7:80"
+    assert lines[1] == "scapy-tfo 0.1.0, 2026-01-02 03:04:05 UTC, 4.50 s, 11 cases, 7 packets"
+    table = {line.split()[0]: line.split()[1:] for line in lines[3:10]}
+    assert table["section"][:5] == ["pass", "fail", "inconclusive", "unsupported", "skipped"]
+    assert table["SRV"] == [".", ".", ".", "1", "2", "1", ".", "."]
+    assert table["all"] == ["3", "1", "1", "1", "2", "1", "1", "1"]
+
+
+def test_a_failure_puts_everything_side_by_side(run: Run, catalogue: Catalogue) -> None:
+    assert FAILED in summary(run, catalogue=catalogue)
+
+
+def test_warnings_and_known_failures_are_told_apart(run: Run, catalogue: Catalogue) -> None:
+    text = summary(run, catalogue=catalogue)
+    assert "WARNINGS: these fail a run only with --strict (1)\n  1 SRV-2-bits [ipv4]" in text
+    assert "KNOWN FAILURES: listed, so they do not fail the run (1)\n  1 ACC-5-empty" in text
+    strict = summary(run, strict=True, catalogue=catalogue)
+    assert "WARNINGS" not in strict
+    assert "FAILED (3)" in strict
+
+
+def test_the_rest_is_grouped_by_reason(run: Run, catalogue: Catalogue) -> None:
+    assert summary(run, catalogue=catalogue).endswith(ENDING)
+
+
+def test_lines_fit_a_hundred_columns(run: Run, catalogue: Catalogue) -> None:
+    wordy = result("X-1", Verdict.FAIL, reason="word " * 60, expected="e" * 300, actual="a b " * 90)
+    text = summary(dataclasses.replace(run, results=(wordy,)), catalogue=catalogue)
+    assert max(map(len, text.split("\n"))) <= 100
+
+
+def test_the_real_catalogue_is_read_only_where_something_failed(run: Run, monkeypatch) -> None:
+    monkeypatch.setenv("SCAPY_TFO_SPECS", "/nonexistent")
+    passed = dataclasses.replace(run, results=run.results[:1])
+    assert summary(passed).endswith("1 pass - exit 0: no requirement failed\n")
+
+
+def test_a_pipe_gets_what_the_file_gets(run: Run, catalogue: Catalogue) -> None:
+    assert printed(run, catalogue) == summary(run, catalogue=catalogue)
+
+
+def test_a_terminal_gets_the_same_in_colour(run: Run, catalogue: Catalogue) -> None:
+    coloured = printed(run, catalogue, force_terminal=True, color_system="standard")
+    assert "\x1b[1;31mACC-2-accept [ipv4]" in coloured
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
+    assert plain == summary(run, catalogue=catalogue)
+
+
+def test_a_terminal_is_not_flooded(run: Run, catalogue: Catalogue) -> None:
+    many = tuple(result(f"X-{n}", Verdict.FAIL, packets=(1, 2)) for n in range(30))
+    flood = dataclasses.replace(run, results=many, packets=captured(*REFUSED))
+    assert printed(flood, catalogue).count("no.") == 12
+    assert "\n    X-29 [ipv4]\n" in printed(flood, catalogue)
+    assert summary(flood, catalogue=catalogue).count("no.") == 30
+
+
+def test_what_the_encoding_lacks_is_escaped(run: Run, catalogue: Catalogue) -> None:
+    class Ascii(io.StringIO):
+        encoding = "ascii"
+
+    file = Ascii()
+    odd = dataclasses.replace(run, target="caf\u00e9", results=())
+    print_summary(odd, Console(file=file, width=100), catalogue=catalogue)
+    assert "conformance of caf\\xe9\n" in file.getvalue()
+
+
+def test_hostile_strings_are_shown_not_obeyed(hostile_run: Run, catalogue: Catalogue) -> None:
+    text = summary(hostile_run, catalogue=catalogue)
+    assert all(char.isprintable() or char == "\n" for char in text)
+    assert "a\\x00b\\x1b[31mc\\u202ed" in text
