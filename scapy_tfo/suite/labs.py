@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.suite.app import Echo, make_app
+from scapy_tfo.suite.app import Echo
 from scapy_tfo.suite.target import Service, Target
 
 LABS = ("lab:linux", "lab:reference", "lab:nginx", "lab:haproxy")

@@ -15,13 +15,13 @@ from scapy_tfo.errors import SetupError
 from scapy_tfo.segment import Address
 from scapy_tfo.suite.app import make_app
 from scapy_tfo.suite.known import load_known, mark_known
+from scapy_tfo.suite.labs import LABS, open_lab
 from scapy_tfo.suite.registry import Case, all_cases, select
 from scapy_tfo.suite.result import Run
 from scapy_tfo.suite.runner import Options, judge
 from scapy_tfo.suite.target import Service, Target
 
 DEFAULT_PORT = 80
-LABS = ("lab:linux", "lab:reference", "lab:nginx", "lab:haproxy")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +56,15 @@ def chosen_cases(request: Request) -> tuple[Case, ...]:
     return select(all_cases(), request.only, request.exclude)
 
 
+def families_of(request: Request) -> tuple[int, ...]:
+    """The families, 4 and 6, at which a target will be judged."""
+    wanted = tuple(request.options.families or (4, 6))
+    if request.is_ours:
+        return wanted
+    found = resolve(parse_endpoint(request.target)[0], wanted)
+    return tuple(each for each in (4, 6) if each in found)
+
+
 def run(request: Request) -> Run:
     """Judge what is asked for, from start to end.
 
@@ -84,8 +93,6 @@ async def _run_live(request: Request, cases: Sequence[Case], catalogue: spec.Cat
 async def open_target(request: Request) -> AsyncIterator[Target]:
     """The live target that a request names; everything is given back at the end."""
     if request.target.startswith("lab:"):
-        from scapy_tfo.suite.labs import open_lab
-
         async with open_lab(request.target, request.sysctls) as target:
             yield target
         return
