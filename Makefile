@@ -5,7 +5,6 @@ SHELL := bash
 # nginx, haproxy and ip live in sbin, which an ordinary user's PATH may lack.
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 PYTEST_ARGS ?=
-PYTEST_ARGS += $(if $(wildcard scapy_tfo/pytest_plugin.py),,-p no:scapy_tfo)
 TARGET ?= lab:linux
 
 .PHONY: help demo test lint conformance bench clean

@@ -35,8 +35,10 @@ ARROWS: dict[str, set[str]] = {
     "pkt": JUDGES,
     "fuzz": JUDGES | {"pkt"},
     "report": JUDGES | {"pkt", "fuzz"},
+    "listing": VALUES | {"suite"},
+    "front": JUDGES | {"report"},
     "pytest_plugin": JUDGES | {"pkt", "report"},
-    "cli": JUDGES | {"pkt", "fuzz", "report"},
+    "cli": JUDGES | {"pkt", "fuzz", "report", "listing", "front"},
     "__main__": {"cli"},
 }
 
