@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.report.escape import one_line
@@ -33,6 +34,10 @@ _ICMP_NAMES = {
     (6, 3, 0): "time exceeded",
     (6, 4, 0): "parameter problem",
 }
+
+
+Flow = tuple[bytes, bytes]
+"""The suite's end of a connection and the target's: packed address, then port in two bytes."""
 
 
 class Trace:
@@ -72,9 +77,9 @@ def draw(packets: Sequence[CapturedPacket], judged: Iterable[int], *, width: int
         return ""
     marked = frozenset(judged)
     rows = _rows(packets, marked)
-    flows = list(dict.fromkeys(row.flow for row in rows if row.flow))
-    names = {flow: _letters(n) if len(flows) > 1 else "" for n, flow in enumerate(flows)}
     shown = _near_judged(rows)
+    flows = list(dict.fromkeys(row.flow for row in shown if row.flow))
+    names = {flow: _letters(n) if len(flows) > 1 else "" for n, flow in enumerate(flows)}
     texts = [
         f"{names[row.flow]} {row.text}" if row.flow and names[row.flow] else row.text
         for row in shown
@@ -109,7 +114,7 @@ def draw(packets: Sequence[CapturedPacket], judged: Iterable[int], *, width: int
 class _Row:
     place: int
     packet: CapturedPacket
-    flow: tuple[str, str] | None
+    flow: Flow | None
     text: str
     comment: str
     judged: bool
@@ -122,7 +127,7 @@ class _Numbers:
     of: dict[bool, list[int]] = field(default_factory=lambda: {True: [], False: []})
 
     def learn(self, outbound: bool, segment: Segment) -> None:
-        if segment.flags & SYN and segment.seq not in self.of[outbound]:
+        if int(segment.flags) & int(SYN) and segment.seq not in self.of[outbound]:
             self.of[outbound].append(segment.seq)
 
     def relative(self, outbound: bool, number: int) -> str:
@@ -136,7 +141,7 @@ class _Numbers:
 
 
 def _rows(packets: Sequence[CapturedPacket], judged: frozenset[int]) -> list[_Row]:
-    numbers: dict[tuple[str, str], _Numbers] = {}
+    numbers: dict[Flow, _Numbers] = {}
     rows = []
     for place, packet in enumerate(packets, 1):
         flow, text = _describe(packet, numbers)
@@ -144,9 +149,7 @@ def _rows(packets: Sequence[CapturedPacket], judged: frozenset[int]) -> list[_Ro
     return rows
 
 
-def _describe(
-    packet: CapturedPacket, numbers: dict[tuple[str, str], _Numbers]
-) -> tuple[tuple[str, str] | None, str]:
+def _describe(packet: CapturedPacket, numbers: dict[Flow, _Numbers]) -> tuple[Flow | None, str]:
     try:
         segment = Segment.from_bytes(packet.data)
     except MalformedPacketError as error:
@@ -154,8 +157,9 @@ def _describe(
         if icmp is not None:
             return None, _describe_icmp(icmp)
         return None, f"{len(packet.data)} bytes ({error})"
-    ends = endpoint(segment.src, segment.sport), endpoint(segment.dst, segment.dport)
-    flow = ends if packet.outbound else (ends[1], ends[0])
+    src = segment.src.packed + segment.sport.to_bytes(2, "big")
+    dst = segment.dst.packed + segment.dport.to_bytes(2, "big")
+    flow = (src, dst) if packet.outbound else (dst, src)
     known = numbers.setdefault(flow, _Numbers())
     known.learn(packet.outbound, segment)
     said, _, rest = str(segment).partition(" len ")
@@ -197,8 +201,8 @@ def _common_start(comments: Sequence[str]) -> int:
     return len(name) if all(each.startswith(name) for each in comments) else 0
 
 
-def _legend(flow: tuple[str, str], name: str) -> str:
-    suite, target = flow
+def _legend(flow: Flow, name: str) -> str:
+    suite, target = (endpoint(ip_address(e[:-2]), int.from_bytes(e[-2:], "big")) for e in flow)
     return f"{'':4}{f'{name}: ' if name else ''}suite {suite}, target {target}"
 
 
