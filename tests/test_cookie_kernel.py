@@ -32,6 +32,7 @@ PAIRS = (
 UNSHARE = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--net"]
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 SERVER_BIT = "2"
+SYN_TRIES, SYN_TIMER = 50, 0.1
 
 
 def why_not() -> str:
@@ -79,20 +80,22 @@ def ask(keys: str) -> list[str]:
             syn = Segment(
                 src=client, dst=server, sport=40000, dport=port, flags=SYN, options=request
             )
-            os.write(tun, syn.to_bytes())
             cookies.append(granted(tun, syn).hex())
     return cookies
 
 
 def granted(tun: int, syn: Segment) -> bytes:
-    while select.select([tun], [], [], 5)[0]:
-        try:
-            answer = Segment.from_bytes(os.read(tun, 65535))
-        except MalformedPacketError:
-            continue
-        if answer.is_syn_ack and answer.dst == syn.src:
-            return answer.cookie or sys.exit("a SYN-ACK without a cookie")
-    sys.exit("no SYN-ACK within 5 s")
+    # An IPv6 address becomes local a little after `ip` has returned; a SYN before that is lost.
+    for _ in range(SYN_TRIES):
+        os.write(tun, syn.to_bytes())
+        while select.select([tun], [], [], SYN_TIMER)[0]:
+            try:
+                answer = Segment.from_bytes(os.read(tun, 65535))
+            except MalformedPacketError:
+                continue
+            if answer.is_syn_ack and answer.dst == syn.src:
+                return answer.cookie or sys.exit("a SYN-ACK without a cookie")
+    sys.exit(f"no SYN-ACK after {SYN_TRIES} SYNs to {syn.dst}")
 
 
 if __name__ == "__main__":
