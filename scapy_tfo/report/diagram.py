@@ -10,7 +10,7 @@ from scapy_tfo.icmp import IcmpError
 from scapy_tfo.report.escape import one_line
 from scapy_tfo.segment import PROTOCOL_TCP, SYN, MalformedPacketError, Segment, endpoint
 from scapy_tfo.seq import distance
-from scapy_tfo.suite.result import CapturedPacket
+from scapy_tfo.suite.result import CapturedPacket, Result
 
 WIDTH = 100
 _MOST_ROWS = 40
@@ -49,7 +49,7 @@ class Trace:
         for each in packets:
             key = self._key[each.number] = _flow_key(each.data)
             self._conversations.setdefault(key, []).append(each)
-        self._drawn: dict[tuple[int, ...], str] = {}
+        self._drawn: dict[tuple[str, tuple[int, ...]], str] = {}
 
     def conversation(self, numbers: Iterable[int]) -> list[CapturedPacket]:
         """Every packet of the connections that the numbered packets belong to, in order."""
@@ -57,18 +57,27 @@ class Trace:
         found = [packet for key in keys for packet in self._conversations[key]]
         return sorted(found, key=lambda packet: packet.number)
 
-    def draw(self, numbers: Sequence[int]) -> str:
-        """The conversation around the numbered packets, these marked; "" where there is none."""
-        key = tuple(numbers)
-        if key not in self._drawn:
-            self._drawn[key] = draw(self.conversation(key), key)
-        return self._drawn[key]
+    def draw(self, result: Result) -> str:
+        """The conversation around the packets of a result, these marked; "" without packets."""
+        key = result.packets
+        name = f"{result.case} [ipv{result.family}]"
+        if (name, key) not in self._drawn:
+            said = (f"sent by {name}", f"for {name}", f"{result.verdict.name}: {result.reason}")
+            self._drawn[name, key] = draw(self.conversation(key), key, said=said)
+        return self._drawn[name, key]
 
 
-def draw(packets: Sequence[CapturedPacket], judged: Iterable[int], *, width: int = WIDTH) -> str:
+def draw(
+    packets: Sequence[CapturedPacket],
+    judged: Iterable[int],
+    *,
+    said: Iterable[str] = (),
+    width: int = WIDTH,
+) -> str:
     """A line for each packet: number, milliseconds since the first, direction, what it says.
 
-    packets: in order. judged: numbers of those that get a `*`. Sequence and acknowledgement
+    packets: in order. judged: numbers of those that get a `*`. said: phrases to leave out of the
+    comments, for they stand beside the diagram. Sequence and acknowledgement
     numbers count from the initial ones, primed where an endpoint chose a second; an endpoint
     whose SYN is not there keeps its own. Far from a judged packet, long conversations are cut.
     Lines are ASCII but for the comments, and kept to `width` columns where the packets allow it.
@@ -85,7 +94,6 @@ def draw(packets: Sequence[CapturedPacket], judged: Iterable[int], *, width: int
         for row in shown
     ]
     lane = max([_MIN_LANE, *(len(text) + 8 for text in texts)])
-    common = _common_start([row.comment for row in rows])
     lines = [_legend(flow, names[flow]) for flow in flows]
     lines.append(f"{'':4}{'no.':>6} {'ms':>10}  suite{'target':>{lane - 3}}")
     start, last = packets[0].when, 0
@@ -100,7 +108,7 @@ def draw(packets: Sequence[CapturedPacket], judged: Iterable[int], *, width: int
             else f"|<{'-' * (lane - len(text) - 6)} {text} --|"
         )
         line = f"{mark:>3} {row.packet.number:>6} {(row.packet.when - start) * 1e3:>10.3f}  {arrow}"
-        comment = one_line(row.comment[common:])
+        comment = one_line(_without(row.packet.comment, said))
         if comment and len(line) + 2 + len(comment) > width:
             lines += [line, f"{'':24}: {comment}"]
         else:
@@ -116,7 +124,6 @@ class _Row:
     packet: CapturedPacket
     flow: Flow | None
     text: str
-    comment: str
     judged: bool
 
 
@@ -145,7 +152,7 @@ def _rows(packets: Sequence[CapturedPacket], judged: frozenset[int]) -> list[_Ro
     rows = []
     for place, packet in enumerate(packets, 1):
         flow, text = _describe(packet, numbers)
-        rows.append(_Row(place, packet, flow, text, packet.comment, packet.number in judged))
+        rows.append(_Row(place, packet, flow, text, packet.number in judged))
     return rows
 
 
@@ -193,12 +200,10 @@ def _near_judged(rows: list[_Row]) -> list[_Row]:
     return [rows[at] for at in sorted(keep)[:_MOST_ROWS]]
 
 
-def _common_start(comments: Sequence[str]) -> int:
-    """How many characters to leave out: a case's name before all comments, said once above."""
-    if len(comments) > 1 and len(set(comments)) == 1:
-        return len(comments[0])
-    name = comments[0].partition(": ")[0] + ": "
-    return len(name) if all(each.startswith(name) for each in comments) else 0
+def _without(comment: str, said: Iterable[str]) -> str:
+    for phrase in said:
+        comment = comment.replace(phrase, "", 1) if phrase else comment
+    return comment.strip(" :;")
 
 
 def _legend(flow: Flow, name: str) -> str:

@@ -116,7 +116,7 @@ class _Page:
                 f'<td class="b">{_safe(result.actual)}</td></tr></table>'
             )
         yield f"<p>{_safe(evidence(result))}</p>"
-        diagram = self.trace.draw(result.packets)
+        diagram = self.trace.draw(result)
         if diagram:
             yield f"<pre>{_safe(diagram)}</pre>"
         yield "</details>"

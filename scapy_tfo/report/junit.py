@@ -89,5 +89,5 @@ def _story(result: Result, trace: Trace) -> str:
         f"actual: {visible(result.actual)}",
         evidence(result),
     ]
-    diagram = trace.draw(result.packets)
+    diagram = trace.draw(result)
     return "\n".join([*lines, "", diagram] if diagram else lines)

@@ -179,7 +179,7 @@ class _Layout:
         if result.expected or result.actual:
             yield from self._side_by_side(result.expected, result.actual)
         yield from self._wrapped(evidence(result), "    ", "dim")
-        diagram = self.trace.draw(result.packets)
+        diagram = self.trace.draw(result)
         if diagram:
             yield _line()
             for line in diagram.split("\n"):

@@ -41,7 +41,7 @@ def run() -> Run:
         started=STARTED,
         seconds=4.5,
         results=RESULTS,
-        packets=captured(*REFUSED, comment="ACC-2-accept"),
+        packets=captured(*REFUSED, comment="sent by ACC-2-accept [ipv4]"),
         notes=("control handshake: 0.3 ms",),
     )
 

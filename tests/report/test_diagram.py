@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,6 +11,7 @@ from scapy_tfo.icmp import packet_too_big
 from scapy_tfo.option import Form, RawOption, push_options
 from scapy_tfo.report.diagram import Trace, draw
 from scapy_tfo.segment import ACK, FIN, RST, SYN
+from scapy_tfo.suite.result import Result, Verdict
 
 from .sample import (
     HOSTILE,
@@ -17,8 +20,14 @@ from .sample import (
     captured,
     inbound,
     outbound,
+    result,
     with_cookie,
 )
+
+
+def judging(*numbers: int) -> Result:
+    """A result that rests on these packets."""
+    return result("ACC-2.x", Verdict.FAIL, packets=numbers)
 
 
 def rows(text: str) -> list[str]:
@@ -27,7 +36,7 @@ def rows(text: str) -> list[str]:
 
 
 def test_the_conversation_around_the_judged_packets() -> None:
-    assert Trace(captured(*REFUSED)).draw((1, 2)) == REFUSED_DRAWN
+    assert Trace(captured(*REFUSED)).draw(judging(1, 2)) == REFUSED_DRAWN
 
 
 def test_other_connections_are_left_out() -> None:
@@ -37,15 +46,15 @@ def test_other_connections_are_left_out() -> None:
 
 
 def test_several_connections_are_told_apart() -> None:
-    text = Trace(captured(*REFUSED)).draw((2, 6))
+    text = Trace(captured(*REFUSED)).draw(judging(2, 6))
     assert "A: suite 192.0.2.1:40000, target 192.0.2.7:80" in text
     assert "B: suite 192.0.2.1:40001, target 192.0.2.7:80" in text
     assert rows(text)[-1] == "B R. seq 0 ack 2 len 0 win 65535"
 
 
 def test_no_packets_no_diagram() -> None:
-    assert Trace(()).draw(()) == ""
-    assert Trace(captured(*REFUSED)).draw((99,)) == ""
+    assert Trace(()).draw(judging()) == ""
+    assert Trace(captured(*REFUSED)).draw(judging(99)) == ""
 
 
 def test_numbers_wrap_and_a_second_isn_is_primed() -> None:
@@ -101,23 +110,38 @@ def test_lies_are_named() -> None:
 
 def test_long_conversations_keep_what_was_judged() -> None:
     data = [outbound(ACK, seq=1001 + n, ack=9001, payload=b"x") for n in range(200)]
-    text = Trace(captured(outbound(SYN), *data)).draw((100, 101))
+    text = Trace(captured(outbound(SYN), *data)).draw(judging(100, 101))
     numbers = [int(line[4:10]) for line in text.split("\n") if "|" in line]
     assert numbers == [1, 2, 3, 97, 98, 99, 100, 101, 102, 103, 104]
     assert "(93 more)" in text
     assert text.endswith("(97 more)")
 
 
-def test_comments_lose_the_name_they_share_and_move_below_where_long() -> None:
-    one, two = captured(outbound(SYN), inbound(SYN | ACK, ack=1001))
-    packets = [
-        type(one)(number=1, when=1.0, outbound=True, data=one.data, comment="ACC-2: sent"),
-        type(two)(number=2, when=1.0, outbound=False, data=two.data, comment="ACC-2: " + "j" * 40),
-    ]
-    lines = draw(packets, (2,)).split("\n")
-    assert lines[2].endswith(">|  sent")
-    assert lines[4] == f"{'':24}: {'j' * 40}"
-    assert "ACC-2" not in draw(captured(*REFUSED, comment="ACC-2"), ())
+def test_comments_leave_out_what_the_report_says_beside_them() -> None:
+    case = result("ACC-2.x", Verdict.FAIL, reason="no answer", packets=(3,))
+    trace = Trace(
+        dataclasses.replace(each, comment=comment)
+        for each, comment in zip(
+            captured(*REFUSED[:4]),
+            [
+                "sent by ACC-2.x [ipv4]: with data",
+                "for ACC-2.x [ipv4]",
+                "for ACC-2.x [ipv4]; FAIL: no answer",
+                "for no case (its flow is closed)",
+            ],
+            strict=True,
+        )
+    )
+    lines = trace.draw(case).split("\n")
+    assert lines[2].endswith(">|  with data")
+    assert lines[3].endswith("--|")
+    assert lines[4].endswith(">|")
+    assert lines[5:] == [REFUSED_DRAWN.split("\n")[5], f"{'':24}: for no case (its flow is closed)"]
+
+
+def test_long_comments_move_below() -> None:
+    lines = draw(captured(outbound(SYN), comment="j" * 60), ()).split("\n")
+    assert lines[3] == f"{'':24}: {'j' * 60}"
 
 
 def test_hostile_comments_are_shown_not_obeyed() -> None:
@@ -128,5 +152,5 @@ def test_hostile_comments_are_shown_not_obeyed() -> None:
 @given(st.lists(st.binary(max_size=80), max_size=6))
 def test_any_bytes_can_be_drawn(data: list[bytes]) -> None:
     packets = captured(*data)
-    text = Trace(packets).draw([each.number for each in packets])
+    text = Trace(packets).draw(judging(*(each.number for each in packets)))
     assert len(rows(text)) == len(packets)
