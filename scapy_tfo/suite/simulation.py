@@ -1,0 +1,77 @@
+"""Runs cases against the reference stack in memory, on virtual time."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Sequence
+
+from scapy_tfo.errors import SetupError
+from scapy_tfo.lab.reference import ReferenceLab
+from scapy_tfo.reference.stack import Stack
+from scapy_tfo.spec import Catalogue
+from scapy_tfo.suite.clock import run_virtually
+from scapy_tfo.suite.labs import reference_target
+from scapy_tfo.suite.registry import Case
+from scapy_tfo.suite.result import CapturedPacket, Result, Run
+from scapy_tfo.suite.runner import TOOL, Options, judge
+
+
+def stack_named(name: str) -> type[Stack]:
+    """The stack behind `sim:NAME`. Raises SetupError for a name that is none."""
+    if name == "sim:reference":
+        return Stack
+    raise SetupError(f"no such simulated target: '{name}'; there is sim:reference")
+
+
+def simulate(
+    name: str, cases: Sequence[Case], catalogue: Catalogue, options: Options | None = None
+) -> Run:
+    """Judge a simulated target. Each case meets a fresh stack, so that none disturbs another.
+
+    Deterministic: the same seed gives the same packets. Raises SetupError for an unknown name.
+    """
+    options = options or Options()
+    stack_class = stack_named(name)
+    started, began = time.time(), time.perf_counter()
+    results: list[Result] = []
+    packets: list[CapturedPacket] = []
+    notes: list[str] = []
+    for family in options.families or (4, 6):
+        for case in cases:
+            alone = dataclasses.replace(options, families=(family,))
+            run = run_virtually(_one(name, stack_class, case, catalogue, alone, started))
+            shift = len(packets)
+            packets += (
+                dataclasses.replace(each, number=each.number + shift) for each in run.packets
+            )
+            results += (_shifted(each, shift) for each in run.results)
+            notes += run.notes
+    return Run(
+        target=name,
+        tool=TOOL,
+        started=started,
+        seconds=time.perf_counter() - began,
+        results=tuple(results),
+        packets=tuple(packets),
+        notes=tuple(notes),
+    )
+
+
+async def _one(
+    name: str,
+    stack_class: type[Stack],
+    case: Case,
+    catalogue: Catalogue,
+    options: Options,
+    epoch: float,
+) -> Run:
+    lab = await ReferenceLab.start(stack_class=stack_class, seed=options.seed, epoch=epoch)
+    try:
+        return await judge(reference_target(name, lab), [case], catalogue, options)
+    finally:
+        lab.close()
+
+
+def _shifted(result: Result, shift: int) -> Result:
+    return dataclasses.replace(result, packets=tuple(each + shift for each in result.packets))
