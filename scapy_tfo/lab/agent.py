@@ -25,8 +25,12 @@ from scapy_tfo.lab import interface, namespace
 from scapy_tfo.lab.daemon import Daemon
 from scapy_tfo.lab.hooks import ListenerOptions
 from scapy_tfo.lab.listeners import BACKLOG, Listeners
+from scapy_tfo.lab.relay import Relay, add_veth
 from scapy_tfo.lab.sessions import to_json
 from scapy_tfo.wire.tun import open_tun
+
+DEVICE, PEER = "tfo0", "tfo1"
+"""The target's interface, and the other end of it where that is a veth pair."""
 
 DEFAULT_SYSCTLS = {
     "net.ipv4.tcp_fastopen": "3",
@@ -53,8 +57,8 @@ UNLIMITED_SYSCTLS = {
 Some are the whole host's in older kernels, and stay there as they are.
 """
 
-_SETTLE_TURNS = 8
-"""Turns of the loop from a connection in the accept queue to its data in the application."""
+_SETTLE_TURNS = 10
+"""Turns of the loop from a packet in the relay to its data in the application."""
 
 
 class Commands:
@@ -120,11 +124,8 @@ def _keys(keys: Sequence[str]) -> list[bytes]:
     return [b64decode(key) for key in keys]
 
 
-def prepare(config: dict[str, Any]) -> int:
-    """Enter the namespace, make it ready and return the TUN device's descriptor.
-
-    Raises SetupError, OSError.
-    """
+def prepare(config: dict[str, Any]) -> None:
+    """Enter the namespace and write its settings. Raises SetupError, OSError."""
     namespace.enter_namespace()
     namespace.die_with_parent(config["parent"])
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -134,16 +135,40 @@ def prepare(config: dict[str, Any]) -> int:
     namespace.write_sysctls({"net.ipv4.tcp_fastopen_key": format_keys([key])}, required=True)
     namespace.write_sysctls(UNLIMITED_SYSCTLS, required=False)
     namespace.write_sysctls(config["sysctls"], required=True)
+
+
+def connect(config: dict[str, Any]) -> tuple[int, Relay | None]:
+    """Make the target's interface: the suite's descriptor, and the relay where there is no TUN.
+
+    Raises SetupError, OSError.
+    """
+    relay = None
+    try:
+        if not config["tun"]:
+            raise SetupError("no TUN device wanted")
+        descriptor, name = open_tun(DEVICE)
+    except SetupError as error:
+        try:
+            add_veth(DEVICE, PEER)
+            relay = Relay(DEVICE, PEER)
+        except OSError as other:
+            raise SetupError(
+                f"{error}, and no veth pair ({other.strerror}): modprobe tun and chmod 0666 "
+                "/dev/net/tun, or in a container --device /dev/net/tun"
+            ) from None
+        descriptor, name = relay.far.detach(), DEVICE
+        interface.bring_up(PEER, mtu=config["mtu"])
     interface.bring_up("lo")
-    tun, name = open_tun("tfo0")
     interface.bring_up(name, mtu=config["mtu"])
     for address in config["addresses"]:
         interface.add_address(name, ip_interface(address))
-    return tun
+    return descriptor, relay
 
 
-async def obey(control: socket.socket) -> None:
+async def obey(control: socket.socket, relay: Relay | None) -> None:
     """Answer requests until the other end is closed."""
+    if relay is not None:
+        relay.start()
     commands = Commands()
     reader, writer = await asyncio.open_unix_connection(sock=control, limit=1 << 20)
     while line := await reader.readline():
@@ -159,14 +184,18 @@ async def obey(control: socket.socket) -> None:
 
 def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
+    config = json.loads(sys.argv[2])
     try:
-        tun = prepare(json.loads(sys.argv[2]))
+        prepare(config)
+        descriptor, relay = connect(config)
     except (SetupError, OSError) as error:
-        control.sendall(json.dumps({"error": str(error)}).encode() + b"\n")
+        said = f"the lab cannot be set up: {error}"
+        control.sendall(json.dumps({"error": said}).encode() + b"\n")
         return
-    socket.send_fds(control, [b"{}\n"], [tun])
-    os.close(tun)
-    asyncio.run(obey(control))
+    greeting = {"device": "tun" if relay is None else "veth"}
+    socket.send_fds(control, [json.dumps(greeting).encode() + b"\n"], [descriptor])
+    os.close(descriptor)
+    asyncio.run(obey(control, relay))
     # Connections may still be open by the thousand; the kernel closes them faster.
     os._exit(0)
 

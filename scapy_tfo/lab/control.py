@@ -28,11 +28,13 @@ _MAX_GREETING = 4096
 class Agent(asyncio.Protocol):
     """One agent process, and the requests under way.
 
-    tun: descriptor of the TUN device; whoever takes it closes it.
+    descriptor: gives and takes IP packets; whoever takes it closes it. device: what is behind
+    it, "tun" or "veth" (see relay.py).
     """
 
     def __init__(self, process: subprocess.Popen[bytes], stderr: Stderr) -> None:
-        self.tun = -1
+        self.descriptor = -1
+        self.device = ""
         self._process = process
         self._stderr = stderr
         self._ids = itertools.count()
@@ -65,7 +67,7 @@ class Agent(asyncio.Protocol):
             )
         agent = cls(process, stderr)
         try:
-            agent.tun = await agent._greeting(ours)
+            await agent._greeting(ours)
             await asyncio.get_running_loop().create_unix_connection(lambda: agent, sock=ours)
         except BaseException:
             ours.close()
@@ -138,7 +140,7 @@ class Agent(asyncio.Protocol):
     def _last_words(self) -> str:
         return self._stderr.last_words() or f"status {self._process.returncode}"
 
-    async def _greeting(self, sock: socket.socket) -> int:
+    async def _greeting(self, sock: socket.socket) -> None:
         sock.setblocking(False)
         loop = asyncio.get_running_loop()
         readable = asyncio.Event()
@@ -154,9 +156,10 @@ class Agent(asyncio.Protocol):
             line, fds, _, _ = socket.recv_fds(sock, _MAX_GREETING, 1)
         except ConnectionError:
             line, fds = b"", []
-        if fds:
-            return fds[0]
-        if line:
-            raise SetupError(json.loads(line)["error"])
-        self._process.wait()
-        raise SetupError(f"the lab's agent did not start: {self._last_words()}")
+        if not line:
+            self._process.wait()
+            raise SetupError(f"the lab's agent did not start: {self._last_words()}")
+        said = json.loads(line)
+        if "error" in said:
+            raise SetupError(said["error"])
+        self.descriptor, self.device = fds[0], said["device"]

@@ -82,13 +82,15 @@ class NamespaceLab:
     """The running kernel in a namespace, ready to be probed.
 
     link: the way to it, with nothing between. addresses: the target's, by family (4 and 6).
-    ports: its listeners by name.
+    ports: its listeners by name. device: what the link goes through, "tun" or, where the host
+    lets nobody open /dev/net/tun, "veth".
     """
 
     def __init__(self, agent: Agent) -> None:
-        self.link = TunLink(agent.tun, SOURCES, MTU)
+        self.link = TunLink(agent.descriptor, SOURCES, MTU)
         self.addresses: dict[int, Address] = {4: TARGET_V4, 6: TARGET_V6}
         self.ports: dict[str, int] = {}
+        self.device = agent.device
         self._agent = agent
 
     def close(self) -> None:
@@ -116,13 +118,14 @@ class LinuxLab(NamespaceLab):
         self.hooks = LinuxHooks(agent)
 
     @classmethod
-    async def start(cls, *, sysctls: Mapping[str, str] | None = None) -> LinuxLab:
+    async def start(cls, *, sysctls: Mapping[str, str] | None = None, tun: bool = True) -> LinuxLab:
         """Start a target; `sysctls` (dotted name to value) are written in its namespace first.
 
+        tun: False takes the way for hosts without /dev/net/tun in any case.
         The thread that calls must live as long as the lab: the kernel ends the target with it.
         Raises SetupError where the host does not allow namespaces or TUN, or has no such sysctl.
         """
-        lab = cls(await start_agent(sysctls))
+        lab = cls(await start_agent(sysctls, tun=tun))
         try:
             for name, options in STANDING.items():
                 lab.ports[name] = await lab.hooks.listen(options)
@@ -132,12 +135,13 @@ class LinuxLab(NamespaceLab):
         return lab
 
 
-async def start_agent(sysctls: Mapping[str, str] | None) -> Agent:
+async def start_agent(sysctls: Mapping[str, str] | None, *, tun: bool = True) -> Agent:
     """Start the process that holds the target's namespace. Raises SetupError."""
     return await Agent.start(
         {
             "sysctls": dict(sysctls or {}),
             "mtu": MTU,
+            "tun": tun,
             "addresses": [f"{TARGET_V4}/24", f"{TARGET_V6}/64"],
         }
     )

@@ -20,6 +20,7 @@ BIG = 100_000
 _SBIN = "/usr/local/sbin:/usr/sbin:/sbin"
 
 _NGINX = """
+user root root;
 daemon off;
 master_process off;
 pid /tmp/nginx.pid;
