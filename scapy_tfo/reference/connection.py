@@ -1,0 +1,229 @@
+"""SEGMENT ARRIVES for every state but LISTEN and SYN-SENT (RFC 9293 section 3.10.7.4).
+
+Each step of the section is a method, in its order.
+"""
+
+from __future__ import annotations
+
+from scapy_tfo import option as opt
+from scapy_tfo import seq
+from scapy_tfo.reference import options
+from scapy_tfo.reference.core import Core
+from scapy_tfo.reference.options import Offer
+from scapy_tfo.reference.states import Closed, State
+from scapy_tfo.segment import ACK, SYN, Segment
+
+_PAWS_LIFE = 24 * 86400.0
+"""After that idle time a TSval proves nothing (RFC 7323 section 5.5), in seconds."""
+
+_RTO_AFTER_LOST_HANDSHAKE = 3.0
+"""Seconds (RFC 6298 section 5.7)."""
+
+
+class Connection(Core):
+    """A connection from SYN-RCVD on, and what both kinds of opening share."""
+
+    # Handshake.
+
+    def agree(self, offer: Offer) -> None:
+        """Use what both ends offer."""
+        own = self.settings
+        self.mss_offered = options.peer_mss(offer, self.remote[0])
+        self.timestamps = own.timestamps and offer.timestamp is not None
+        self.sack = own.sack and offer.sack
+        self.scaling = own.window_scaling and offer.window_shift is not None
+        if self.scaling and offer.window_shift is not None:
+            self.send.shift = offer.window_shift
+            self.recv.shift = own.window_shift
+        else:
+            self.recv.wnd = min(self.recv.wnd, 0xFFFF)
+        self.resize()
+
+    def syn_ack_options(self, now: float) -> list[opt.RawOption]:
+        """Options that every SYN-ACK carries, retransmitted or not (RFC 7323 section 2.2)."""
+        out = [opt.mss(self.advertised_mss())]
+        if self.sack:
+            out.append(opt.sack_permitted())
+        if self.timestamps:
+            out.append(self.timestamps_option(now))
+        if self.scaling:
+            out.append(opt.window_scale(self.recv.shift))
+        return out
+
+    def advertised_mss(self) -> int:
+        """The MSS that we offer, in bytes."""
+        return options.mss_for(self.local[0], self.settings.mtu)
+
+    def send_syn_ack(self, now: float, *, fast_open: opt.RawOption | None = None) -> None:
+        """<SEQ=ISS><ACK=RCV.NXT><CTL=SYN,ACK>, with a Fast Open option where there is room."""
+        plain = self.syn_ack_options(now)
+        extended = options.with_fast_open(plain, fast_open) if fast_open else None
+        self.transmit(
+            self.send.iss,
+            SYN | ACK,
+            now,
+            raw_options=options.aligned(plain) if extended is None else extended,
+        )
+
+    def start_handshake(self, now: float) -> None:
+        """The first SYN or SYN-ACK went out: time it."""
+        self.handshake_sent_at = now
+        self.handshake_timer = now + self.first_handshake_timeout()
+
+    def retransmit_handshake(self, now: float) -> None:
+        """A SYN-ACK with neither data nor Fast Open option (RFC 7413 section 4.2.2)."""
+        self.send_syn_ack(now)
+
+    def establish(self, now: float) -> None:
+        """Our SYN is acknowledged: the handshake is over."""
+        self.handshake_timer = None
+        self.state = State.ESTABLISHED
+        if self.handshake_retries:
+            self.send.rto = max(self.send.rto, _RTO_AFTER_LOST_HANDSHAKE)
+            self.send.cwnd = self.send.window_after_lost_handshake()
+            self.send.rewind()
+            self.send.timer = None
+        else:
+            self.send.measure(now - self.handshake_sent_at)
+        if self.send.outstanding and self.send.timer is None:
+            self.send.timer = now + self.send.rto
+
+    # Segment arrives.
+
+    def arrive(self, segment: Segment, now: float) -> None:
+        """Take one segment for this connection."""
+        if segment.is_syn and not segment.is_rst and not self.is_crossed_syn_ack(segment):
+            self.syn_arrives(segment, now)
+        elif segment.is_rst:
+            self.rst_arrives(segment, now)
+        else:
+            self.other_arrives(segment, now)
+        self.flush(now)
+
+    def is_crossed_syn_ack(self, segment: Segment) -> bool:
+        """The SYN-ACK of a simultaneous open, which acknowledges our SYN in SYN-RCVD."""
+        return segment.is_syn_ack and self.state is State.SYN_RCVD and segment.seq == self.recv.irs
+
+    def other_arrives(self, segment: Segment, now: float) -> None:
+        """A segment with neither SYN nor RST."""
+        start = segment.seq
+        if segment.is_syn_ack:
+            if not self.is_crossed_syn_ack(segment):
+                self.challenge(now)
+                return
+            start = seq.add(start, 1)
+        if not self.passes_paws(segment, now):
+            return
+        length = len(segment.payload) + segment.is_fin
+        if not self.recv.is_acceptable(start, length):
+            self.unacceptable_arrives(segment, now)
+            return
+        self.note_timestamp(segment, start, now)
+        if not segment.flags & ACK or not self.ack_arrives(segment, start, now):
+            return
+        if self.state is not State.CLOSED:
+            self.text_arrives(segment, start, now)
+
+    def passes_paws(self, segment: Segment, now: float) -> bool:
+        """R1 of RFC 7323 section 5.3, and section 3.2 for a segment that has no timestamps."""
+        if not self.timestamps:
+            return True
+        times = segment.timestamps
+        if times is None:
+            return False
+        if now - self.recv.ts_recent_at > _PAWS_LIFE:
+            return True
+        if seq.distance(self.recv.ts_recent, times[0]) < 0:
+            self.challenge(now)
+            return False
+        return True
+
+    def note_timestamp(self, segment: Segment, start: int, now: float) -> None:
+        """Which TSval to echo (RFC 7323 section 4.3)."""
+        times = segment.timestamps
+        if (
+            self.timestamps
+            and times is not None
+            and seq.at_most(start, self.recv.last_ack_sent)
+            and seq.at_most(self.recv.ts_recent, times[0])
+        ):
+            self.recv.ts_recent, self.recv.ts_recent_at = times[0], now
+
+    def unacceptable_arrives(self, segment: Segment, now: float) -> None:
+        """First: outside the window; acknowledge and drop."""
+        if self.state is State.TIME_WAIT and segment.is_fin:
+            self.time_wait_timer = now + 2 * self.settings.msl
+        self.challenge(now)
+        if self.recv.wnd == 0 or (not segment.payload and start == self.recv.nxt):
+            return
+
+    def rst_arrives(self, segment: Segment, now: float) -> None:
+        """Second: RST, checked as RFC 5961 section 3.2 says."""
+        if segment.seq == self.recv.nxt:
+            self.reset_by_peer(now)
+        elif self.recv.holds(segment.seq):
+            self.challenge(now)
+
+    def reset_by_peer(self, now: float) -> None:
+        """A believable RST: the application is told, unless both sides were done."""
+        if self.state in (State.CLOSING, State.LAST_ACK, State.TIME_WAIT):
+            self.finish(Closed(self))
+        else:
+            self.fail("ECONNRESET", now)
+
+    def syn_arrives(self, segment: Segment, now: float) -> None:  # noqa: ARG002
+        """Fourth: SYN where there is a connection already (RFC 5961 section 4.2)."""
+        self.challenge(now)
+
+    def ack_arrives(self, segment: Segment, start: int, now: float) -> bool:
+        """Fifth: the acknowledgement; False where the segment is to be dropped."""
+        send, ack = self.send, segment.ack
+        if self.state is State.SYN_RCVD:
+            if not self.completes_handshake(ack):
+                self.refuse_ack(ack)
+                return False
+            send.acknowledged(ack, now)
+            self.establish(now)
+            send.wl1, send.wl2 = start, ack
+            send.set_window(segment.window << (0 if segment.is_syn_ack else send.shift))
+            self.settle(now)
+            return True
+        oldest = seq.add(send.una, -send.max_wnd)
+        if not (seq.at_most(oldest, ack) and seq.at_most(ack, send.nxt)):
+            self.challenge(now)
+            return False
+        send.heard()
+        before = (send.una, send.outstanding)
+        changed = send.update_window(segment.window, start, ack)
+        if seq.before(send.una, ack):
+            if send.acknowledged(ack, now):
+                self.send_head(now)
+        elif (
+            before == (ack, send.outstanding)
+            and send.outstanding
+            and not changed
+            and not segment.payload
+            and not segment.is_fin
+            and send.duplicate()
+        ):
+            self.send_head(now)
+        self.settle(now)
+        return True
+
+    def completes_handshake(self, ack: int) -> bool:
+        """SND.UNA < SEG.ACK =< SND.NXT"""
+        return seq.before(self.send.una, ack) and seq.at_most(ack, self.send.nxt)
+
+    def send_head(self, now: float) -> None:
+        """Fast retransmit: the first segment that is not acknowledged, once more."""
+        chunk = self.send.head()
+        self.send_chunk(chunk, now)
+
+    def text_arrives(self, segment: Segment, start: int, now: float) -> None:
+        """Seventh and eighth: text and FIN."""
+        if self.recv.finished:
+            if segment.payload or segment.is_fin:
+                self._ack_wanted = True
+            return
+        self.take_text(start, segment.payload, segment.is_fin)
+        self.settle(now)
