@@ -154,8 +154,6 @@ class Connection(Core):
         if self.state is State.TIME_WAIT and segment.is_fin:
             self.time_wait_timer = now + 2 * self.settings.msl
         self.challenge(now)
-        if self.recv.wnd == 0 or (not segment.payload and start == self.recv.nxt):
-            return
 
     def rst_arrives(self, segment: Segment, now: float) -> None:
         """Second: RST, checked as RFC 5961 section 3.2 says."""

@@ -59,6 +59,8 @@ class Core:
         self.time_wait_timer: float | None = None
         self.armed: float | None = None
         self._clock_offset = stack.random.getrandbits(32)
+        self._challenges = 0
+        self._challenges_since = 0.0
         self._ack_wanted = False
         self._received_first = False
         self._application_done = False
@@ -111,12 +113,12 @@ class Core:
         """Timestamps that echo the newest TSval (RFC 7323 section 4.3)."""
         return opt.timestamps(self.timestamp(now), self.recv.ts_recent if echo else 0)
 
-    def segment_options(self, now: float) -> list[opt.RawOption]:
-        """Options of a segment after the handshake."""
+    def segment_options(self, now: float, *, payload: bool) -> list[opt.RawOption]:
+        """Options of a segment after the handshake; SACK only where no data wants the room."""
         out: list[opt.RawOption] = []
         if self.timestamps:
             out += [opt.nop(), opt.nop(), self.timestamps_option(now)]
-        blocks = self.recv.blocks()[:3] if self.sack else []
+        blocks = self.recv.blocks()[:3] if self.sack and not payload else []
         if blocks:
             data = b"".join(edge.to_bytes(4, "big") for block in blocks for edge in block)
             out += [opt.nop(), opt.nop(), opt.RawOption(opt.SACK, 2 + len(data), data)]
@@ -132,7 +134,7 @@ class Core:
     ) -> None:
         """Send one segment; the acknowledgement is RCV.NXT where ACK is set."""
         if raw_options is None:
-            raw_options = self.segment_options(now)
+            raw_options = self.segment_options(now, payload=bool(payload))
         acknowledges = bool(flags & ACK)
         self.stack.send(
             Segment(
@@ -158,7 +160,10 @@ class Core:
 
     def challenge(self, now: float) -> None:
         """Challenge ACK (RFC 5961); throttled as its section 7 advises."""
-        if self.stack.may_challenge(now):
+        if now >= self._challenges_since + 1:
+            self._challenges_since, self._challenges = now, 0
+        self._challenges += 1
+        if self._challenges <= self.settings.challenges_per_second:
             self.send_ack(now)
 
     def refuse_ack(self, ack: int) -> None:
@@ -296,9 +301,8 @@ class Core:
         if self.handshake_retries > self.handshake_limit():
             self.fail(self.soft_error or "ETIMEDOUT", now)
             return
-        self.handshake_timer = now + min(
-            self.first_handshake_timeout() * 2**self.handshake_retries, self.settings.max_rto
-        )
+        timeout = self.settings.initial_rto * 2**self.handshake_retries
+        self.handshake_timer = now + min(timeout, self.settings.max_rto)
         self.retransmit_handshake(now)
 
     def first_handshake_timeout(self) -> float:

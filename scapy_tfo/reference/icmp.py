@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _LEAST_MTU = {4: 68, 6: 1280}
 """RFC 791 section 3.2, RFC 8200 section 5: a smaller one is not believed."""
 
+_MTU_OF_OLD_ROUTERS = 576
+"""Where none is told (RFC 1191 section 5)."""
+
 _HARD = {4: {(3, 2), (3, 3)}, 6: {(1, 4)}}
 """Type and code for protocol and port unreachable (RFC 1122 4.2.3.9, RFC 4443 3.1)."""
 
@@ -54,8 +57,9 @@ def arrive(stack: Stack, error: IcmpError, now: float) -> None:
         return
     version = error.dst.version
     if (error.type, error.code) == _TOO_BIG[version]:
-        if _LEAST_MTU[version] <= error.mtu < stack.mtu_towards(dst):
-            stack.note_mtu(dst, error.mtu)
+        mtu = error.mtu or _MTU_OF_OLD_ROUTERS
+        if _LEAST_MTU[version] <= mtu < stack.mtu_towards(dst):
+            stack.note_mtu(dst, mtu)
             connection.packet_too_big(now)
     elif error.type == _UNREACHABLE[version]:
         hard = (error.type, error.code) in _HARD[version]

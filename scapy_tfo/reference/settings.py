@@ -48,7 +48,8 @@ class Settings:
     Timers:
     initial_rto, min_rto, max_rto: of RFC 6298. syn_retries: 7 make the 3 minutes that RFC 9293
         MUST-23 wants. syn_ack_retries, data_retries: give up after that many. msl: RFC 9293
-        section 3.4.2.
+        section 3.4.2. challenges_per_second: challenge ACKs of one connection (RFC 5961 section
+        7 names 10 in 5 s as an example; this is generous, so that silence means something).
 
     Server, fast open:
     forms: kinds of the option that are understood; each is answered in its own.
@@ -92,6 +93,7 @@ class Settings:
     syn_ack_retries: int = 5
     data_retries: int = 8
     msl: float = 120.0
+    challenges_per_second: int = 1000
 
     forms: frozenset[Form] = frozenset(Form)
     host_pending_limit: int | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import random
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Sequence
 
 from scapy_tfo import seq
@@ -34,7 +34,6 @@ COUNTERS = (
 )
 """Names as in Linux's TcpExt."""
 
-_CHALLENGES_PER_SECOND = 1000
 _EPHEMERAL = range(32768, 61000)
 _PATHS = 10_000
 
@@ -86,7 +85,7 @@ class Stack:
         self._events: list[Event] = []
         self._timers: list[tuple[float, int, Core]] = []
         self._serial = itertools.count()
-        self._challenges: deque[float] = deque()
+        self._reopened: dict[Ends, int] = {}
 
     # What the application calls.
 
@@ -208,19 +207,12 @@ class Stack:
             if when is not None:
                 heapq.heappush(self._timers, (when, next(self._serial), connection))
 
-    def choose_isn(self, local: tuple[Address, int], remote: tuple[Address, int]) -> int:  # noqa: ARG002
-        """An initial sequence number (RFC 9293 section 3.4.1)."""
-        return self.random.getrandbits(32)
-
-    def may_challenge(self, now: float) -> bool:
-        """Whether one more challenge ACK may be sent (RFC 5961 section 7); generous."""
-        recent = self._challenges
-        while recent and recent[0] <= now - 1:
-            recent.popleft()
-        if len(recent) >= _CHALLENGES_PER_SECOND:
-            return False
-        recent.append(now)
-        return True
+    def choose_isn(self, local: tuple[Address, int], remote: tuple[Address, int]) -> int:
+        """An initial sequence number; ahead of those in TIME-WAIT (RFC 9293 3.4.1, MAY-2)."""
+        last = self._reopened.pop((*local, *remote), None)
+        if last is None:
+            return self.random.getrandbits(32)
+        return seq.add(last, 1 + self.random.getrandbits(24))
 
     def mss_towards(self, destination: Address) -> int:
         """The largest segment in bytes, without options, that the path is known to carry."""
@@ -237,11 +229,12 @@ class Stack:
     # Segments.
 
     def is_sound(self, segment: Segment) -> bool:
-        """For one of our addresses, with a right checksum and a data offset that can be."""
+        """For one of our addresses, from one host, with a checksum and data offset that are right."""
         return (
             segment.dst in self.addresses
             and segment.checksum is None
             and segment.data_offset is None
+            and not (segment.src.is_multicast or segment.src.is_unspecified)
         )
 
     def segment_arrives(self, segment: Segment, now: float) -> None:
@@ -249,6 +242,7 @@ class Stack:
         ends = (segment.dst, segment.dport, segment.src, segment.sport)
         connection = self.connections.get(ends)
         if connection is not None and self.reopens(connection, segment):
+            self._reopened = {ends: connection.send.nxt}
             connection.finish(Closed(connection))
             connection = None
         listener = self.listeners.get(segment.dport)
