@@ -110,10 +110,9 @@ class EthernetLink:
                 self._transmit(neighbours.ask(self._mac, source, hop))
             if await self._answered(missing, wait):
                 waits = iter(_WAITS)
-        for source, mac in self._taken.items():
-            raise SetupError(
-                f"{source} is in use on {self._iface} by {mac.hex(':')}: name a free address"
-            )
+            for source, mac in self._taken.items():
+                where = f"is in use on {self._iface} by {mac.hex(':')}"
+                raise SetupError(f"{source} {where}: name a free address")
 
     def send(self, packet: bytes) -> None:
         """See Link. Raises ValueError where the packet is not for a target or over the MTU."""
@@ -162,11 +161,11 @@ class EthernetLink:
         return [pair for pair in pairs if pair not in self._met]
 
     async def _answered(self, missing: list[tuple[Address, Address]], seconds: float) -> bool:
-        """Wait until all have met; False where that much time brought none of them."""
+        """Wait until all have met, or never can; False where that time brought none of them."""
         before = len(missing)
         try:
             async with asyncio.timeout(seconds):
-                while self._missing():
+                while self._missing() and not self._taken:
                     self._news.clear()
                     await self._news.wait()
         except TimeoutError:
@@ -208,6 +207,7 @@ class EthernetLink:
     def _told(self, answer: Answer) -> None:
         if answer.address.packed in self._ours:
             self._taken[answer.address] = answer.mac
+            self._news.set()
         elif answer.address in self._hops.values():
             self._macs[answer.address] = answer.mac
             self._met.add((answer.to, answer.address))

@@ -54,11 +54,10 @@ def with_checksum(packet: bytes) -> bytes:
 
 def unpadded(packet: bytes) -> bytes:
     """The packet without what Ethernet adds to a short frame."""
-    if _version(packet) == 4:
-        size = int.from_bytes(packet[2:4], "big")
-    else:
-        size = 40 + int.from_bytes(packet[4:6], "big")
-    return packet[:size] if size > 40 else packet
+    ipv4 = _version(packet) == 4
+    field = int.from_bytes(packet[2:4] if ipv4 else packet[4:6], "big")
+    # Zero stands for a merged packet too long for the field.
+    return packet[: field if ipv4 else 40 + field] if field else packet
 
 
 def _version(packet: bytes) -> int:
