@@ -130,6 +130,10 @@ class FastOpenTCP(TCP):  # type: ignore[misc]
     fields_desc = [*TCP.fields_desc[:-1], FastOpenOptionsField("options", "")]  # noqa: RUF012
 
 
+# Scapy's format strings ("%TCP.sport%") and summaries look a layer up by its class's name.
+FastOpenTCP.__name__ = "TCP"
+
+
 def read_options(block: bytes, *, exact: bool = False) -> list[Any]:
     """An options field as Scapy's list of pairs. Never raises, and loses nothing.
 
