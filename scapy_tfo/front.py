@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from scapy_tfo.errors import SetupError
 from scapy_tfo.report.json_report import write_json
 from scapy_tfo.report.junit import write_junit
-from scapy_tfo.report.output import write_all
+from scapy_tfo.report.output import check_writable, write_all
 from scapy_tfo.report.text import print_summary
 from scapy_tfo.suite.result import Result, Run, Verdict, exit_status
 from scapy_tfo.suite.session import Request, chosen_cases, run
@@ -52,6 +52,7 @@ def judge_and_report(
     for path in (json, junit):
         if path is not None and not path.parent.is_dir():
             raise SetupError(f"cannot write {path}: there is no directory {path.parent}")
+    check_writable(out)
     done = _judge(request, console, quiet=quiet)
     directory = write_all(done, out, strict=strict)
     if json is not None:

@@ -9,6 +9,8 @@ from typing import Protocol
 
 _counter = itertools.count(1)
 
+_STATUS = b"HTTP/1."
+
 
 class App(Protocol):
     """name: as given to --app. answers: False where nothing comes back."""
@@ -66,7 +68,7 @@ class Http:
 
     def judge(self, requests: Sequence[bytes], stream: bytes) -> str | None:
         responses, rest = _responses(stream)
-        if rest and not b"HTTP/1.".startswith(rest[:7]) and not rest.startswith(b"HTTP/1."):
+        if not rest.startswith(_STATUS[: len(rest)]):
             return f"what came is not HTTP: {_excerpt(rest, 0)}"
         if responses > len(requests):
             return f"{responses} responses to {len(requests)} requests"
@@ -101,7 +103,7 @@ def _responses(stream: bytes) -> tuple[int, bytes]:
     count = 0
     while True:
         head, mark, body = stream.partition(b"\r\n\r\n")
-        if not mark:
+        if not mark or not head.startswith(_STATUS):
             return count, stream
         length = re.search(rb"(?i)\r\ncontent-length:\s*(\d+)", head)
         if length is None and re.search(rb"(?i)\r\ntransfer-encoding:\s*chunked", head):

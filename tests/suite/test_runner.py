@@ -1,0 +1,226 @@
+"""From how a case ends to its verdict, on paths that lose and targets that go away."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from scapy_tfo import spec
+from scapy_tfo.errors import TargetError
+from scapy_tfo.lab.reference import ReferenceLab
+from scapy_tfo.suite.clock import run_virtually
+from scapy_tfo.suite.labs import reference_target
+from scapy_tfo.suite.outcome import Inconclusive, Refused, Unsupported
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.registry import Case
+from scapy_tfo.suite.result import Result, Run, Verdict
+from scapy_tfo.suite.runner import Options, judge
+from scapy_tfo.suite.target import Target
+
+Spoil = Callable[[ReferenceLab], None]
+Conversation = Callable[[Peer], Any]
+
+
+def case(run: Conversation, requirement: str = "ACC-2", **fields: Any) -> Case:
+    values: dict[str, Any] = {
+        "id": f"{requirement}.probe",
+        "title": "a probe",
+        "requirements": (requirement,),
+        "needs": frozenset(),
+        "slow": False,
+        "intrusive": False,
+        "exclusive": False,
+        "run": run,
+    }
+    return Case(**(values | fields))
+
+
+def judged(
+    *cases: Case, spoil: Spoil | None = None, change: Callable[[Target], None] | None = None
+) -> Run:
+    async def whole() -> Run:
+        lab = await ReferenceLab.start()
+        target = reference_target("test", lab)
+        if change is not None:
+            change(target)
+        if spoil is not None:
+            spoil(lab)
+        return await judge(target, cases, spec.load(), Options(families=(4,)))
+
+    return run_virtually(whole())
+
+
+def only(run: Run) -> Result:
+    (result,) = run.results
+    return result
+
+
+def lose(loses: Callable[[int], bool]) -> Spoil:
+    """Lose the packets to the target whose number, counted from 0, `loses` picks."""
+
+    def spoil(lab: ReferenceLab) -> None:
+        count = itertools.count()
+        deliver = lab.host.receive
+        lab.link.attach(lambda packet: None if loses(next(count)) else deliver(packet))
+
+    return spoil
+
+
+async def deaf_port(peer: Peer) -> None:
+    """Expects what never comes: data on a connection whose application says nothing."""
+    flow = await peer.connect(await peer.listen("mute"))
+    flow.send(data=b"hello")
+    await flow.until("an echo", lambda: bool(flow.stream.data))
+
+
+async def plain_handshake(peer: Peer) -> None:
+    await peer.connect()
+
+
+def test_a_case_that_returns_passes_and_its_record_is_kept() -> None:
+    async def notes(peer: Peer) -> None:
+        peer.record("colour", "green")
+
+    result = only(judged(case(notes)))
+    assert (result.verdict, result.observed) == (Verdict.PASS, {"colour": "green"})
+
+
+def test_silence_on_a_clean_path_fails_after_three_attempts() -> None:
+    result = only(judged(case(deaf_port)))
+    assert (result.verdict, result.attempts) == (Verdict.FAIL, 3)
+    assert result.expected == "an echo"
+    assert result.packets
+
+
+def test_silence_on_a_path_that_loses_is_inconclusive() -> None:
+    # The first SYN of the control handshake is lost, and nothing else.
+    result = only(judged(case(deaf_port), spoil=lose(lambda number: number == 0)))
+    assert result.verdict is Verdict.INCONCLUSIVE
+    assert "loses" in result.reason
+
+
+def test_a_case_that_recovers_passes_and_makes_other_silences_inconclusive() -> None:
+    # 0 and 1 are the control handshake, 2 is the first SYN of the first case.
+    quick = case(plain_handshake, id="ACC-2.quick")
+    run = judged(quick, case(deaf_port), spoil=lose(lambda number: number == 2))
+    first, second = run.results
+    assert (first.verdict, first.attempts) == (Verdict.PASS, 2)
+    assert second.verdict is Verdict.INCONCLUSIVE
+    assert any("repeated" in note for note in run.notes)
+
+
+def test_a_target_that_never_answers_cannot_be_judged() -> None:
+    with pytest.raises(TargetError, match="no answer to a plain SYN"):
+        judged(case(plain_handshake), spoil=lose(lambda number: True))  # noqa: ARG005
+
+
+def test_a_closed_port_cannot_be_judged() -> None:
+    def close(target: Target) -> None:
+        target.main = type(target.main)(9, target.main.app)
+
+    with pytest.raises(TargetError, match="the port is closed"):
+        judged(case(plain_handshake), change=close)
+
+
+def test_a_target_that_goes_away_is_not_blamed() -> None:
+    run = judged(case(plain_handshake), spoil=lose(lambda number: number >= 2))
+    assert only(run).verdict is Verdict.INCONCLUSIVE
+    assert any("stopped answering" in note for note in run.notes)
+
+
+def test_what_came_and_is_wrong_fails_at_once() -> None:
+    async def wrong(peer: Peer) -> None:
+        flow = await peer.connect()
+        flow.require(False, "wrong", "this", "that")
+
+    result = only(judged(case(wrong)))
+    assert (result.verdict, result.attempts, result.reason) == (Verdict.FAIL, 1, "wrong")
+    assert (result.expected, result.actual) == ("this", "that")
+    assert result.flow.startswith("192.0.2.10:")
+
+
+def test_a_refusal_every_time_fails_even_where_packets_are_lost() -> None:
+    async def refused(peer: Peer) -> None:
+        await peer.connect()
+        raise Refused("a valid cookie was refused")
+
+    result = only(judged(case(refused), spoil=lose(lambda number: number == 0)))
+    assert (result.verdict, result.attempts) == (Verdict.FAIL, 3)
+
+
+@pytest.mark.parametrize("requirement", ["SRV-5", "LIM-5"])
+def test_what_is_only_recorded_never_fails(requirement: str) -> None:
+    async def undone(peer: Peer) -> None:
+        (await peer.connect()).require(False, "not seen", "it", "nothing")
+
+    result = only(judged(case(undone, requirement)))
+    assert result.verdict is Verdict.UNSUPPORTED
+    assert "which is allowed" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("ending", "verdict"),
+    [
+        (Unsupported("no"), Verdict.UNSUPPORTED),
+        (Inconclusive("cannot tell"), Verdict.INCONCLUSIVE),
+        (ValueError("a bug of ours"), Verdict.INCONCLUSIVE),
+    ],
+)
+def test_other_endings_are_told_as_they_are(ending: Exception, verdict: Verdict) -> None:
+    async def ends(peer: Peer) -> None:  # noqa: ARG001
+        raise ending
+
+    assert only(judged(case(ends))).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("fields", "how"),
+    [
+        ({"slow": True}, "--slow"),
+        ({"intrusive": True}, "--intrusive"),
+        ({"needs": frozenset({"plain_port"})}, "--plain-port"),
+    ],
+)
+def test_a_need_that_is_not_met_skips_and_says_how_to_meet_it(
+    fields: dict[str, Any], how: str
+) -> None:
+    def without(target: Target) -> None:
+        target.plain = None
+
+    result = only(judged(case(plain_handshake, **fields), change=without))
+    assert result.verdict is Verdict.SKIPPED
+    assert how in result.reason
+
+
+def test_cases_run_at_the_same_time_and_exclusive_ones_alone() -> None:
+    running: set[str] = set()
+    seen: dict[str, set[str]] = {}
+
+    def probe(name: str, **fields: Any) -> Case:
+        async def run(peer: Peer) -> None:
+            running.add(name)
+            await asyncio.sleep(1)
+            seen[name] = set(running)
+            running.discard(name)
+            await peer.wait(0)
+
+        return case(run, id=f"ACC-2.{name}", **fields)
+
+    judged(probe("a"), probe("b"), probe("alone", exclusive=True))
+    assert seen["a"] >= {"a", "b"}
+    assert seen["alone"] == {"alone"}
+
+
+def test_judged_packets_say_so_in_the_capture() -> None:
+    async def wrong(peer: Peer) -> None:
+        (await peer.connect()).require(False, "wrong", "this", "that")
+
+    run = judged(case(wrong))
+    cited = [run.packets[number - 1] for number in only(run).packets]
+    assert cited
+    assert all("FAIL: wrong" in packet.comment for packet in cited)
+    assert all("ACC-2.probe" in packet.comment for packet in cited)

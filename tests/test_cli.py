@@ -1,0 +1,140 @@
+"""The command line: its exit statuses, its complaints, and what it writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scapy_tfo import spec
+from scapy_tfo.cli import main
+
+ONE = ("--only", "ACC-2.syn-data-is-acknowledged")
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Runs write into a directory of the test's own."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def complaint(capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line on standard error."""
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("scapy-tfo: ")
+    return line
+
+
+def test_a_run_writes_its_reports_and_names_their_directory_last(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["test", "sim:reference", *ONE, "--json", "r.json", "--junit", "r.xml"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    (directory,) = [each for each in (elsewhere / "tfo-results").iterdir() if not each.is_symlink()]
+    assert last.endswith(f"tfo-results/{directory.name}")
+    assert (elsewhere / "tfo-results" / "latest").resolve() == directory
+    assert {each.name for each in directory.iterdir()} >= {
+        "results.json",
+        "junit.xml",
+        "report.txt",
+        "capture.pcapng",
+    }
+    assert (elsewhere / "r.xml").exists()
+    written = json.loads((elsewhere / "r.json").read_text())
+    assert written["schema"] == 1
+    assert [each["family"] for each in written["results"]] == [4, 6]
+    for result in written["results"]:
+        assert (result["case"], result["verdict"]) == (ONE[1], "pass")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["test"], "no target"),
+        (["test", "nosuch.invalid"], "no such host"),
+        (["test", "[::1"], "is no target"),
+        (["test", "127.0.0.1:99999"], "is no target"),
+        (["test", "lab:nothing"], "no such lab target"),
+        (["test", "sim:nothing"], "no such simulated target"),
+        (["test", "sim:reference", "--only", "XYZ-1"], "matches no case"),
+        (["test", "sim:reference", "--exclude", "XYZ-1"], "matches no case"),
+        (["test", "sim:reference", "--known", "absent.toml"], "cannot read"),
+        (["test", "sim:reference", "--json", "absent/r.json"], "there is no directory"),
+        (["test", "sim:reference", "--sysctl", "nonsense"], "NAME=VALUE"),
+        (["test", "127.0.0.1", "--source", "nonsense"], "no IP address"),
+        (["test", "127.0.0.1", "--iface", "absent0"], "no such interface"),
+        (["list", "--only", "XYZ-1"], "matches no case"),
+        (["spec", "--only", "XYZ-1"], "matches no requirement"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_status_2(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str], elsewhere: Path
+) -> None:
+    assert main(arguments) == 2
+    assert says in complaint(capsys)
+    assert not list(elsewhere.iterdir())
+
+
+def test_a_damaged_spec_is_one_line_and_status_2(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    specs = elsewhere / "specs"
+    specs.mkdir()
+    for group in spec.GROUPS:
+        name = f"{group.lower()}.toml"
+        (specs / name).write_bytes((spec.directory() / name).read_bytes())
+    (specs / "acc.toml").write_text('title = "broken')
+    monkeypatch.setenv(spec.ENVIRONMENT, str(specs))
+    assert main(["test", "sim:reference"]) == 2
+    assert "acc.toml" in complaint(capsys)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="raw sockets need root")
+def test_a_closed_port_is_status_3(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+        assert main(["test", f"127.0.0.1:{port}"]) == 3
+    assert "the port is closed" in complaint(capsys)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can drop a capability")
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv (util-linux) is missing")
+def test_a_missing_privilege_is_one_line_and_status_2() -> None:
+    done = subprocess.run(
+        ["setpriv", "--bounding-set=-net_raw"]
+        + [sys.executable, "-m", "scapy_tfo.cli", "test", "127.0.0.1:9"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr
+    assert "CAP_NET_RAW" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_listing_touches_no_network_and_names_what_is_unchecked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def no_sockets(*_: object, **__: object) -> None:
+        raise AssertionError("a socket was opened")
+
+    monkeypatch.setattr(socket, "socket", no_sockets)
+    assert main(["list"]) == 0
+    assert ONE[1] in capsys.readouterr().out
+    assert main(["spec"]) == 0
+    told = capsys.readouterr().out
+    assert "Not checked by any case yet: " in told
+    assert "CLI-2" in told.partition("Not checked by any case yet: ")[2]
+
+
+def test_sources_may_stand_before_the_target(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["test", "--source", "127.0.0.1", "127.0.0.2", "nosuch.invalid"]) == 2
+    assert "no such host: 'nosuch.invalid'" in complaint(capsys)
