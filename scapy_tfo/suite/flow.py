@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scapy_tfo import option as opt
@@ -129,6 +130,22 @@ class Flow:
         self.sent.append(data)
         self.send(flags | Flags.PSH, data)
         return data
+
+    def again(self, segment: Segment, **changes: Any) -> Segment:
+        """Send a segment once more, with changes; the conversation does not move on."""
+        repeated = replace(segment, **changes)
+        self.numbers.append(self._board.send(repeated.to_bytes(), self.owner, "again"))
+        return repeated
+
+    def resend(self, *, piece: int = 0) -> None:
+        """Send every byte of `sent` that is not acknowledged yet, in segments of `piece` bytes
+        (0: as large as the MSS allows), or an ACK where all of it is.
+        """
+        start = self.their_rcv_nxt
+        rest = b"".join(self.sent)[seq.distance(self.isn, start) - 1 :]
+        size = piece or self.mss - opt.MAX_OPTIONS
+        for at in range(0, max(len(rest), 1), size):
+            self.send(ACK, rest[at : at + size], seq=seq.add(start, at))
 
     def ack(self, **fields: Any) -> Segment:
         """Acknowledge all that came in order."""
