@@ -118,11 +118,17 @@ class Flow:
         The MSS option always goes in front; `options` follow the cookie.
         """
         tfo = [] if cookie is None else [opt.fast_open(cookie)]
+        every = [opt.mss(self.mss), *tfo, *options]
+        return self.syn_with(every, data, flags=flags, **fields)
+
+    def syn_with(
+        self, options: Iterable[RawOption], data: bytes = b"", *, flags: Flags = SYN, **fields: Any
+    ) -> Segment:
+        """Send a SYN at our ISN with exactly these options."""
         self.snd_nxt = self.isn
         if data:
             self.sent.append(data)
-        every = [opt.mss(self.mss), *tfo, *options]
-        return self.send(flags, data, options=every, **fields)
+        return self.send(flags, data, options=options, **fields)
 
     def request(self, size: int = 0, *, flags: Flags = ACK, last: bool = False) -> bytes:
         """Send the application a request of at least `size` bytes and remember it."""

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Sequence
 
 from scapy_tfo.lab.hooks import Hooks, ListenerOptions, Session
-from scapy_tfo.segment import RST, Address
+from scapy_tfo.segment import ACK, RST, Address
 from scapy_tfo.suite.app import NoApp, make_app
 from scapy_tfo.suite.flow import Flow
-from scapy_tfo.suite.outcome import Failed, Skipped, Unsupported
+from scapy_tfo.suite.outcome import Failed, Refused, Skipped, Unsupported
 from scapy_tfo.suite.registry import NEEDS
 from scapy_tfo.suite.switchboard import Switchboard
 from scapy_tfo.suite.target import Service, Target
@@ -121,6 +121,24 @@ class Peer:
         flow.ack()
         return flow
 
+    async def fill(self, service: Service | None = None, *, most: int) -> list[Flow]:
+        """Leave fast opens without an ACK until one is refused, or `most` are pending.
+
+        Those accepted, oldest first; fewer than `most` means that the next one was refused.
+        """
+        cookie = await self.cookie(service)
+        pending: list[Flow] = []
+        while len(pending) < most:
+            flow = self.flow(service)
+            request = flow.app.request()
+            flow.syn(cookie=cookie, data=request)
+            syn_ack = await flow.syn_ack()
+            if not flow.acknowledged(syn_ack):
+                break
+            flow.must_accept(syn_ack, len(request))
+            pending.append(flow)
+        return pending
+
     async def still_serves(self, service: Service | None = None) -> None:
         """Demand that the listener still takes a plain connection and, with an app, answers it."""
         flow = await self.connect(service)
@@ -145,6 +163,55 @@ class Peer:
         )
         flow.hang_up()
         return taken > 0
+
+    async def granted(self, flow: Flow, why: str) -> bytes:
+        """The cookie in the SYN-ACK to a request just sent, `why` says in what form.
+
+        None at all is taken for a full queue at first: raises Refused.
+        """
+        cookie = (await flow.syn_ack(f"a SYN-ACK to a cookie request {why}")).cookie
+        if not cookie:
+            raise Refused(
+                f"no cookie was granted to a request {why}",
+                expected="a SYN-ACK with a cookie, as to a request of the usual form",
+                actual="a SYN-ACK without one",
+                packets=flow.cited,
+                flow=flow.name,
+            )
+        return cookie
+
+    async def falls_back(self, flow: Flow, why: str, *, fresh: bool = False) -> None:
+        """Demand a plain handshake on a SYN just sent, `why` ("on ...") says for what reason.
+
+        The SYN alone is acknowledged, no cookie comes back unless `fresh`, and the data, sent
+        again, is delivered once. A server that takes data without any cookie (OPT-11) takes this
+        data too: that is recorded, and no failure.
+        """
+        syn_ack = await flow.syn_ack(f"a SYN-ACK {why}")
+        if not fresh:
+            flow.require(
+                not syn_ack.cookie,
+                f"a cookie was granted {why}",
+                "a SYN-ACK without a cookie",
+                f"cookie {(syn_ack.cookie or b'').hex()}",
+            )
+        if flow.acknowledged(syn_ack) and await self.takes_any_data():
+            self.record("data without a cookie", "accepted")
+            flow.must_accept(syn_ack, sum(map(len, flow.sent)))
+            flow.ack()
+        else:
+            flow.must_refuse(syn_ack, why)
+            flow.send(ACK, b"".join(flow.sent), seq=flow.their_rcv_nxt)
+        if flow.app.answers:
+            if not flow.sent:
+                flow.request()
+            await flow.finish()
+
+    async def takes_any_data(self) -> bool:
+        """Whether SYN data is accepted with no option at all, as a server without cookies does."""
+        flow = self.flow()
+        flow.syn(data=flow.app.request())
+        return flow.acknowledged(await flow.syn_ack("a SYN-ACK to a SYN with data")) > 0
 
     # What only a target of our own lets a case do
 

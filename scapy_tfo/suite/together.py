@@ -1,0 +1,24 @@
+"""Several conversations of one case at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterable
+from typing import TypeVar
+
+from scapy_tfo.suite.outcome import Ending, Failed
+
+T = TypeVar("T")
+
+
+async def together(conversations: Iterable[Awaitable[T]]) -> list[T]:
+    """Lead conversations side by side, each to its end; what they returned, in order.
+
+    Of those that ended early the gravest counts: raises what is no ending first, then Failed,
+    then the first of any other kind.
+    """
+    ended = await asyncio.gather(*conversations, return_exceptions=True)
+    early = [each for each in ended if isinstance(each, BaseException)]
+    if early:
+        raise min(early, key=lambda each: (isinstance(each, Ending), not isinstance(each, Failed)))
+    return [each for each in ended if not isinstance(each, BaseException)]
