@@ -104,9 +104,10 @@ class Peer:
         data: bytes | None = None,
         source: int = 0,
         isn: int | None = None,
+        cookie: bytes = b"",
     ) -> Flow:
-        """A fast open with a fresh cookie, accepted, still in SYN-RCVD at the target."""
-        cookie = await self.cookie(service, source=source)
+        """A fast open with a fresh cookie or that one, accepted, still in SYN-RCVD there."""
+        cookie = cookie or await self.cookie(service, source=source)
         flow = self.flow(service, source=source, isn=isn)
         request = flow.app.request() if data is None else data
         flow.syn(cookie=cookie, data=request)
@@ -121,12 +122,15 @@ class Peer:
         flow.ack()
         return flow
 
-    async def fill(self, service: Service | None = None, *, most: int) -> list[Flow]:
+    async def fill(
+        self, service: Service | None = None, *, most: int, cookie: bytes = b""
+    ) -> list[Flow]:
         """Leave fast opens without an ACK until one is refused, or `most` are pending.
 
-        Those accepted, oldest first; fewer than `most` means that the next one was refused.
+        Those accepted, oldest first; fewer than `most` means that the next one was refused. A
+        target may grant no cookie while its limit is reached: take one before, and give it here.
         """
-        cookie = await self.cookie(service)
+        cookie = cookie or await self.cookie(service)
         pending: list[Flow] = []
         while len(pending) < most:
             flow = self.flow(service)
@@ -206,6 +210,16 @@ class Peer:
             if not flow.sent:
                 flow.request()
             await flow.finish()
+
+    async def copes(self, flow: Flow, why: str) -> None:
+        """Demand that a malformed SYN just sent has done no harm, `why` as in `falls_back`.
+
+        The target may drop or reset it. Where it answers, that is a plain handshake; and the
+        listener goes on serving in any case.
+        """
+        await self.still_serves()
+        if any(each.is_syn_ack for each in flow.heard):
+            await self.falls_back(flow, why)
 
     async def takes_any_data(self) -> bool:
         """Whether SYN data is accepted with no option at all, as a server without cookies does."""
