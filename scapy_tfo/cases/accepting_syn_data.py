@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from scapy_tfo.segment import PSH, SYN
+from scapy_tfo.suite.outcome import Unsupported
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
+
+_LATER = 0.2
+"""Seconds in which a target that does not wait for the ACK would have answered."""
 
 
 @case("ACC-2")
@@ -18,3 +23,71 @@ async def answer_comes_before_our_ack(peer: Peer) -> None:
     """The application gets the SYN's data, and answers, before the handshake's ACK."""
     flow = await peer.open()
     await flow.answered(acking=False)
+
+
+@case("ACC-2", needs=["answer"])
+async def fast_opens_side_by_side(peer: Peer) -> None:
+    """Eight fast opens pending at a time, their ACKs in reverse: each gets its own answer."""
+    cookie = await peer.cookie()
+    flows = [peer.flow() for _ in range(8)]
+    for at, flow in enumerate(flows):
+        flow.syn(cookie=cookie, data=flow.app.request(16 + 20 * at))
+    for flow in flows:
+        flow.must_accept(await flow.syn_ack(), len(flow.sent[0]))
+    for flow in reversed(flows):
+        await flow.finish()
+
+
+@case("ACC-2")
+async def syn_data_without_push_is_accepted(peer: Peer) -> None:
+    """SYN data is taken with PSH and without it."""
+    cookie = await peer.cookie()
+    for flags in (SYN, SYN | PSH):
+        flow = peer.flow()
+        request = flow.app.request()
+        flow.syn(cookie=cookie, data=request, flags=flags)
+        flow.must_accept(await flow.syn_ack(), len(request))
+        await flow.finish() if flow.app.answers else flow.ack()
+
+
+@case("ACC-2", needs=["sessions"])
+async def application_has_the_data_before_our_ack(peer: Peer) -> None:
+    """Before the handshake's ACK the application has one session with exactly the SYN's data."""
+    service = await peer.listen()
+    flow = await peer.open(service)
+    await flow.answered(acking=False)
+    seen = [each for each in await peer.sessions(service) if each.peer[1] == flow.sport]
+    flow.require(
+        [each.received for each in seen] == flow.sent,
+        "the application saw something else than the SYN's data",
+        f"one session that received {flow.sent[0]!r}",
+        str(seen),
+    )
+
+
+@case("ACC-6", needs=["answer"])
+async def answer_with_or_after_the_syn_ack(peer: Peer) -> None:
+    """Whether the answer comes before our ACK, and if so in which segments."""
+    flow = await peer.open()
+    await flow.until("data before the ACK", lambda: bool(flow.stream.data))
+    first = next(each for each in flow.heard if each.payload)
+    where = "in the SYN-ACK" if first.is_syn_ack else "in a segment of its own"
+    peer.record("answer before the ACK", where)
+    await flow.finish()
+
+
+@case("ACC-6", needs=["listeners"])
+async def server_speaks_first_before_the_ack(peer: Peer) -> None:
+    """Whether what the application writes on accept comes before our ACK."""
+    flow = await peer.open(await peer.listen("send:100"))
+    await flow.until("data before the ACK", lambda: len(flow.stream.data) >= 100)
+
+
+@case("ACC-13", needs=["answer"])
+async def answer_held_until_the_ack(peer: Peer) -> None:
+    """Whether the answer to accepted data waits for our ACK, against reflection."""
+    flow = await peer.open()
+    await flow.pause(_LATER)
+    if flow.stream.data:
+        raise Unsupported("the answer does not wait for the ACK, which is allowed")
+    await flow.finish()
