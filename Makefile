@@ -38,7 +38,7 @@ lint:
 
 bench:
 	@bash scripts/setup.sh test
-	@for script in bench/bench_*.py; do echo "== $$script"; .venv/bin/python "$$script" || exit; done
+	@for script in bench/[a-z]*.py; do echo "== $$script"; .venv/bin/python "$$script" || exit; done
 
 clean:
 	rm -rf .venv .tox .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
