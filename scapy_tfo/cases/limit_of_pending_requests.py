@@ -1,0 +1,221 @@
+"""RFC 7413 sections 4.2 and 4.2.2: the limit of pending fast opens, and what falls back at it.
+
+The standard leaves open whether the request that reaches the limit is still accepted, so a limit
+of n is kept by n - 1, n and n + 1.
+"""
+
+from __future__ import annotations
+
+from scapy_tfo import option as opt
+from scapy_tfo.segment import ACK, FIN, SYN
+from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.outcome import Unsupported
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.registry import case
+from scapy_tfo.suite.target import Service
+
+LIMIT = 4
+FORGED = bytes(range(8))
+MOST_PROBED = 2000
+"""Fast opens that are left pending on a target whose limit is not known, at most."""
+
+
+async def full(peer: Peer, app: str = "echo") -> tuple[Service, bytes, list[Flow]]:
+    """A listener whose limit is reached, a cookie for it, and what is pending."""
+    service = await peer.listen(app, queue=LIMIT)
+    cookie = await peer.cookie(service)
+    return service, cookie, await peer.fill(service, most=LIMIT + 2, cookie=cookie)
+
+
+@case("LIM-1", needs=["listeners"], intrusive=True)
+async def no_more_are_pending_than_the_limit(peer: Peer) -> None:
+    """Listeners with limits of 1, 4 and 20 accept that many and refuse the next."""
+    for limit in (1, 4, 20):
+        pending = await peer.fill(await peer.small_queue(limit), most=limit + 2)
+        peer.record(f"accepted with a limit of {limit}", len(pending))
+        peer.require(
+            limit - 1 <= len(pending) <= limit + 1,
+            f"a limit of {limit} pending fast opens is not kept",
+            expected=f"{limit} accepted, one more or less at the edge",
+            actual=f"{len(pending)} accepted without an ACK",
+        )
+
+
+@case("LIM-1", needs=["listeners"], intrusive=True)
+async def refused_data_is_delivered_once_when_resent(peer: Peer) -> None:
+    """Over the limit the SYN alone is acknowledged; data resent with the ACK arrives once."""
+    service, cookie, _ = await full(peer)
+    flow = peer.flow(service)
+    request = flow.app.request()
+    flow.syn(cookie=cookie, data=request)
+    flow.must_refuse(await flow.syn_ack(), "over the limit of pending fast opens")
+    flow.send(ACK, request, seq=flow.their_rcv_nxt)
+    await flow.finish()
+
+
+@case("LIM-1", needs=["listeners"], intrusive=True)
+async def every_new_request_falls_back(peer: Peer) -> None:
+    """Over the limit, twelve valid cookies in a row are all refused, and all get a SYN-ACK."""
+    service, cookie, _ = await full(peer)
+    for _ in range(12):
+        flow = peer.flow(service)
+        flow.syn(cookie=cookie, data=flow.app.request())
+        flow.must_refuse(await flow.syn_ack(), "over the limit of pending fast opens")
+
+
+@case("LIM-1", needs=["listeners"], intrusive=True)
+async def fast_open_works_again_below_the_limit(peer: Peer) -> None:
+    """All that were pending end their handshake; then as many are accepted again."""
+    service, cookie, pending = await full(peer)
+    for flow in pending:
+        flow.ack()
+    for _ in pending:
+        await peer.open(service, cookie=cookie)
+
+
+@case("LIM-1", intrusive=True, exclusive=True)
+async def limit_is_found_and_kept_where_it_is_not_known(peer: Peer) -> None:
+    """Fast opens pend until one is refused; an ACK for one of them lets the next one in."""
+    service = await peer.small_queue(50) if peer.target.hooks else peer.main
+    cookie = await peer.cookie(service)
+    pending = await peer.fill(service, most=MOST_PROBED, cookie=cookie)
+    peer.record("accepted without an ACK", len(pending))
+    if len(pending) == MOST_PROBED:
+        raise Unsupported(f"no limit found: {MOST_PROBED} fast opens are pending at one time")
+    await peer.still_serves(service)
+    for flow in pending[:3]:
+        flow.ack()
+        await peer.open(service, cookie=cookie)
+    for flow in pending:
+        flow.ack()
+
+
+@case("LIM-1", needs=["listeners"], intrusive=True)
+async def refusals_take_no_place(peer: Peer) -> None:
+    """Forged cookies and refusals over the limit, left half open, do not use the limit up."""
+    service, cookie, pending = await full(peer)
+    for number in range(4 * LIMIT):
+        flow = peer.flow(service)
+        flow.syn(cookie=FORGED if number % 2 else cookie, data=flow.app.request())
+        flow.must_refuse(await flow.syn_ack(), "over the limit or on a forged cookie")
+    for flow in pending:
+        flow.ack()
+    await peer.open(service, cookie=cookie)
+
+
+@case("LIM-1", needs=["listeners"], intrusive=True)
+async def retransmitted_syn_counts_once(peer: Peer) -> None:
+    """A pending fast open whose SYN came many times leaves room for another."""
+    service = await peer.small_queue(LIMIT)
+    cookie = await peer.cookie(service)
+    flow = await peer.open(service, cookie=cookie)
+    for _ in range(3 * LIMIT):
+        flow.send(SYN, seq=flow.isn, options=[opt.fast_open(cookie)])
+    await peer.open(service, cookie=cookie)
+
+
+@case("LIM-1", needs=["listeners"], intrusive=True)
+async def a_plain_syn_before_the_fast_open_takes_no_place(peer: Peer) -> None:
+    """A plain SYN, then a fast open on the same 4-tuple: repeated past the limit, none leaks."""
+    service = await peer.small_queue(LIMIT)
+    cookie = await peer.cookie(service)
+    for _ in range(3 * LIMIT):
+        flow = peer.flow(service)
+        flow.syn()
+        await flow.syn_ack()
+        flow.syn(cookie=cookie, data=flow.app.request())
+        flow.ack(seq=flow.their_rcv_nxt)
+        flow.reset()
+    await peer.open(service, cookie=cookie)
+
+
+@case("LIM-3", needs=["listeners"], intrusive=True)
+async def ack_gives_one_place_back_at_once(peer: Peer) -> None:
+    """With the limit reached, each ACK lets exactly one more fast open in."""
+    service, cookie, pending = await full(peer)
+    for flow in pending:
+        flow.ack()
+        more = await peer.fill(service, most=2, cookie=cookie)
+        if not more:
+            await peer.open(service, cookie=cookie)
+        peer.require(
+            len(more) < 2,
+            "one ACK lets more than one fast open in",
+            expected="one accepted, the next one refused",
+            actual=f"{len(more)} accepted",
+        )
+
+
+@case("LIM-3", needs=["listeners"], intrusive=True)
+async def ack_with_data_or_fin_gives_the_place_back(peer: Peer) -> None:
+    """Whether the ACK comes alone, with data, with FIN or with both, the place is free."""
+    service, cookie, pending = await full(peer)
+    for at, flow in enumerate(pending):
+        data = flow.app.request() if at % 2 else b""
+        flow.send(ACK | FIN if at % 4 > 1 else ACK, data)
+        await peer.open(service, cookie=cookie)
+
+
+@case("LIM-4", needs=["listeners"], intrusive=True)
+async def plain_connections_are_served_over_the_limit(peer: Peer) -> None:
+    """While the limit keeps fast open off, plain connections are taken and answered."""
+    service, _, _ = await full(peer)
+    for _ in range(3):
+        flow = await peer.connect(service)
+        flow.request()
+        await flow.finish()
+
+
+@case("LIM-4", needs=["listeners"], intrusive=True)
+async def cookie_requests_are_served_over_the_limit(peer: Peer) -> None:
+    """Over the limit a cookie request gets its SYN-ACK, and the connection is answered."""
+    service, _, _ = await full(peer)
+    flow = peer.flow(service)
+    flow.syn(cookie=b"")
+    syn_ack = await flow.syn_ack()
+    peer.record("cookie granted over the limit", bool(syn_ack.cookie))
+    flow.ack()
+    flow.request()
+    await flow.finish()
+
+
+@case("LIM-5", needs=["listeners", "two_addresses"])
+async def another_client_keeps_fast_open(peer: Peer) -> None:
+    """One address reaches its limit; a valid cookie from another is still accepted."""
+    service = await peer.small_queue(LIMIT)
+    cookie = await peer.cookie(service, source=1)
+    await peer.fill(service, most=LIMIT + 2)
+    if not await peer.accepts(cookie, service, source=1):
+        raise Unsupported("one limit for all clients: the other address falls back as well")
+
+
+@case("LIM-6", needs=["listeners"], intrusive=True)
+async def a_flood_gets_no_more_answers_than_the_limit(peer: Peer) -> None:
+    """Forty fast opens without an ACK: data comes for no more of them than the limit."""
+    service = await peer.listen("send:20000", queue=LIMIT)
+    cookie = await peer.cookie(service)
+    flows = [peer.flow(service) for _ in range(40)]
+    for flow in flows:
+        flow.syn(cookie=cookie, data=b"flood")
+    for flow in flows:
+        await flow.syn_ack()
+    await peer.wait(0.1)
+    answered = [flow for flow in flows if flow.stream.data]
+    peer.record("bytes sent before any ACK", sum(len(flow.stream.data) for flow in answered))
+    peer.require(
+        len(answered) <= LIMIT + 1,
+        "a flood gets more answers than fast opens may be pending",
+        expected=f"data for {LIMIT} fast opens, one more at most",
+        actual=f"data for {len(answered)}",
+    )
+
+
+@case("LIM-8", needs=["listeners"], intrusive=True, slow=True)
+async def a_full_syn_backlog_turns_fast_open_off(peer: Peer) -> None:
+    """Plain SYNs left half open fill the backlog; then a valid cookie falls back."""
+    service = await peer.small_queue(LIMIT)
+    cookie = await peer.cookie(service)
+    for _ in range(500):
+        peer.flow(service).syn()
+    if await peer.accepts(cookie, service):
+        raise Unsupported("500 half-open connections do not turn fast open off")
