@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import pickle
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from ipaddress import IPv4Address, ip_address
+from ipaddress import IPv4Address
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -383,9 +385,16 @@ class TestSegments:
         ("packet", "why"),
         [
             (Ether(), "no IP layer in"),
-            (IP(dst=str(ip_address("192.0.2.2"))) / UDP(), "IP protocol 17"),
+            (IP(dst="192.0.2.2") / UDP(), "IP protocol 17"),
         ],
     )
     def test_what_is_no_segment(self, packet: Any, why: str) -> None:
         with pytest.raises(MalformedPacketError, match=why):
             bridge.from_scapy(packet)
+
+
+def test_the_benchmark_compares_ways_that_read_the_same() -> None:
+    codec = runpy.run_path(str(Path(__file__).parent.parent / "bench" / "codec.py"))
+    codec["check"](codec["full_syn"]())
+    result = codec["measure"](rounds=1)
+    assert set(result["nanoseconds"]) == {"strict", "raw", "scapy"}
