@@ -134,7 +134,7 @@ class Connection(Core):
         if now - self.recv.ts_recent_at > _PAWS_LIFE:
             return True
         if seq.distance(self.recv.ts_recent, times[0]) < 0:
-            self.challenge(now)
+            self.reject(segment, now)
             return False
         return True
 
@@ -153,7 +153,14 @@ class Connection(Core):
         """First: outside the window; acknowledge and drop."""
         if self.state is State.TIME_WAIT and segment.is_fin:
             self.time_wait_timer = now + 2 * self.settings.msl
-        self.challenge(now)
+        self.reject(segment, now)
+
+    def reject(self, segment: Segment, now: float) -> None:
+        """Acknowledge a segment that is dropped."""
+        if segment.length:
+            self.challenge(now)
+        else:
+            self.answer_empty(now)
 
     def rst_arrives(self, segment: Segment, now: float) -> None:
         """Second: RST, checked as RFC 5961 section 3.2 says."""
@@ -188,7 +195,7 @@ class Connection(Core):
             return True
         oldest = seq.add(send.una, -send.max_wnd)
         if not (seq.at_most(oldest, ack) and seq.at_most(ack, send.nxt)):
-            self.challenge(now)
+            self.reject(segment, now)
             return False
         send.heard()
         before = (send.una, send.outstanding)

@@ -26,6 +26,21 @@ if TYPE_CHECKING:
 _TIMESTAMPS_SIZE = 12
 
 
+class Throttle:
+    """Admits so many in a second, counted from the first."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._since = 0.0
+        self._count = 0
+
+    def admits(self, now: float) -> bool:
+        if now >= self._since + 1:
+            self._since, self._count = now, 0
+        self._count += 1
+        return self._count <= self._limit
+
+
 class Core:
     """One connection: its two halves, what was agreed, its timers, and its output.
 
@@ -59,8 +74,8 @@ class Core:
         self.time_wait_timer: float | None = None
         self.armed: float | None = None
         self._clock_offset = stack.random.getrandbits(32)
-        self._challenges = 0
-        self._challenges_since = 0.0
+        self._challenges = Throttle(stack.settings.challenges_per_second)
+        self._echoes = Throttle(stack.settings.echoes_per_second)
         self._ack_wanted = False
         self._received_first = False
         self._application_done = False
@@ -160,10 +175,12 @@ class Core:
 
     def challenge(self, now: float) -> None:
         """Challenge ACK (RFC 5961); throttled as its section 7 advises."""
-        if now >= self._challenges_since + 1:
-            self._challenges_since, self._challenges = now, 0
-        self._challenges += 1
-        if self._challenges <= self.settings.challenges_per_second:
+        if self._challenges.admits(now):
+            self.send_ack(now)
+
+    def answer_empty(self, now: float) -> None:
+        """An ACK for an unacceptable segment of no length; two ends must not do this for ever."""
+        if self._echoes.admits(now):
             self.send_ack(now)
 
     def refuse_ack(self, ack: int) -> None:

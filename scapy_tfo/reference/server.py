@@ -77,6 +77,10 @@ class PassiveConnection(Connection):
         self.send_syn_ack(now, fast_open=self.answer)
         self.start_handshake(now)
 
+    def retransmit_handshake(self, now: float) -> None:
+        super().retransmit_handshake(now)
+        self.send.cwnd = min(self.send.cwnd, self.send.window_after_lost_handshake())
+
     def may_send_data(self) -> bool:
         if self.state is State.SYN_RCVD:
             return self.fast_opened and not self.settings.wait_for_handshake

@@ -50,6 +50,7 @@ class Settings:
         MUST-23 wants. syn_ack_retries, data_retries: give up after that many. msl: RFC 9293
         section 3.4.2. challenges_per_second: challenge ACKs of one connection (RFC 5961 section
         7 names 10 in 5 s as an example; this is generous, so that silence means something).
+        echoes_per_second: acknowledgements of unacceptable segments that have no length.
 
     Server, fast open:
     forms: kinds of the option that are understood; each is answered in its own.
@@ -94,6 +95,7 @@ class Settings:
     data_retries: int = 8
     msl: float = 120.0
     challenges_per_second: int = 1000
+    echoes_per_second: int = 10
 
     forms: frozenset[Form] = frozenset(Form)
     host_pending_limit: int | None = None

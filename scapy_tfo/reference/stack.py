@@ -229,7 +229,7 @@ class Stack:
     # Segments.
 
     def is_sound(self, segment: Segment) -> bool:
-        """For one of our addresses, from one host, with a checksum and data offset that are right."""
+        """From one host to one of our addresses, with a right checksum and data offset."""
         return (
             segment.dst in self.addresses
             and segment.checksum is None
