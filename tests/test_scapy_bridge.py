@@ -317,7 +317,7 @@ class TestInstalled:
             bytes(fuzz(TCP()))
 
 
-u8, u16, u32 = st.integers(0, 0xFF), st.integers(0, 0xFFFF), st.integers(0, 0xFFFFFFFF)
+u8, u16, u32 = (st.integers(0, (1 << bits) - 1) for bits in (8, 16, 32))
 
 
 @st.composite

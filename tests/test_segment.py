@@ -27,7 +27,7 @@ from scapy_tfo.segment import (
 TABLE = json.loads((Path(__file__).parent / "vectors" / "segments.json").read_text())
 ROWS = [pytest.param(row, id=row["name"]) for row in TABLE]
 
-u8, u16, u32 = st.integers(0, 0xFF), st.integers(0, 0xFFFF), st.integers(0, 0xFFFFFFFF)
+u8, u16, u32 = (st.integers(0, (1 << bits) - 1) for bits in (8, 16, 32))
 whole_words = st.integers(0, 10).flatmap(lambda n: st.binary(min_size=4 * n, max_size=4 * n))
 
 
