@@ -1,0 +1,135 @@
+"""RFC 9293 section 3.7.1, RFC 7323: what else the SYN-ACK to a fast open has to offer.
+
+MSS, SACK-permitted, window scale and timestamps, as in the SYN-ACK to a plain SYN.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Sequence
+
+from scapy_tfo import option as opt
+from scapy_tfo.suite.flow import Flow, shown
+from scapy_tfo.suite.outcome import Unsupported
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.registry import case
+from scapy_tfo.suite.together import together
+
+CLOCK = 0x0BADCAFE
+"""Our TSval: what the target has to echo."""
+
+OFFERS = {
+    opt.SACK_PERMITTED: opt.sack_permitted(),
+    opt.TIMESTAMPS: opt.timestamps(CLOCK),
+    opt.WINDOW_SCALE: opt.window_scale(7),
+}
+
+Offer = Sequence[int]
+EVERY_OFFER: list[Offer] = [
+    offer for size in range(4) for offer in itertools.combinations(OFFERS, size)
+]
+
+
+async def _offered(peer: Peer, offer: Offer, cookie: bytes | None, data: bool = False) -> Flow:
+    """A flow that has sent a SYN with those offers, and heard the SYN-ACK."""
+    flow = peer.flow()
+    flow.syn(
+        cookie=cookie,
+        data=flow.app.request() if data else b"",
+        options=[OFFERS[kind] for kind in offer],
+    )
+    await flow.syn_ack()
+    return flow
+
+
+def _terms(flow: Flow) -> dict[str, object]:
+    """The other options of the SYN-ACK, with the values that do not change with time."""
+    syn_ack = next(each for each in flow.heard if each.is_syn_ack)
+    scale, stamps = syn_ack.option(opt.WINDOW_SCALE), syn_ack.timestamps
+    return {
+        "MSS": syn_ack.mss,
+        "SACK-permitted": syn_ack.option(opt.SACK_PERMITTED) is not None,
+        "window scale": scale.data.hex() if scale else None,
+        "TSecr": f"{stamps[1]:#x}" if stamps else None,
+    }
+
+
+async def _as_plain(peer: Peer, fast: Flow, offer: Offer) -> None:
+    """Demand the terms that a plain connection with the same offers gets."""
+    plain = _terms(await _offered(peer, offer, None))
+    fast.require(
+        _terms(fast) == plain,
+        "the SYN-ACK to a fast open offers other terms than to a plain SYN",
+        str(plain),
+        str(_terms(fast)),
+    )
+
+
+@case("OPT-9")
+async def a_request_keeps_the_other_options(peer: Peer) -> None:
+    """A cookie request beside each choice of SACK, TS and WS: the SYN-ACK offers what it should."""
+
+    async def one(offer: Offer) -> None:
+        await _as_plain(peer, await _offered(peer, offer, b""), offer)
+
+    await together(map(one, EVERY_OFFER))
+
+
+@case("OPT-9")
+async def a_refusal_keeps_the_other_options(peer: Peer) -> None:
+    """A made-up cookie and data beside each choice of SACK, TS and WS: the same terms as ever."""
+
+    async def one(offer: Offer) -> None:
+        await _as_plain(peer, await _offered(peer, offer, b"\x5a\xa5" * 4, data=True), offer)
+
+    await together(map(one, EVERY_OFFER))
+
+
+@case("OPT-9")
+async def an_accepted_fast_open_keeps_the_other_options(peer: Peer) -> None:
+    """A valid cookie and data beside each choice of SACK, TS and WS: the same terms as ever."""
+    for offer in EVERY_OFFER:
+        fast = await _offered(peer, offer, await peer.cookie(), data=True)
+        syn_ack = next(each for each in fast.heard if each.is_syn_ack)
+        fast.must_accept(syn_ack, len(fast.sent[0]))
+        await _as_plain(peer, fast, offer)
+
+
+@case("OPT-9")
+async def nothing_is_offered_unasked(peer: Peer) -> None:
+    """Window scale and timestamps come only if our SYN offered them, cookie or not."""
+    cookies: list[bytes | None] = [None, b"", b"\x5a\xa5" * 4]
+    with contextlib.suppress(Unsupported):
+        cookies.append(await peer.cookie())
+
+    async def one(offer: Offer, cookie: bytes | None) -> None:
+        flow = await _offered(peer, offer, cookie)
+        kinds = {each.kind for syn in flow.heard for each in opt.pull_options(syn.options)}
+        unasked = kinds & {opt.WINDOW_SCALE, opt.TIMESTAMPS, opt.SACK, opt.MD5} - set(offer)
+        flow.require(
+            not unasked,
+            "the SYN-ACK has options that the SYN did not offer",
+            f"none of kinds {sorted(unasked)}",
+            shown(flow.heard),
+        )
+
+    await together(one(offer, cookie) for offer in EVERY_OFFER for cookie in cookies)
+
+
+@case("OPT-9")
+async def forty_bytes_of_options(peer: Peer) -> None:
+    """A header filled to its last byte with options: the SYN-ACK's list is sound."""
+    others = [opt.mss(peer.largest_segment), *OFFERS.values()]
+    for tfo in (opt.fast_open(), opt.fast_open(b"\x5a\xa5" * 8)):
+        used = len(opt.push_options([*others, tfo]))
+        flow = peer.flow()
+        flow.syn_with([*others, tfo, *[opt.nop()] * (opt.MAX_OPTIONS - used)])
+        answer = opt.pull_options((await flow.syn_ack()).options)
+        flow.require(
+            all(each.is_sound for each in answer),
+            "the options of the SYN-ACK are cut off",
+            "a sound list of options",
+            opt.push_options(answer).hex(),
+        )
+        peer.record(f"{len(tfo.data)} bytes of cookie: kinds", [each.kind for each in answer])
