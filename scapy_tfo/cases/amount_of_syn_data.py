@@ -1,0 +1,84 @@
+"""RFC 7413 section 4.2.2, RFC 9293 section 3.10.7.4: how much of a SYN's data is acknowledged."""
+
+from __future__ import annotations
+
+from scapy_tfo import option as opt
+from scapy_tfo.segment import CWR, ECE, SYN, URG, Flags
+from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.registry import case
+from scapy_tfo.suite.together import together
+
+@case("ACC-10", needs=["echo"])
+async def small_amounts_are_taken_whole(peer: Peer) -> None:
+    """Sizes from one byte to 536, which every host takes: all acknowledged, delivered once."""
+    cookie = await peer.cookie()
+
+    async def one(size: int) -> None:
+        flow = peer.flow()
+        flow.syn(cookie=cookie, data=bytes(97 + at % 26 for at in range(size)))
+        flow.must_accept(await flow.syn_ack(), size)
+        await flow.finish()
+
+    await together(one(size) for size in (1, 2, 3, 4, 7, 8, 255, 256, 257, 511, 512, 513, 535, 536))
+
+
+async def _all_that_fits(peer: Peer, cookie: bytes | None) -> Flow:
+    """A SYN as large as the link takes; whatever was not acknowledged is resent."""
+    flow = peer.flow()
+    mss_and_cookie = opt.padded(bytes(6 + len(cookie or b"")))
+    size = peer.largest_segment - len(mss_and_cookie)
+    request = flow.app.request(size)
+    flow.syn(cookie=cookie, data=request)
+    syn_ack = await flow.syn_ack()
+    peer.record("acknowledged", f"{flow.acknowledged(syn_ack)} of {len(request)} bytes")
+    flow.resend()
+    return flow
+
+
+@case("ACC-10", needs=["answer"])
+async def full_segment_with_a_cookie(peer: Peer) -> None:
+    """As much data as fits beside a valid cookie: what is not acknowledged can be resent."""
+    flow = await _all_that_fits(peer, await peer.cookie())
+    await flow.finish()
+
+
+@case("ACC-10", needs=["answer"])
+async def full_segment_with_a_wrong_cookie(peer: Peer) -> None:
+    """As much data as fits beside a wrong cookie: what is not acknowledged can be resent."""
+    flow = await _all_that_fits(peer, bytes(each ^ 0xFF for each in await peer.cookie()))
+    await flow.finish()
+
+
+@case("ACC-10", needs=["answer"])
+async def full_segment_without_a_cookie(peer: Peer) -> None:
+    """As much data as fits in a plain SYN: what is not acknowledged can be resent."""
+    flow = await _all_that_fits(peer, None)
+    await flow.finish()
+
+
+async def _with_bits(peer: Peer, flags: Flags = SYN, *, reserved: int = 0) -> Flow:
+    cookie = await peer.cookie()
+    flow = peer.flow()
+    flow.syn(cookie=cookie, data=flow.app.request(), flags=flags, reserved=reserved)
+    await flow.syn_ack()
+    flow.resend()
+    return flow
+
+
+@case("ACC-10", needs=["answer"])
+async def syn_data_with_ecn_setup(peer: Peer) -> None:
+    """ECE and CWR set, as ECN asks for (RFC 3168 section 6.1.1): delivered once."""
+    await (await _with_bits(peer, SYN | ECE | CWR)).finish()
+
+
+@case("ACC-10", needs=["answer"])
+async def syn_data_with_reserved_bits(peer: Peer) -> None:
+    """Reserved bits set, which are ignored (RFC 9293 section 3.1): delivered once."""
+    await (await _with_bits(peer, reserved=0xE)).finish()
+
+
+@case("ACC-10", needs=["answer"])
+async def syn_data_with_an_urgent_flag(peer: Peer) -> None:
+    """URG without anything urgent: never more acknowledged than sent, and all is delivered."""
+    await (await _with_bits(peer, SYN | URG)).finish()
