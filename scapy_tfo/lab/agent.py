@@ -17,7 +17,7 @@ import struct
 import sys
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
-from ipaddress import ip_interface
+from ipaddress import IPv6Interface, ip_interface
 from typing import Any
 
 from scapy_tfo.errors import SetupError
@@ -38,6 +38,7 @@ DEFAULT_SYSCTLS = {
     "net.ipv4.tcp_max_syn_backlog": str(BACKLOG),
     "net.ipv4.conf.all.rp_filter": "0",
     "net.ipv4.conf.default.rp_filter": "0",
+    "net.ipv6.conf.default.disable_ipv6": "0",
     "net.ipv6.conf.default.accept_dad": "0",
     "net.ipv6.conf.default.accept_ra": "0",
     "net.ipv6.conf.default.addr_gen_mode": "1",
@@ -160,8 +161,15 @@ def connect(config: dict[str, Any]) -> tuple[int, Relay | None]:
         interface.bring_up(PEER, mtu=config["mtu"])
     interface.bring_up("lo")
     interface.bring_up(name, mtu=config["mtu"])
-    for address in config["addresses"]:
-        interface.add_address(name, ip_interface(address))
+    if relay is not None:
+        interface.await_running(DEVICE)
+        interface.await_running(PEER)
+    addresses = [ip_interface(each) for each in config["addresses"]]
+    for address in addresses:
+        interface.add_address(name, address)
+    for address in addresses:
+        if isinstance(address, IPv6Interface):
+            interface.await_local(address.ip)
     return descriptor, relay
 
 

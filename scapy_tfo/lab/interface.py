@@ -6,10 +6,13 @@ Set up by ioctl: importing a netlink library takes longer than all the rest of t
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import socket
 import struct
-from ipaddress import IPv4Interface, IPv6Interface
+import time
+from ipaddress import IPv4Interface, IPv6Address, IPv6Interface
+from pathlib import Path
 
 _SIOCGIFFLAGS = 0x8913
 _SIOCSIFFLAGS = 0x8914
@@ -19,10 +22,25 @@ _SIOCSIFMTU = 0x8922
 _SIOCGIFINDEX = 0x8933
 _SIOCSIFTXQLEN = 0x8943
 _IFF_UP = 0x1
+_IFF_RUNNING = 0x40
 _IFF_MULTICAST = 0x1000
+
+_LIMIT = 5.0
+_POLL = 0.001
 
 _QUEUE = 16384
 """Packets that wait for the suite to read them; the usual 500 are lost in a burst."""
+
+
+def change_flags(name: str, *, on: int = 0, off: int = 0) -> int:
+    """Set and clear flags of an interface (netdevice(7)); returns those it had. Raises OSError."""
+    label = name.encode()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        reply = fcntl.ioctl(control, _SIOCGIFFLAGS, struct.pack("16s24x", label))
+        flags: int = struct.unpack_from("16sH", reply)[1]
+        changed = flags & ~off | on
+        fcntl.ioctl(control, _SIOCSIFFLAGS, struct.pack("16sH22x", label, changed))
+    return flags
 
 
 def bring_up(name: str, *, mtu: int | None = None) -> None:
@@ -31,15 +49,26 @@ def bring_up(name: str, *, mtu: int | None = None) -> None:
     mtu: largest IP packet in bytes; None leaves it. Raises OSError.
     """
     label = name.encode()
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        if mtu is not None:
+    if mtu is not None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
             fcntl.ioctl(control, _SIOCSIFMTU, struct.pack("16si20x", label, mtu))
             # Only the host's own root may (dev_ioctl.c); others live with 500.
             with contextlib.suppress(PermissionError):
                 fcntl.ioctl(control, _SIOCSIFTXQLEN, struct.pack("16si20x", label, _QUEUE))
-        reply = fcntl.ioctl(control, _SIOCGIFFLAGS, struct.pack("16s24x", label))
-        flags = struct.unpack_from("16sH", reply)[1] & ~_IFF_MULTICAST | _IFF_UP
-        fcntl.ioctl(control, _SIOCSIFFLAGS, struct.pack("16sH22x", label, flags))
+    change_flags(name, on=_IFF_UP, off=_IFF_MULTICAST)
+
+
+def await_running(name: str) -> None:
+    """Wait until an interface passes packets: the kernel starts its queue some time after the
+    other end of the link is up. Raises OSError where it never does.
+    """
+    for _ in range(int(_LIMIT / _POLL)):
+        # Changing flags takes the lock under which running links are started, so whatever was
+        # running before it has its queue when it returns.
+        if change_flags(name, on=_IFF_UP) & _IFF_RUNNING:
+            return
+        time.sleep(_POLL)
+    raise OSError(errno.ENETDOWN, f"{name} is not running after {_LIMIT:g} s")
 
 
 def add_address(name: str, address: IPv4Interface | IPv6Interface) -> None:
@@ -56,3 +85,17 @@ def add_address(name: str, address: IPv4Interface | IPv6Interface) -> None:
         index = struct.unpack_from("16si", reply)[1]
         request = struct.pack("=16sIi", address.ip.packed, address.network.prefixlen, index)
         fcntl.ioctl(control, _SIOCSIFADDR, request)
+
+
+def await_local(address: IPv6Address) -> None:
+    """Wait until the kernel takes packets for an IPv6 address that it was given.
+
+    It adds the route to it from a work queue, which may lag by many milliseconds on a busy
+    machine; packets that come earlier are dropped. Raises OSError where it never does.
+    """
+    wanted = f"{address.packed.hex()} 80 "
+    for _ in range(int(_LIMIT / _POLL)):
+        if wanted in Path("/proc/net/ipv6_route").read_text():
+            return
+        time.sleep(_POLL)
+    raise OSError(errno.EADDRNOTAVAIL, f"no route to {address} in {_LIMIT:g} s")

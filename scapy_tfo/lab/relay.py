@@ -14,12 +14,11 @@ import fcntl
 import socket
 import struct
 
+from scapy_tfo.lab import interface
 from scapy_tfo.wire.packet_socket import ETH_P_ALL, ETH_P_IP, ETH_P_IPV6
 
 _SIOCETHTOOL = 0x8946
 _SIOCGIFHWADDR = 0x8927
-_SIOCGIFFLAGS = 0x8913
-_SIOCSIFFLAGS = 0x8914
 _IFF_NOARP = 0x80
 _OFFLOADS = {"tx-checksum": 0x17, "tso": 0x1F, "gso": 0x24}
 _ETHERNET = 14
@@ -47,9 +46,7 @@ def add_veth(name: str, peer: str) -> None:
                 value = array.array("I", [command, 0])
                 address, _ = value.buffer_info()
                 fcntl.ioctl(control, _SIOCETHTOOL, struct.pack("16sP16x", label, address))
-            reply = fcntl.ioctl(control, _SIOCGIFFLAGS, struct.pack("16s24x", label))
-            flags = struct.unpack_from("16sH", reply)[1] | _IFF_NOARP
-            fcntl.ioctl(control, _SIOCSIFFLAGS, struct.pack("16sH22x", label, flags))
+            interface.change_flags(each, on=_IFF_NOARP)
 
 
 class Relay:
