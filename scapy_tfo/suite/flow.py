@@ -11,7 +11,7 @@ from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.option import RawOption
-from scapy_tfo.segment import ACK, FIN, RST, SYN, Address, Flags, Segment
+from scapy_tfo.segment import ACK, FIN, RST, SYN, Address, Flags, Segment, endpoint
 from scapy_tfo.suite.outcome import Failed, Missing, Refused
 from scapy_tfo.suite.stream import Stream
 
@@ -29,6 +29,7 @@ class Flow:
     isn: our initial sequence number. snd_nxt: where our next byte goes. irs: the target's
     initial sequence number, None until a SYN-ACK came. sent: requests sent so far, which the
     answer is judged against. patience: seconds that an expectation waits unless told otherwise.
+    timestamp: TSval of everything sent, which then echoes what came last; None for no option.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class Flow:
         self.sent: list[bytes] = []
         self.stream = Stream()
         self.window = 65535
-        self.echo_timestamps = False
+        self.timestamp: int | None = None
         self._board = board
         self._taken: set[int] = set()
         self._news = asyncio.Event()
@@ -83,6 +84,9 @@ class Flow:
         Sequence number SND.NXT, acknowledgement of all that came, the flow's window. Any field
         of Segment may be given. SND.NXT moves on where the segment began at it.
         """
+        if self.timestamp is not None:
+            echo = next((each.timestamps[0] for each in self.heard[::-1] if each.timestamps), 0)
+            options = [*options, opt.timestamps(self.timestamp, echo)]
         block = opt.push_options(options)
         if len(block) <= opt.MAX_OPTIONS:
             block = opt.padded(block)
@@ -376,11 +380,7 @@ class Flow:
 
     @property
     def name(self) -> str:
-        return self._syn_like.flow
-
-    @property
-    def _syn_like(self) -> Segment:
-        return Segment(src=self.source, dst=self.target, sport=self.sport, dport=self.dport)
+        return f"{endpoint(self.source, self.sport)}>{endpoint(self.target, self.dport)}"
 
     # Ending
 

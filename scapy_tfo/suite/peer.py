@@ -122,6 +122,28 @@ class Peer:
         flow.ack()
         return flow
 
+    async def goes_on(self, flow: Flow, *, rst: int | None = None) -> bool:
+        """Whether a connection still answers, where the standard lets it go on or end.
+
+        Asks for something more: True for the whole and right answer to all of `sent`, False for
+        a RST; anything else fails the case. rst: the sequence number of a RST that rejects one
+        segment and does not end the connection.
+        """
+        flow.request()
+
+        def ended() -> bool:
+            return any(each.is_rst and each.seq != rst for each in flow.heard)
+
+        def done() -> bool:
+            wrong = flow.app.judge(flow.sent, bytes(flow.stream.data))
+            flow.require(not wrong, str(wrong), "one whole and right answer", str(wrong))
+            return wrong is None or ended()
+
+        await flow.until("an answer or a RST", done, acking=True, may_reset=True)
+        lives = not ended()
+        self.record("the connection", "goes on" if lives else "is reset")
+        return lives
+
     async def fill(
         self, service: Service | None = None, *, most: int, cookie: bytes = b""
     ) -> list[Flow]:
