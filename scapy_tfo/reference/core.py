@@ -336,11 +336,10 @@ class Core:
 
     def retransmit(self, now: float) -> None:
         """The retransmission or persist timer fired (RFC 6298 section 5, RFC 9293 3.8.6.1)."""
-        probe = not (self.send.outstanding and self.send.wnd)
         if not self.send.timed_out():
             self.fail(self.soft_error or "ETIMEDOUT", now)
             return
-        chunk = self.send.next_chunk(probe=probe)
+        chunk = self.send.next_chunk(probe=True)
         if chunk is not None:
             self.send_chunk(chunk, now)
         self.flush(now)

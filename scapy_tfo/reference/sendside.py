@@ -244,8 +244,8 @@ class SendSide:
             self.retries = 0
 
     def keep_probing(self, now: float) -> None:
-        """Start the persist timer where data waits and nothing is on its way."""
-        if self.timer is None and not self.outstanding and self.unsent:
+        """Start the persist timer where data waits and no timer runs."""
+        if self.timer is None and (self.outstanding or self.unsent):
             self.timer = now + self.rto
 
     def timed_out(self) -> bool:
