@@ -7,8 +7,6 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-_counter = itertools.count(1)
-
 _STATUS = b"HTTP/1."
 
 
@@ -33,8 +31,11 @@ class Echo:
     name = "echo"
     answers = True
 
+    def __init__(self) -> None:
+        self._count = itertools.count(1)
+
     def request(self, size: int = 0, *, last: bool = False) -> bytes:  # noqa: ARG002
-        head = b"<%d>" % next(_counter)
+        head = b"<%d>" % next(self._count)
         return head + bytes(97 + at % 26 for at in range(max(size, 16) - len(head)))
 
     def judge(self, requests: Sequence[bytes], stream: bytes) -> str | None:
@@ -59,10 +60,11 @@ class Http:
 
     def __init__(self, host: str) -> None:
         self._host = host
+        self._count = itertools.count(1)
 
     def request(self, size: int = 0, *, last: bool = False) -> bytes:
         closing = "Connection: close\r\n" if last else ""
-        head = f"GET / HTTP/1.1\r\nHost: {self._host}\r\n{closing}X-Probe: {next(_counter)}"
+        head = f"GET / HTTP/1.1\r\nHost: {self._host}\r\n{closing}X-Probe: {next(self._count)}"
         room = size - len(head) - 4
         return (head + "x" * max(room, 0) + "\r\n\r\n").encode()
 
@@ -75,14 +77,11 @@ class Http:
         return None if responses == len(requests) and not rest else ""
 
 
-class NoApp:
+class NoApp(Echo):
     """Nothing is known of the application: only the handshake can be judged."""
 
     name = "none"
     answers = False
-
-    def request(self, size: int = 0, *, last: bool = False) -> bytes:  # noqa: ARG002
-        return Echo().request(size)
 
     def judge(self, requests: Sequence[bytes], stream: bytes) -> str | None:  # noqa: ARG002
         return None

@@ -27,7 +27,7 @@ class Flow:
     """A client's end of one connection, which may say anything at all.
 
     isn: our initial sequence number. snd_nxt: where our next byte goes. irs: the target's
-    initial sequence number, None until a SYN-ACK came. sent: requests sent so far, which the
+    initial sequence number, None until a SYN-ACK came. opening: our last SYN. sent: requests sent so far, which the
     answer is judged against. patience: seconds that an expectation waits unless told otherwise.
     timestamp: TSval of everything sent, which then echoes what came last; None for no option.
     """
@@ -58,6 +58,7 @@ class Flow:
         self.icmp: list[IcmpError] = []
         self.numbers: list[int] = []
         self.sent: list[bytes] = []
+        self.opening = Segment(src=source, dst=target, sport=sport, dport=dport)
         self.stream = Stream()
         self.window = 65535
         self.timestamp: int | None = None
@@ -130,9 +131,9 @@ class Flow:
     ) -> Segment:
         """Send a SYN at our ISN with exactly these options."""
         self.snd_nxt = self.isn
-        if data:
-            self.sent.append(data)
-        return self.send(flags, data, options=options, **fields)
+        self.sent += [data] if data else []
+        self.opening = self.send(flags, data, options=options, **fields)
+        return self.opening
 
     def request(self, size: int = 0, *, flags: Flags = ACK, last: bool = False) -> bytes:
         """Send the application a request of at least `size` bytes and remember it."""
@@ -141,16 +142,13 @@ class Flow:
         self.send(flags | Flags.PSH, data)
         return data
 
-    def again(self, segment: Segment, **changes: Any) -> Segment:
-        """Send a segment once more, with changes; the conversation does not move on."""
-        repeated = replace(segment, **changes)
-        self.numbers.append(self._board.send(repeated.to_bytes(), self.owner, "again"))
-        return repeated
+    def again(self, **changes: Any) -> None:
+        """Send our SYN once more, with changes; the conversation does not move on."""
+        packet = replace(self.opening, **changes).to_bytes()
+        self.numbers.append(self._board.send(packet, self.owner, "again"))
 
     def resend(self, *, piece: int = 0) -> None:
-        """Send every byte of `sent` that is not acknowledged yet, in segments of `piece` bytes
-        (0: as large as the MSS allows), or an ACK where all of it is.
-        """
+        """Send all that is not acknowledged yet, `piece` bytes at a time (0: a full segment)."""
         start = self.their_rcv_nxt
         rest = b"".join(self.sent)[seq.distance(self.isn, start) - 1 :]
         size = piece or self.mss - opt.MAX_OPTIONS

@@ -51,7 +51,16 @@ class Case:
     run: Conversation
 
     def level(self, catalogue: Catalogue) -> Level:
-        """The strongest level among its requirements."""
+        """The strongest level among its requirements.
+
+        Raises SetupError where the catalogue lacks one of them.
+        """
+        missing = [each for each in self.requirements if each not in catalogue]
+        if missing:
+            raise SetupError(
+                f"the case {self.id} checks {', '.join(missing)}, which the requirements lack: "
+                "restore specs/, or set SCAPY_TFO_SPECS to a complete directory"
+            )
         order = list(Level)
         return min((catalogue[each].level for each in self.requirements), key=order.index)
 
