@@ -259,6 +259,10 @@ class ActiveConnection(Connection):
         self.send.rewind()
         self.send_syn_ack(now)
 
+    def is_crossed_syn_ack(self, segment: Segment) -> bool:
+        """It repeats the SYN that brought us to SYN-RCVD, and acknowledges ours."""
+        return segment.is_syn_ack and self.state is State.SYN_RCVD and segment.seq == self.recv.irs
+
     # Failure.
 
     def reset_by_peer(self, now: float) -> None:

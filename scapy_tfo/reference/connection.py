@@ -100,9 +100,9 @@ class Connection(Core):
             self.other_arrives(segment, now)
         self.flush(now)
 
-    def is_crossed_syn_ack(self, segment: Segment) -> bool:
-        """The SYN-ACK of a simultaneous open, which acknowledges our SYN in SYN-RCVD."""
-        return segment.is_syn_ack and self.state is State.SYN_RCVD and segment.seq == self.recv.irs
+    def is_crossed_syn_ack(self, segment: Segment) -> bool:  # noqa: ARG002
+        """The SYN-ACK of a simultaneous open: only an active open can see one."""
+        return False
 
     def other_arrives(self, segment: Segment, now: float) -> None:
         """A segment with neither SYN nor RST."""
