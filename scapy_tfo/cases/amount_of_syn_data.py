@@ -9,6 +9,7 @@ from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
 from scapy_tfo.suite.together import together
 
+
 @case("ACC-10", needs=["echo"])
 async def small_amounts_are_taken_whole(peer: Peer) -> None:
     """Sizes from one byte to 536, which every host takes: all acknowledged, delivered once."""

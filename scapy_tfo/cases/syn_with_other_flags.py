@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scapy_tfo import option as opt
-from scapy_tfo.segment import ACK, FIN, PSH, RST, SYN, URG, Flags, Segment
+from scapy_tfo.segment import ACK, FIN, PSH, RST, SYN, URG, Flags
 from scapy_tfo.seq import add
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.peer import Peer
@@ -116,10 +116,10 @@ async def syn_with_a_wrong_checksum_is_dropped(peer: Peer) -> None:
     flow = peer.flow()
     options = opt.padded(opt.push_options([opt.mss(flow.mss), opt.fast_open(cookie)]))
     data = flow.app.request()
-    empty = Segment(src=flow.source, dst=flow.target, sport=flow.sport, dport=flow.dport)
-    bad = replace(empty, seq=flow.isn, flags=SYN, options=options, payload=data)
+    bad = replace(flow.opening, seq=flow.isn, flags=SYN, options=options, payload=data)
     field = bad.to_bytes()[-len(options + data) - 4 :][:2]
-    flow.again(bad, checksum=int.from_bytes(field, "big") ^ 0x5555)
+    flow.opening = bad
+    flow.again(checksum=int.from_bytes(field, "big") ^ 0x5555)
     request = flow.app.request(200)
     flow.syn(cookie=cookie, data=request)
     flow.must_accept(await flow.syn_ack(), len(request))

@@ -27,8 +27,8 @@ class Flow:
     """A client's end of one connection, which may say anything at all.
 
     isn: our initial sequence number. snd_nxt: where our next byte goes. irs: the target's
-    initial sequence number, None until a SYN-ACK came. opening: our last SYN. sent: requests sent so far, which the
-    answer is judged against. patience: seconds that an expectation waits unless told otherwise.
+    initial sequence number, None until a SYN-ACK came. opening: our last SYN. sent: requests so
+    far, which the answer is judged against. patience: seconds that an expectation waits at most.
     timestamp: TSval of everything sent, which then echoes what came last; None for no option.
     """
 
