@@ -12,7 +12,7 @@ import os
 import random
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
@@ -27,6 +27,7 @@ from scapy_tfo.reference.stack import Stack
 from scapy_tfo.reference.states import Accepted, Closed, EndOfStream, Received, Reset
 from scapy_tfo.segment import Address
 from scapy_tfo.wire.link import Receiver
+from scapy_tfo.wire.ports import PortPool
 
 TARGET_V4 = IPv4Address("192.0.2.1")
 TARGET_V6 = IPv6Address("fd00:7413::1")
@@ -215,13 +216,13 @@ class MemoryLink:
     sources: tuple[Address, ...] = SOURCES
     mtu: int = 1500
     is_local: bool = True
-    random: random.Random = field(default_factory=lambda: random.Random(0))
+    seed: int = 0
 
     def __post_init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._deliver: Callable[[bytes], None] = lambda packet: None  # noqa: ARG005
         self._receive: Receiver | None = None
-        self._used: set[tuple[Address, int]] = set()
+        self._ports = PortPool(self.seed)
         self._open = True
         # Queues, because asyncio does not keep the order of timers that are due together.
         self._outbound: deque[bytes] = deque()
@@ -260,14 +261,10 @@ class MemoryLink:
         return self.epoch + self._loop.time()
 
     def reserve_port(self, source: Address) -> int:
-        while True:
-            port = self.random.randrange(32768, 61000)
-            if (source, port) not in self._used:
-                self._used.add((source, port))
-                return port
+        return self._ports.reserve(source)
 
     def release_port(self, source: Address, port: int) -> None:
-        self._used.discard((source, port))
+        self._ports.release(source, port)
 
     def close(self) -> None:
         self._open = False
@@ -299,7 +296,7 @@ class ReferenceLab:
         stack = stack_class(
             (TARGET_V4, TARGET_V6), settings or Settings(), cookies=KeyRing([keys]), seed=seed
         )
-        link = MemoryLink(delay=delay, epoch=epoch, random=random.Random(seed))
+        link = MemoryLink(delay=delay, epoch=epoch, seed=seed)
         host = ReferenceHost(stack, link.answer)
         link.attach(host.receive)
         ports = {name: await host.listen(options) for name, options in STANDING.items()}

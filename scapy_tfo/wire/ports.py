@@ -13,17 +13,20 @@ _FIRST, _COUNT = 32768, 28232
 class PortPool:
     """Hands out the ports 32768 to 60999 of each source in turn, from a random start.
 
+    seed: of that start; None for a different one each time.
+
     In turn, so that a port comes back as late as possible: the target may still hold a
     connection of the case that had it before.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, seed: int | None = None) -> None:
+        self._random = random.Random(seed)
         self._next: dict[Address, int] = {}
         self._reserved: set[tuple[Address, int]] = set()
 
     def reserve(self, source: Address) -> int:
         """A port that is not reserved. Raises SetupError where none is left."""
-        start = self._next.setdefault(source, random.randrange(_COUNT))
+        start = self._next.setdefault(source, self._random.randrange(_COUNT))
         for step in range(_COUNT):
             at = (start + step) % _COUNT
             if (source, _FIRST + at) not in self._reserved:
