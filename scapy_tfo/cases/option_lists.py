@@ -61,6 +61,7 @@ async def _open_beside(peer: Peer, others: dict[str, list[RawOption]]) -> None:
             data = flow.app.request()
             flow.syn(options=[*other, tfo] if first else [tfo, *other], data=data)
             flow.must_accept(await flow.syn_ack(), len(data))
+            flow.hang_up()
 
 
 async def _mean_nothing(peer: Peer, others: dict[str, list[RawOption]]) -> None:

@@ -66,6 +66,7 @@ async def a_cookie_is_understood_anywhere(peer: Peer) -> None:
             comment=f"the option stands {place}",
         )
         flow.must_accept(await flow.syn_ack(), len(request))
+        flow.hang_up()
 
 
 @case("OPT-5")

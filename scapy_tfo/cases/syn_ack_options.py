@@ -93,6 +93,7 @@ async def an_accepted_fast_open_keeps_the_other_options(peer: Peer) -> None:
         fast = await _offered(peer, offer, await peer.cookie(), data=True)
         syn_ack = next(each for each in fast.heard if each.is_syn_ack)
         fast.must_accept(syn_ack, len(fast.sent[0]))
+        fast.hang_up()
         await _as_plain(peer, fast, offer)
 
 

@@ -64,6 +64,7 @@ class Flow:
         self.timestamp: int | None = None
         self._board = board
         self._taken: set[int] = set()
+        self._is_over = False
         self._news = asyncio.Event()
         self._acked: int | None = None
         self._key = (source, sport, target, dport)
@@ -383,14 +384,15 @@ class Flow:
     # Ending
 
     def hang_up(self) -> None:
-        """Leave nothing half open at the target.
+        """Leave nothing half open at the target; a second call does nothing.
 
         The ACK in front of the RST takes a pending fast open out of its queue, where a RST
         alone would hold its place for a minute (RFC 7413 section 5.1).
         """
-        if self.irs is not None and not self.was_reset:
+        if self.irs is not None and not self.was_reset and not self._is_over:
             self.send(ACK, seq=self.their_rcv_nxt, comment="clearing up")
             self.reset(comment="clearing up")
+        self._is_over = True
         self._board.close(self._key)
 
 

@@ -11,13 +11,23 @@ from scapy_tfo.suite.outcome import Ending, Failed
 T = TypeVar("T")
 
 
+_AT_ONCE = 16
+"""Conversations of one case under way at a time, so as not to fill a listener's queue."""
+
+
 async def together(conversations: Iterable[Awaitable[T]]) -> list[T]:
     """Lead conversations side by side, each to its end; what they returned, in order.
 
     Of those that ended early the gravest counts: raises what is no ending first, then Failed,
     then the first of any other kind.
     """
-    ended = await asyncio.gather(*conversations, return_exceptions=True)
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def within(conversation: Awaitable[T]) -> T:
+        async with gate:
+            return await conversation
+
+    ended = await asyncio.gather(*map(within, conversations), return_exceptions=True)
     early = [each for each in ended if isinstance(each, BaseException)]
     if early:
         raise min(early, key=lambda each: (isinstance(each, Ending), not isinstance(each, Failed)))
