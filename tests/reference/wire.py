@@ -9,6 +9,8 @@ from dataclasses import replace
 from ipaddress import IPv4Address
 from typing import Any
 
+from scapy_tfo import option as opt
+from scapy_tfo.option import Form
 from scapy_tfo.reference import (
     Accepted,
     Connection,
@@ -25,6 +27,7 @@ OTHER = IPv4Address("192.0.2.9")
 SERVER = IPv4Address("198.51.100.1")
 PORT = 80
 ISN = 1000
+DATA = b"GET / HTTP/1.0\r\n\r\n"
 
 Fate = Callable[[Segment, int], "list[float]"]
 """Given a segment and how many went before: the delays in seconds of the copies that arrive."""
@@ -173,3 +176,13 @@ class Script:
     @property
     def ends(self) -> int:
         return sum(isinstance(e, EndOfStream) for e in self.events)
+
+
+def tfo(cookie: bytes = b"", form: Form = Form.IANA, length: int | None = None) -> bytes:
+    """An options field that holds Fast Open alone."""
+    return opt.push_options([opt.fast_open(cookie, form=form, length=length)])
+
+
+def valid(script: Script) -> bytes:
+    """The same with a cookie that is good."""
+    return tfo(script.cookie())
