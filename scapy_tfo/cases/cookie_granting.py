@@ -151,7 +151,8 @@ async def a_fresh_cookie_comes_for_any_wrong_length(peer: Peer) -> None:
         flow = peer.flow()
         flow.syn(cookie=(FORGED * 2)[:size])
         fresh[size] = (await flow.syn_ack()).cookie
-    peer.record("answered with a fresh one", ", ".join(str(size) for size in fresh if fresh[size]))
+    answered = ", ".join(str(size) for size in fresh if fresh[size])
+    peer.record("bytes of made-up cookie that are answered with a fresh one", answered or "none")
     if not any(fresh.values()):
         raise Unsupported("a refused cookie is not answered with a fresh one")
     for each in set(fresh.values()) - {None, b""}:

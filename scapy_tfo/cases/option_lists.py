@@ -19,7 +19,7 @@ from scapy_tfo.suite.together import together
 Options = Sequence[RawOption]
 
 UNKNOWN = {
-    "empty": [RawOption(70, 2)],
+    "empty": [RawOption(60, 2)],
     "of one byte": [RawOption(111, 3, b"\x22")],
     "that look like a request": [RawOption(200, 6, b"\x22\x02\x22\x02")],
     "that look like a made-up cookie": [RawOption(33, 12, b"\x22\x0a" + b"\x5a\xa5" * 4)],
@@ -90,7 +90,7 @@ async def unknown_options_are_not_taken_for_fast_open(peer: Peer) -> None:
     """A valid cookie inside options of unknown kinds: no cookie, data not accepted early."""
     cookie = await peer.cookie()
     tfo = opt.push_options([opt.fast_open(cookie)])
-    inside = {f"of kind {kind}": [RawOption(kind, 2 + len(tfo), tfo)] for kind in (33, 35, 70, 252)}
+    inside = {f"of kind {kind}": [RawOption(kind, 2 + len(tfo), tfo)] for kind in (33, 35, 60, 252)}
     as_own = {f"{kind}": [RawOption(kind, 2 + len(cookie), cookie)] for kind in (33, 35, 162, 252)}
     await _mean_nothing(peer, UNKNOWN | inside | as_own)
 
@@ -122,14 +122,11 @@ async def tcpct_options_alone(peer: Peer) -> None:
 
 
 async def _malformed(peer: Peer, *lists: Options) -> None:
-    """Each list beside data does no harm."""
-
-    async def one(options: Options) -> None:
-        flow = peer.flow()
+    """Such lists beside data do no harm."""
+    flows = [peer.flow() for _ in lists]
+    for flow, options in zip(flows, lists, strict=True):
         flow.syn_with(options, flow.app.request())
-        await peer.copes(flow, f"on the list {opt.push_options(options).hex()}")
-
-    await together(map(one, lists))
+    await peer.copes("on a malformed list of options", *flows)
 
 
 async def _valid(peer: Peer) -> bytes:
@@ -162,14 +159,14 @@ async def lengths_past_the_end_do_no_harm(peer: Peer) -> None:
 async def a_kind_without_a_length_does_no_harm(peer: Peer) -> None:
     """Kind 34 or an unknown one as the header's very last byte: dropped, or a plain handshake."""
     mss, nops = opt.mss(peer.largest_segment), [opt.nop()] * 3
-    await _malformed(peer, *([mss, *nops, RawOption(kind)] for kind in (opt.TFO, 254, 70, opt.MSS)))
+    await _malformed(peer, *([mss, *nops, RawOption(kind)] for kind in (opt.TFO, 254, 60, opt.MSS)))
 
 
 @case("OPT-7")
 async def unknown_options_of_illegal_length_do_no_harm(peer: Peer) -> None:
     """An unknown option of length 0, 1 or past the end in front of a valid cookie: as above."""
     tfo = opt.fast_open(await _valid(peer))
-    await _malformed(peer, *([RawOption(70, length), tfo] for length in (0, 1, 41, 255)))
+    await _malformed(peer, *([RawOption(60, length), tfo] for length in (0, 1, 41, 255)))
 
 
 @case("OPT-7")
@@ -188,7 +185,7 @@ async def the_payload_is_not_read_as_options(peer: Peer) -> None:
     tail = opt.push_options([opt.fast_open(cookie[2:], length=2 + len(cookie))])
     head = tail[:2] + cookie[:2]
     flow.syn_with([RawOption(head[0], head[1], head[2:])], cookie[2:] + flow.app.request())
-    await peer.copes(flow, "on a cookie that ends in the payload")
+    await peer.copes("on a cookie that ends in the payload", flow)
 
 
 @case("OPT-7")

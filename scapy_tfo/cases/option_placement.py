@@ -88,25 +88,26 @@ def _behind_end(tfo: RawOption, size: int) -> list[Options]:
     return [[hidden], [mss, hidden], [mss, NOP, hidden], [mss, NOP, NOP, NOP, hidden]]
 
 
-async def _is_not_read(peer: Peer, options: Options, *, data: bool) -> None:
-    """Such a SYN may be dropped, its padding not being zeros; else it is a plain one."""
-    flow = peer.flow()
-    flow.syn_with(options, flow.app.request() if data else b"")
-    await peer.copes(flow, "on an option behind End of Option List")
+async def _are_not_read(peer: Peer, lists: list[Options], *, data: bool) -> None:
+    """Such SYNs may be dropped, their padding not being zeros; else they are plain ones."""
+    flows = [peer.flow() for _ in lists]
+    for flow, options in zip(flows, lists, strict=True):
+        flow.syn_with(options, flow.app.request() if data else b"")
+    await peer.copes("on an option behind End of Option List", *flows)
 
 
 @case("OPT-10")
 async def a_request_behind_the_end_is_not_read(peer: Peer) -> None:
     """A cookie request behind End of Option List is not answered with a cookie."""
-    every = _behind_end(opt.fast_open(), peer.largest_segment)
-    await together(_is_not_read(peer, options, data=False) for options in every)
+    lists = _behind_end(opt.fast_open(), peer.largest_segment)
+    await _are_not_read(peer, lists, data=False)
 
 
 @case("OPT-10")
 async def a_cookie_behind_the_end_is_not_read(peer: Peer) -> None:
     """A valid cookie behind End of Option List: data is not accepted early, no cookie comes."""
-    for options in _behind_end(opt.fast_open(await peer.cookie()), peer.largest_segment):
-        await _is_not_read(peer, options, data=True)
+    lists = _behind_end(opt.fast_open(await peer.cookie()), peer.largest_segment)
+    await _are_not_read(peer, lists, data=True)
 
 
 @case("OPT-10")

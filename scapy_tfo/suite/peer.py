@@ -233,15 +233,16 @@ class Peer:
                 flow.request()
             await flow.finish()
 
-    async def copes(self, flow: Flow, why: str) -> None:
-        """Demand that a malformed SYN just sent has done no harm, `why` as in `falls_back`.
+    async def copes(self, why: str, *flows: Flow) -> None:
+        """Demand that malformed SYNs just sent have done no harm, `why` as in `falls_back`.
 
-        The target may drop or reset it. Where it answers, that is a plain handshake; and the
+        The target may drop or reset each. Where it answers, that is a plain handshake; and the
         listener goes on serving in any case.
         """
         await self.still_serves()
-        if any(each.is_syn_ack for each in flow.heard):
-            await self.falls_back(flow, why)
+        for flow in flows:
+            if any(each.is_syn_ack for each in flow.heard):
+                await self.falls_back(flow, why)
 
     async def takes_any_data(self) -> bool:
         """Whether SYN data is accepted with no option at all, as a server without cookies does."""
