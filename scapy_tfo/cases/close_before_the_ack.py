@@ -1,0 +1,114 @@
+"""RFC 9293 sections 3.8.3 and 3.10.4: the application writes and closes before the ACK has come.
+
+Data and FIN may be held back until the handshake ends; afterwards all of it arrives, and what is
+not acknowledged is sent again.
+"""
+
+from __future__ import annotations
+
+from scapy_tfo import seq
+from scapy_tfo.lab.apps import pattern
+from scapy_tfo.segment import ACK, Segment
+from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.registry import case
+
+RETRANSMISSION = 3.2
+"""Seconds: more than the first timeout, of 1 s, or of 3 s on stacks from before RFC 6298."""
+
+
+async def closed_with(flow: Flow, data: bytes, *, within: float | None = None) -> None:
+    """Acknowledge until FIN has come, compare what came before it, and close too."""
+    flow.ack()
+    await flow.until(
+        "the whole answer and FIN", lambda: flow.stream.ended, within=within, acking=True
+    )
+    flow.require(
+        flow.stream.data == data,
+        "the answer of an application that closed before the ACK is wrong",
+        f"{len(data)} bytes of the pattern",
+        f"{len(flow.stream.data)} bytes",
+    )
+    flow.fin()
+    await flow.until("an acknowledgement of our FIN", lambda: flow.their_rcv_nxt == flow.snd_nxt)
+
+
+def first_byte(flow: Flow, segment: Segment) -> bool:
+    """Whether a segment carries the first thing after the target's SYN: data, or FIN."""
+    first = seq.add(flow.irs or 0, 1)
+    return segment.seq == first and not segment.flags & 2 and segment.length > 0
+
+
+@case("AFT-3", needs=["listeners"])
+async def answer_and_close_before_the_ack(peer: Peer) -> None:
+    """5,000 bytes and close before the ACK: all of them and FIN arrive."""
+    flow = await peer.open(await peer.listen("send-close:5000"), data=b"GET")
+    await closed_with(flow, pattern(5000))
+
+
+@case("AFT-3", needs=["listeners"])
+async def two_writes_and_close_before_the_ack(peer: Peer) -> None:
+    """Two writes and close while the ACK is delayed: no byte between them is missing."""
+    flow = await peer.open(await peer.listen("two-sends:1000"), data=b"GET")
+    await flow.pause(0.1)
+    await closed_with(flow, pattern(1000) * 2)
+
+
+@case("AFT-3", needs=["listeners"])
+async def long_answer_and_close_before_the_ack(peer: Peer) -> None:
+    """100,000 bytes, far more than the initial window, and close: all and FIN arrive."""
+    flow = await peer.open(await peer.listen("send-close:100000"), data=b"GET")
+    await closed_with(flow, pattern(100_000))
+
+
+@case("AFT-3", needs=["listeners"])
+async def close_without_an_answer_before_the_ack(peer: Peer) -> None:
+    """The application closes at once: FIN arrives, and its acknowledgement is understood."""
+    flow = await peer.open(await peer.listen("close"), data=b"GET")
+    await closed_with(flow, b"")
+
+
+@case("AFT-3", needs=["listeners"])
+async def lost_early_answer_is_sent_again(peer: Peer) -> None:
+    """Our ACK covers the SYN only, as if the early data was lost: it comes again."""
+    flow = await peer.open(await peer.listen("send-close:5000"), data=b"GET")
+    await flow.pause(0.1)
+    before = len(flow.heard)
+    flow.ack(ack=seq.add(flow.irs or 0, 1))
+    await flow.until(
+        "the first data after the handshake",
+        lambda: any(first_byte(flow, each) for each in flow.heard[before:]),
+        within=RETRANSMISSION,
+    )
+    await closed_with(flow, pattern(5000))
+
+
+@case("AFT-3", needs=["listeners"])
+async def close_survives_a_lost_syn_ack(peer: Peer) -> None:
+    """The application closes, and only the second SYN-ACK is acknowledged: all arrives."""
+    flow = await peer.open(await peer.listen("two-sends:1000"), data=b"GET")
+    await flow.syn_ack("the SYN-ACK again", within=RETRANSMISSION)
+    await closed_with(flow, pattern(1000) * 2, within=RETRANSMISSION)
+
+
+@case("AFT-3", needs=["listeners"], slow=True)
+async def early_answer_is_not_given_up_after_one_timeout(peer: Peer) -> None:
+    """The answer is left without acknowledgement: it comes twice more, and then is whole."""
+    await comes_twice_more(await peer.open(await peer.listen("send-close:5000"), data=b"GET"))
+
+
+@case("AFT-3", needs=["listeners"], slow=True)
+async def early_fin_is_not_given_up_after_one_timeout(peer: Peer) -> None:
+    """A FIN from before the ACK is left without acknowledgement: it comes twice more."""
+    await comes_twice_more(await peer.open(await peer.listen("close"), data=b"GET"))
+
+
+async def comes_twice_more(flow: Flow) -> None:
+    """End the handshake, acknowledge nothing of the answer, and see it twice; then close."""
+    flow.send(ACK, ack=seq.add(flow.irs or 0, 1))
+    for _ in range(3):
+        await flow.expect("the answer again", lambda each: first_byte(flow, each), within=20)
+    flow.ack()
+    await flow.until("FIN", lambda: flow.stream.ended, within=20, acking=True)
+    flow.fin()
+    await flow.until("an acknowledgement of our FIN", lambda: flow.their_rcv_nxt == flow.snd_nxt)
