@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import socket
 from collections.abc import Sequence
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.segment import Address
@@ -27,9 +29,10 @@ def open_link(
 ) -> Link:
     """Open the way to the addresses of one target.
 
-    iface: the interface to use; needed where the sources are not this host's own. sources: the
-    addresses to send from, the preferred first; empty for the kernel's own choice. is_local:
-    whether the target is known to be on this machine (or not), None to ask the kernel.
+    iface: the interface to use; needed where the sources are not this host's own, and where a
+    link-local target does not name it itself (`fe80::7%eth0`). sources: the addresses to send
+    from, the preferred first; empty for the kernel's own choice. is_local: whether the target is
+    known to be on this machine (or not), None to ask the kernel.
 
     A family in which the target cannot be reached from here is left out: the link has no source
     of it. Raises SetupError where nothing is left, or something given does not fit.
@@ -38,6 +41,7 @@ def open_link(
     for each in targets:
         if each.is_multicast or each.is_unspecified or str(each) == "255.255.255.255":
             raise SetupError(f"{each} is not the address of one host")
+        iface = iface or _scope(each)
     if iface is not None:
         inspect(iface)
     try:
@@ -45,6 +49,8 @@ def open_link(
             return _from_kernels_choice(targets, iface, is_local)
         return _from_given(targets, iface, sources, is_local)
     except PermissionError as error:
+        if error.errno == errno.EACCES:
+            raise SetupError(f"{_listed(targets)} is a broadcast address") from error
         raise SetupError(
             "raw sockets need CAP_NET_RAW: run as root, or try a target that needs no privilege: "
             "lab:linux or sim:reference"
@@ -60,13 +66,18 @@ def _from_kernels_choice(
 ) -> Link:
     reachable: list[Address] = []
     sources: list[Address] = []
+    why = ""
     for each in targets:
+        # The kernel would send to any IPv4 address on any interface, from another one's address.
+        if iface is not None and each.version == 4 and not inspect(iface).has_ipv4:
+            why = "the interface has no address of its own"
+            continue
         try:
             route = route_to(each, iface)
         except PermissionError:
             raise
         except OSError as error:
-            why = error.strerror
+            why = os.strerror(error.errno or 0)
             continue
         reachable.append(each)
         sources.append(route.source)
@@ -93,7 +104,7 @@ def _from_given(
             raise SetupError(
                 f"source {each} is IPv{each.version}, the target {_listed(targets)} is not"
             )
-    targets = [each for each in targets if each.version in {at.version for at in sources}]
+    targets = [unscoped(each) for each in targets if each.version in {at.version for at in sources}]
     foreign = [each for each in sources if not is_ours(each, iface)]
     if not foreign:
         return HostLink(targets, [unscoped(each) for each in sources], iface, is_local=is_local)
@@ -112,6 +123,17 @@ def _from_given(
         return BareLink(iface, plain, targets, is_local=bool(is_local))
     via = {each: hop for each in targets if (hop := next_hop(iface, each)) is not None}
     return EthernetLink(iface, plain, targets, via=via, is_local=bool(is_local))
+
+
+def _scope(address: Address) -> str | None:
+    """The interface that an address itself names (`fe80::7%eth0`, RFC 4007 section 11)."""
+    scope = address.scope_id if isinstance(address, IPv6Address) else None
+    if scope is None or not scope.isdecimal():
+        return scope
+    try:
+        return socket.if_indextoname(int(scope))
+    except OSError:
+        return scope
 
 
 def _listed(targets: Sequence[Address]) -> str:

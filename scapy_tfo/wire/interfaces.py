@@ -13,7 +13,7 @@ from pathlib import Path
 from scapy_tfo.errors import SetupError
 from scapy_tfo.segment import Address
 
-_SIOCGIFFLAGS, _SIOCGIFMTU, _SIOCGIFHWADDR = 0x8913, 0x8921, 0x8927
+_SIOCGIFFLAGS, _SIOCGIFADDR, _SIOCGIFMTU, _SIOCGIFHWADDR = 0x8913, 0x8915, 0x8921, 0x8927
 _IFF_UP = 0x1
 _ETHERNET = 1
 _NO_LINK_HEADER = frozenset({512, 519, 65534})
@@ -24,7 +24,8 @@ _RTF_UP, _RTF_GATEWAY = 0x1, 0x2
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """mtu: in bytes. has_ethernet: frames with Ethernet headers. is_bare: IP and nothing else."""
+    """mtu: in bytes. has_ethernet: frames with Ethernet headers. is_bare: IP and nothing else.
+    has_ipv4: it has an IPv4 address of its own."""
 
     name: str
     index: int
@@ -32,6 +33,7 @@ class Interface:
     is_up: bool
     has_ethernet: bool
     is_bare: bool
+    has_ipv4: bool
 
 
 def inspect(name: str) -> Interface:
@@ -51,6 +53,10 @@ def inspect(name: str) -> Interface:
         except OSError as error:
             names = ", ".join(each for _, each in socket.if_nameindex())
             raise SetupError(f"no such interface: '{name}' (there are: {names})") from error
+        try:
+            has_ipv4 = bool(ask(_SIOCGIFADDR, "H"))
+        except OSError:
+            has_ipv4 = False
     return Interface(
         name=name,
         index=index,
@@ -58,6 +64,7 @@ def inspect(name: str) -> Interface:
         is_up=is_up,
         has_ethernet=hardware == _ETHERNET,
         is_bare=hardware in _NO_LINK_HEADER,
+        has_ipv4=has_ipv4,
     )
 
 

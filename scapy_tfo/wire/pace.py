@@ -9,6 +9,9 @@ from collections.abc import Callable
 RATE = 2000.0
 BURST = 200
 
+_TICK = 0.001
+"""Shortest wait in seconds: what rounding leaves of a token must not become a wait of nothing."""
+
 
 class Pacer:
     """A token bucket that never blocks: what is over the rate waits its turn in order.
@@ -51,4 +54,5 @@ class Pacer:
             self._tokens -= 1
             self._send(self._waiting.popleft())
         if self._waiting:
-            self._timer = loop.call_later((1 - self._tokens) / self._rate, self._flush)
+            wait = max(_TICK, (1 - self._tokens) / self._rate)
+            self._timer = loop.call_later(wait, self._flush)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import json
 import os
 import signal
 import socket
@@ -18,6 +19,7 @@ import pytest
 from scapy_tfo import option as opt
 from scapy_tfo.icmp import IcmpError, unreachable
 from scapy_tfo.segment import ACK, SYN, Address, Segment
+from scapy_tfo.wire.choose import open_link
 from scapy_tfo.wire.guard import PortGuard
 from scapy_tfo.wire.host import HostLink
 
@@ -77,6 +79,40 @@ def test_a_handshake_by_hand_draws_no_reset(target: str, source: str) -> None:
             link.close()
             link.close()
 
+    asyncio.run(talk())
+
+
+@pytest.mark.parametrize("family", ["inet", "inet6"])
+def test_a_target_across_the_wire_is_reached_by_the_hosts_own_route(
+    neighbour: Namespace, family: str
+) -> None:
+    async def talk() -> None:
+        with neighbour.entered():
+            shown = json.loads(ip("-j address show dev veth1"))[0]["addr_info"]
+            here = {each["family"]: each["local"] for each in shown if each["local"][:2] != "fd"}
+            server = socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True)
+        dst = ip_address(here[family] + ("%veth0" if family == "inet6" else ""))
+        with server:
+            link = open_link(dst)
+            assert not link.is_local
+            inbox = Inbox(link)
+            await link.prepare()
+            src = link.sources[0]
+            syn = Segment(
+                src=src,
+                dst=ip_address(here[family]),
+                sport=link.reserve_port(src),
+                dport=server.getsockname()[1],
+                flags=SYN,
+            )
+            link.send(syn.to_bytes())
+            answer = await inbox.syn_ack(src)
+            assert answer.checksum is None
+            assert resets_sent() == 0
+            link.close()
+
+    ip("address add 10.7.0.1/24 dev veth0")
+    ip("address add fe80::77/64 dev veth0 nodad")
     asyncio.run(talk())
 
 
@@ -168,42 +204,60 @@ def test_a_released_port_rests_under_its_guard() -> None:
 
 
 KILLED = """
-import asyncio, ipaddress, sys
+import asyncio, sys
+from ipaddress import ip_address
 from scapy_tfo.segment import SYN, Segment
-from scapy_tfo.wire.host import HostLink
+from scapy_tfo.wire.choose import open_link
 
-async def run():
-    here = ipaddress.ip_address("127.0.0.1")
-    link = HostLink([here], [here])
+async def run(target, dport, iface=None, *sources):
+    target = ip_address(target)
+    link = open_link(target, iface=iface, sources=[ip_address(each) for each in sources])
     link.start(lambda packet, when: None)
-    port = link.reserve_port(here)
-    syn = Segment(src=here, dst=here, sport=port, dport=int(sys.argv[1]), flags=SYN)
-    link.send(syn.to_bytes())
+    await link.prepare()
+    source = link.sources[0]
+    port = link.reserve_port(source)
+    link.send(Segment(src=source, dst=target, sport=port, dport=int(dport), flags=SYN).to_bytes())
     print(port, flush=True)
     await asyncio.sleep(60)
 
-asyncio.run(run())
+asyncio.run(run(*sys.argv[1:]))
 """
+
+
+def _killed_in_mid_run(*arguments: str) -> int:
+    """Run until a segment is sent, kill -9, and return the port it was sent from."""
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, *arguments], stdout=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout is not None
+        port = int(run.stdout.readline())
+        assert _holders("packet") == 1
+        os.kill(run.pid, signal.SIGKILL)
+    return port
 
 
 def _holders(table: str) -> int:
     return len(Path("/proc/thread-self/net", table).read_text().splitlines()) - 1
 
 
-def test_kill_9_in_mid_run_leaves_nothing(namespace: Namespace) -> None:
-    del namespace
+@pytest.mark.usefixtures("namespace")
+def test_kill_9_in_mid_run_leaves_nothing() -> None:
     with listener(ip_address("127.0.0.1")) as server:
-        run = subprocess.Popen(
-            [sys.executable, "-c", KILLED, str(server.getsockname()[1])],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert run.stdout is not None
-        port = int(run.stdout.readline())
-        assert _holders("packet") == 1
-        os.kill(run.pid, signal.SIGKILL)
-        run.wait()
-        run.stdout.close()
+        port = _killed_in_mid_run("127.0.0.1", str(server.getsockname()[1]))
     assert _holders("packet") == _holders("raw") == 0
     with socket.socket() as free:
         free.bind(("127.0.0.1", port))
+
+
+def test_kill_9_leaves_nothing_on_the_interface(neighbour: Namespace) -> None:
+    def joined() -> str:
+        return Path("/proc/thread-self/net/dev_mcast").read_text()
+
+    with neighbour.entered():
+        server = listener(ip_address("fd07::2"))
+    before = joined()
+    with server:
+        _killed_in_mid_run("fd07::2", str(server.getsockname()[1]), "veth0", "fd07::77")
+    assert _holders("packet") == 0
+    assert joined() == before
+    assert json.loads(ip("-j -d link show veth0"))[0]["promiscuity"] == 0
