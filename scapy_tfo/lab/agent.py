@@ -38,12 +38,16 @@ DEFAULT_SYSCTLS = {
     "net.ipv4.tcp_max_syn_backlog": str(BACKLOG),
     "net.ipv4.conf.all.rp_filter": "0",
     "net.ipv4.conf.default.rp_filter": "0",
+}
+"""What the lab changes of a fresh namespace. The rest is the kernel's own choice."""
+
+IPV6_SYSCTLS = {
     "net.ipv6.conf.default.disable_ipv6": "0",
     "net.ipv6.conf.default.accept_dad": "0",
     "net.ipv6.conf.default.accept_ra": "0",
     "net.ipv6.conf.default.addr_gen_mode": "1",
 }
-"""What the lab changes of a fresh namespace. The rest is the kernel's own choice."""
+"""The same, for a kernel with IPv6: nothing is sent that the suite did not ask for."""
 
 UNLIMITED_SYSCTLS = {
     "net.ipv4.icmp_ratelimit": "0",
@@ -65,8 +69,9 @@ _SETTLE_TURNS = 10
 class Commands:
     """What the suite can ask for; each takes and gives plain JSON values."""
 
-    def __init__(self) -> None:
-        self._listeners = Listeners()
+    def __init__(self, families: Sequence[int]) -> None:
+        self._families = families
+        self._listeners = Listeners(families)
         self._daemons: list[Daemon] = []
         self._netstat = os.open("/proc/net/netstat", os.O_RDONLY | os.O_CLOEXEC)
 
@@ -94,7 +99,7 @@ class Commands:
         contents = {name: b64decode(content) for name, content in files.items()}
         daemon = Daemon.start(argv, contents)
         self._daemons.append(daemon)
-        await daemon.listening(port)
+        await daemon.listening(port, self._families)
 
     async def counters(self) -> dict[str, int]:
         return parse_netstat(os.pread(self._netstat, 1 << 16, 0).decode())
@@ -133,6 +138,8 @@ def prepare(config: dict[str, Any]) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     key = os.urandom(16)
     namespace.write_sysctls(DEFAULT_SYSCTLS, required=True)
+    if 6 in config["families"]:
+        namespace.write_sysctls(IPV6_SYSCTLS, required=True)
     namespace.write_sysctls({"net.ipv4.tcp_fastopen_key": format_keys([key])}, required=True)
     namespace.write_sysctls(UNLIMITED_SYSCTLS, required=False)
     namespace.write_sysctls(config["sysctls"], required=True)
@@ -143,41 +150,45 @@ def connect(config: dict[str, Any]) -> tuple[int, Relay | None]:
 
     Raises SetupError, OSError.
     """
+    interface.bring_up("lo")
     relay = None
     try:
         if not config["tun"]:
             raise SetupError("no TUN device wanted")
-        descriptor, name = open_tun(DEVICE)
+        descriptor, _ = open_tun(DEVICE)
+        interface.bring_up(DEVICE, mtu=config["mtu"])
     except SetupError as error:
         try:
-            add_veth(DEVICE, PEER)
-            relay = Relay(DEVICE, PEER)
+            relay = _connect_veth(config["mtu"])
         except OSError as other:
             raise SetupError(
                 f"{error}, and no veth pair ({other.strerror}): modprobe tun and chmod 0666 "
                 "/dev/net/tun, or in a container --device /dev/net/tun"
             ) from None
-        descriptor, name = relay.far.detach(), DEVICE
-        interface.bring_up(PEER, mtu=config["mtu"])
-    interface.bring_up("lo")
-    interface.bring_up(name, mtu=config["mtu"])
-    if relay is not None:
-        interface.await_running(DEVICE)
-        interface.await_running(PEER)
+        descriptor = relay.far.detach()
     addresses = [ip_interface(each) for each in config["addresses"]]
     for address in addresses:
-        interface.add_address(name, address)
+        interface.add_address(DEVICE, address)
     for address in addresses:
         if isinstance(address, IPv6Interface):
             interface.await_local(address.ip)
     return descriptor, relay
 
 
-async def obey(control: socket.socket, relay: Relay | None) -> None:
-    """Answer requests until the other end is closed."""
+def _connect_veth(mtu: int) -> Relay:
+    add_veth(DEVICE, PEER)
+    for name in (PEER, DEVICE):
+        interface.bring_up(name, mtu=mtu)
+    for name in (PEER, DEVICE):
+        interface.await_running(name)
+    return Relay(DEVICE, PEER)
+
+
+async def obey(control: socket.socket, families: Sequence[int], relay: Relay | None) -> None:
+    """Answer requests until the other end is closed. families: 4, 6 or both."""
     if relay is not None:
         relay.start()
-    commands = Commands()
+    commands = Commands(families)
     reader, writer = await asyncio.open_unix_connection(sock=control, limit=1 << 20)
     while line := await reader.readline():
         request = json.loads(line)
@@ -203,7 +214,7 @@ def main() -> None:
     greeting = {"device": "tun" if relay is None else "veth"}
     socket.send_fds(control, [json.dumps(greeting).encode() + b"\n"], [descriptor])
     os.close(descriptor)
-    asyncio.run(obey(control, relay))
+    asyncio.run(obey(control, config["families"], relay))
     # Connections may still be open by the thousand; the kernel closes them faster.
     os._exit(0)
 

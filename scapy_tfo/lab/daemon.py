@@ -54,14 +54,15 @@ class Daemon:
         )
         return cls(process, stderr)
 
-    async def listening(self, port: int) -> None:
-        """Wait until it listens on a port, IPv4 and IPv6. Raises SetupError if it never does."""
+    async def listening(self, port: int, families: Sequence[int]) -> None:
+        """Wait until it listens on a port, in every family. Raises SetupError if it never does."""
+        tables = ["/proc/net/tcp6" if family == 6 else "/proc/net/tcp" for family in families]
         for _ in range(int(START_LIMIT / _POLL)):
             status = self._process.poll()
             if status is not None:
                 said = self._stderr.last_words(2) or f"status {status}"
                 raise SetupError(f"{self._name} did not start: {said}")
-            if _listens("/proc/net/tcp", port) and _listens("/proc/net/tcp6", port):
+            if all(_listens(table, port) for table in tables):
                 return
             await asyncio.sleep(_POLL)
         raise SetupError(f"{self._name} did not listen on port {port} in {START_LIMIT:g} s")

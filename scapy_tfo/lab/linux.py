@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv4Interface, IPv6Interface
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -16,13 +17,16 @@ from scapy_tfo.wire.tun import TunLink
 
 MTU = 1500
 
-TARGET_V4 = IPv4Address("192.0.2.1")
-TARGET_V6 = IPv6Address("fd00:7413::1")
+TARGETS: dict[int, IPv4Interface | IPv6Interface] = {
+    4: IPv4Interface("192.0.2.1/24"),
+    6: IPv6Interface("fd00:7413::1/64"),
+}
+"""The target's address and network, by family."""
 
-SOURCES: tuple[Address, ...] = (
-    *(TARGET_V4 + 9 + number for number in range(4)),
-    *(TARGET_V6 + 0xF + number for number in range(4)),
-)
+SOURCES: dict[int, tuple[Address, ...]] = {
+    family: tuple(target.ip + 15 + number for number in range(4))
+    for family, target in TARGETS.items()
+}
 """What the suite sends from: four addresses of each family, in the target's own networks."""
 
 STANDING = {
@@ -33,6 +37,11 @@ STANDING = {
     "http": ListenerOptions("http", queue=8192),
 }
 """Listeners that are there from the start, by name."""
+
+
+def host_families() -> tuple[int, ...]:
+    """The families that this kernel speaks: 4, and 6 unless it was started without."""
+    return (4, 6) if Path("/proc/sys/net/ipv6").exists() else (4,)
 
 
 class Counters:
@@ -81,14 +90,17 @@ class LinuxHooks(Counters):
 class NamespaceLab:
     """The running kernel in a namespace, ready to be probed.
 
-    link: the way to it, with nothing between. addresses: the target's, by family (4 and 6).
+    link: the way to it, with nothing between. addresses: the target's, by family (4, and 6
+    where the host has it).
     ports: its listeners by name. device: what the link goes through, "tun" or, where the host
     lets nobody open /dev/net/tun, "veth".
     """
 
     def __init__(self, agent: Agent) -> None:
-        self.link = TunLink(agent.descriptor, SOURCES, MTU)
-        self.addresses: dict[int, Address] = {4: TARGET_V4, 6: TARGET_V6}
+        families = host_families()
+        sources = [source for family in families for source in SOURCES[family]]
+        self.link = TunLink(agent.descriptor, sources, MTU)
+        self.addresses: dict[int, Address] = {each: TARGETS[each].ip for each in families}
         self.ports: dict[str, int] = {}
         self.device = agent.device
         self._agent = agent
@@ -137,12 +149,14 @@ class LinuxLab(NamespaceLab):
 
 async def start_agent(sysctls: Mapping[str, str] | None, *, tun: bool = True) -> Agent:
     """Start the process that holds the target's namespace. Raises SetupError."""
+    families = host_families()
     return await Agent.start(
         {
             "sysctls": dict(sysctls or {}),
             "mtu": MTU,
             "tun": tun,
-            "addresses": [f"{TARGET_V4}/24", f"{TARGET_V6}/64"],
+            "families": families,
+            "addresses": [str(TARGETS[each]) for each in families],
         }
     )
 

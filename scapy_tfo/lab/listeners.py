@@ -34,11 +34,15 @@ class Listener:
         for sock in self._sockets:
             sock.setsockopt(socket.IPPROTO_TCP, TCP_FASTOPEN_KEY, b"".join(keys))
 
-    async def open(self, port: int, options: ListenerOptions) -> None:
-        """Begin to listen. Raises ValueError for an unknown application, OSError."""
+    async def open(self, port: int, options: ListenerOptions, families: Sequence[int]) -> None:
+        """Begin to listen. families: 4, 6 or both.
+
+        Raises ValueError for an unknown application, OSError.
+        """
         factory = app_factory(options.app, self.log)
         loop = asyncio.get_running_loop()
-        for family in (socket.AF_INET, socket.AF_INET6):
+        for each in families:
+            family = socket.AF_INET6 if each == 6 else socket.AF_INET
             # The protocol is named because asyncio sets TCP_NODELAY only where it is.
             sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
             self._sockets.append(sock)
@@ -64,7 +68,8 @@ class Listener:
 class Listeners:
     """Every listener of the target by port; closed ones keep their sessions."""
 
-    def __init__(self) -> None:
+    def __init__(self, families: Sequence[int]) -> None:
+        self._families = families
         self._ports = itertools.count(FIRST_PORT)
         self._listeners: dict[int, Listener] = {}
 
@@ -73,7 +78,7 @@ class Listeners:
         port = next(self._ports)
         listener = Listener()
         try:
-            await listener.open(port, options)
+            await listener.open(port, options, self._families)
         except BaseException:
             listener.close()
             raise

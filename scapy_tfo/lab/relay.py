@@ -50,7 +50,7 @@ def add_veth(name: str, peer: str) -> None:
 
 
 class Relay:
-    """Passes IP packets between a veth end and a socket pair.
+    """Passes IP packets between a veth end, which is up, and a socket pair.
 
     far: the suite's end of the pair, one datagram for each packet.
     """

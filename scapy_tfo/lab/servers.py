@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from scapy_tfo.errors import SetupError
 from scapy_tfo.lab.apps import pattern
 from scapy_tfo.lab.control import Agent
-from scapy_tfo.lab.linux import Counters, NamespaceLab, start_agent
+from scapy_tfo.lab.linux import Counters, NamespaceLab, host_families, start_agent
 
 HTTP_PORT = 80
 BIG = 100_000
@@ -97,8 +97,11 @@ class RealServerLab(NamespaceLab):
         program = shutil.which(name, path=f"{os.environ.get('PATH', '')}:{_SBIN}")
         if program is None:
             raise SetupError(f"{name} is not installed: apt-get install {server.package}")
+        config = server.config
+        if 6 not in host_families():
+            config = "\n".join(line for line in config.splitlines() if "[::]" not in line)
         files = {
-            "config": server.config.encode(),
+            "config": config.encode() + b"\n",
             "www/index.html": b"scapy-tfo lab\n",
             f"www/bytes/{BIG}": pattern(BIG),
         }

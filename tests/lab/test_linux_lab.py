@@ -226,6 +226,17 @@ def test_sysctls_reach_the_namespace_and_a_wrong_one_is_a_setup_error(converse):
         asyncio.run(LinuxLab.start(sysctls={"net.ipv4.no_such_thing": "1"}))
 
 
+def test_a_host_without_ipv6_has_a_target_all_the_same(converse, monkeypatch):
+    monkeypatch.setattr("scapy_tfo.lab.linux.host_families", lambda: (4,))
+
+    async def talk(wire):
+        assert set(wire.lab.addresses) == {4}
+        assert {source.version for source in wire.link.sources} == {4}
+        assert await wire.cookie(4, wire.lab.ports["echo"])
+
+    converse(talk)
+
+
 def test_what_the_agent_refuses_is_a_value_error(converse):
     async def talk(wire):
         hooks = wire.lab.hooks

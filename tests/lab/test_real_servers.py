@@ -36,6 +36,17 @@ def test_a_get_in_the_syn_is_answered_before_the_handshake_ends(converse, name, 
 
 
 @every_server
+def test_a_host_without_ipv6_has_its_servers_all_the_same(converse, monkeypatch, name):
+    for module in ("linux", "servers"):
+        monkeypatch.setattr(f"scapy_tfo.lab.{module}.host_families", lambda: (4,))
+
+    async def talk(wire):
+        assert await wire.cookie(4, wire.lab.ports["http"])
+
+    converse(talk, lambda: RealServerLab.start(name))
+
+
+@every_server
 def test_the_bigger_file_comes_whole(converse, name):
     async def talk(wire):
         client = wire.client(4, wire.lab.ports["http"])
