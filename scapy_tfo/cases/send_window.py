@@ -1,0 +1,186 @@
+"""RFC 9293 section 3.8.6 and RFC 7323 section 2: the send window before and after the handshake;
+RFC 5681 section 3.1: the first flight after the SYN-ACK was lost.
+"""
+
+from __future__ import annotations
+
+from scapy_tfo import option as opt
+from scapy_tfo import seq
+from scapy_tfo.lab.apps import pattern
+from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.registry import case
+
+SHIFT = 7
+REQUEST = b"GET"
+LATER = 0.1
+"""Seconds in which whatever is sent at once has come."""
+
+
+async def opened(peer: Peer, app: str, window: int, shift: int | None = None) -> Flow:
+    """A fast open to an application that writes at once, its SYN offering that window."""
+    service = await peer.listen(app)
+    cookie = await peer.cookie(service)
+    flow = peer.flow(service)
+    flow.window = window
+    flow.syn(
+        cookie=cookie, data=REQUEST, options=[] if shift is None else [opt.window_scale(shift)]
+    )
+    flow.must_accept(await flow.syn_ack(), len(REQUEST))
+    return flow
+
+
+def furthest(flow: Flow) -> int:
+    """How many bytes of its stream the target has sent, holes counted."""
+    first = seq.add(flow.irs or 0, 1)
+    return max(seq.distance(first, each.end) for each in flow.heard if not each.is_rst)
+
+
+def must_not_pass(flow: Flow, size: int, why: str) -> None:
+    """Demand that nothing came beyond `size` bytes, but for the byte of a window probe."""
+    got = furthest(flow)
+    flow.require(got <= size + 1, why, f"at most {size} bytes, and one as a probe", f"{got} bytes")
+
+
+async def whole(flow: Flow, size: int) -> None:
+    """Acknowledge until all `size` bytes of the pattern have come, and the echo behind them."""
+    expected = pattern(size) + REQUEST
+    flow.ack()
+    await flow.until(
+        f"{size} bytes and the echo",
+        lambda: len(flow.stream.data) >= len(expected),
+        acking=True,
+    )
+    flow.require(
+        flow.stream.data == expected,
+        "the bytes that came are not those that were written",
+        f"{size} bytes of the pattern, then the echo",
+        f"{len(flow.stream.data)} bytes, some of them others",
+    )
+
+
+async def goes_out_at_once(peer: Peer, window: int) -> None:
+    """Write more than the SYN's window; what the ACK sets free waits for no timer.
+
+    What comes at once is told by another connection, which asks after the ACK was sent.
+    """
+    control = await peer.connect()
+    flow = await opened(peer, "send:15000", window)
+    await flow.pause(LATER)
+    already = furthest(flow)
+    peer.record("bytes before the ACK", already)
+    flow.window = 65535
+    flow.ack()
+    control.request()
+    await control.answered()
+    await flow.until(
+        "data that the ACK set free, without waiting for a timer",
+        lambda: furthest(flow) > already,
+        within=LATER,
+    )
+    await whole(flow, 15_000)
+
+
+@case("AFT-7", needs=["listeners"])
+async def window_of_the_syn_limits_early_data(peer: Peer) -> None:
+    """A window of 2,000 in the SYN: no more comes before the ACK, and all comes after it."""
+    flow = await opened(peer, "send:20000", 2000)
+    await flow.pause(LATER)
+    must_not_pass(flow, 2000, "more came before the ACK than the window of the SYN")
+    flow.window = 65535
+    await whole(flow, 20_000)
+
+
+@case("AFT-7", needs=["listeners"])
+async def window_of_the_syn_is_not_scaled(peer: Peer) -> None:
+    """A window of 2,000 in a SYN that offers a shift of 7 is 2,000, not 256,000."""
+    flow = await opened(peer, "send:20000", 2000, SHIFT)
+    await flow.pause(LATER)
+    must_not_pass(flow, 2000, "the window of the SYN was scaled")
+    flow.window = 2000
+    await whole(flow, 20_000)
+
+
+@case("AFT-7", needs=["listeners"])
+async def closed_window_in_the_syn_holds_data_back(peer: Peer) -> None:
+    """A window of zero in the SYN: nothing comes before the ACK that opens it."""
+    flow = await opened(peer, "send:20000", 0)
+    await flow.pause(LATER)
+    must_not_pass(flow, 0, "data came into a closed window")
+    flow.window = 65535
+    await whole(flow, 20_000)
+
+
+@case("AFT-7", needs=["listeners"])
+async def window_of_the_ack_is_scaled(peer: Peer) -> None:
+    """The ACK's window of 100, shifted by 7 as agreed: 12,800 bytes come, and no more."""
+    flow = await opened(peer, "send:40000", 0, SHIFT)
+    await flow.pause(LATER)
+    flow.window = 100
+    flow.ack()
+    agreed = any(each.option(opt.WINDOW_SCALE) for each in flow.heard if each.is_syn_ack)
+    peer.record("window scale agreed", agreed)
+    await flow.until("data into the window of the ACK", lambda: furthest(flow) > 50)
+    await flow.pause(LATER)
+    limit = 100 << (SHIFT if agreed else 0)
+    must_not_pass(flow, limit, "more came than the window of the ACK")
+    flow.require(
+        not agreed or furthest(flow) > 100,
+        "the window of the ACK was not scaled",
+        "more than 100 bytes",
+        f"{furthest(flow)} bytes",
+    )
+    flow.window = 65535
+    await whole(flow, 40_000)
+
+
+@case("AFT-7", needs=["echo"])
+async def closed_window_after_the_handshake_opens_again(peer: Peer) -> None:
+    """The ACK closes the window: the answer waits, and comes whole when it opens."""
+    flow = await peer.open(data=b"")
+    flow.window = 0
+    flow.ack()
+    flow.request(1000)
+    flow.request(1000)
+    await flow.pause(LATER)
+    must_not_pass(flow, 0, "data came into a closed window")
+    flow.window = 65535
+    flow.ack()
+    await flow.finish()
+
+
+@case("AFT-7a", needs=["listeners"])
+async def large_first_write_goes_out_at_once(peer: Peer) -> None:
+    """15,000 bytes written against a window of 10,000: the rest comes at once on the ACK."""
+    await goes_out_at_once(peer, 10_000)
+
+
+@case("AFT-7a", needs=["listeners"])
+async def first_write_into_a_small_window_goes_out_at_once(peer: Peer) -> None:
+    """15,000 bytes written against a window of 500: the rest comes at once on the ACK."""
+    await goes_out_at_once(peer, 500)
+
+
+@case("AFT-7a", needs=["listeners"])
+async def first_write_into_a_closed_window_goes_out_at_once(peer: Peer) -> None:
+    """15,000 bytes written against a window of zero: they come at once on the ACK."""
+    await goes_out_at_once(peer, 0)
+
+
+@case("AFT-5", needs=["listeners"], slow=True)
+async def first_flight_after_two_lost_syn_acks(peer: Peer) -> None:
+    """Only the third SYN-ACK is acknowledged: the first flight is one segment at most."""
+    flow = await opened(peer, "send:20000", 0)
+    for _ in range(2):
+        await flow.syn_ack("the SYN-ACK again", within=15)
+    flow.window = 65535
+    flow.ack()
+    await flow.until("the first flight", lambda: furthest(flow) > 1)
+    await flow.pause(LATER)
+    flow.require(
+        furthest(flow) <= flow.mss + 1,
+        "the first flight after a lost SYN-ACK is too large",
+        f"at most one segment of {flow.mss} bytes",
+        f"{furthest(flow)} bytes",
+    )
+    await whole(flow, 20_000)
