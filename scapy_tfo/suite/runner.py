@@ -80,8 +80,8 @@ async def judge(
     """
     options = options or Options()
     began, started = asyncio.get_running_loop().time(), time.time()
-    await target.link.prepare()
     board = Switchboard(target.link, seed=options.seed)
+    await target.link.prepare()
     path = PathRecord()
     control = Control(target, board, path)
     families = [each for each in (4, 6) if each in target.addresses]
