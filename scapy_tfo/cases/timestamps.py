@@ -1,0 +1,139 @@
+"""RFC 7323 sections 3.2, 4.3 and 5.3: timestamps and PAWS on a connection that began as a fast
+open, counted from the SYN on.
+"""
+
+from __future__ import annotations
+
+from scapy_tfo import seq
+from scapy_tfo.segment import ACK, PSH, Segment
+from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.outcome import Unsupported
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.registry import case
+
+START = 1_000_000
+BEFORE_WRAP = (1 << 32) - 5
+OLD = 500_000
+"""How far an old TSval lies back: long before the SYN, and far from half the number space."""
+
+
+async def opened(peer: Peer, start: int = START) -> Flow:
+    """A fast open with timestamps, the SYN's TSval being `start`; Unsupported without them."""
+    cookie = await peer.cookie()
+    flow = peer.flow()
+    flow.timestamp = start
+    flow.syn(cookie=cookie, data=flow.app.request())
+    syn_ack = await flow.syn_ack()
+    flow.must_accept(syn_ack, len(flow.sent[0]))
+    if syn_ack.timestamps is None:
+        raise Unsupported("the target agrees to no timestamps")
+    return flow
+
+
+def tick(flow: Flow, count: int = 10) -> None:
+    """Let our timestamp clock go on."""
+    flow.timestamp = seq.add(flow.timestamp or 0, count)
+
+
+def must_echo(flow: Flow, segment: Segment, value: int) -> None:
+    """Demand that a segment echoes that TSval of ours."""
+    echo = segment.timestamps[1] if segment.timestamps else None
+    flow.require(echo == value, "the wrong TSval is echoed", f"TSecr {value}", f"TSecr {echo}")
+
+
+async def answer_to_last(flow: Flow) -> Segment:
+    """The first segment that acknowledges all that was sent."""
+    return await flow.expect(
+        "an acknowledgement", lambda each: not each.is_rst and each.ack == flow.snd_nxt
+    )
+
+
+@case("AFT-6")
+async def syn_ack_echoes_the_syn(peer: Peer) -> None:
+    """The SYN-ACK that accepts a fast open echoes the SYN's TSval."""
+    flow = await opened(peer)
+    must_echo(flow, flow.heard[0], START)
+    tick(flow)
+    flow.ack()
+
+
+@case("AFT-6", needs=["answer"])
+async def early_data_echoes_the_syn(peer: Peer) -> None:
+    """What the target sends before the ACK has timestamps, and echoes the SYN's TSval."""
+    flow = await opened(peer)
+    await flow.pause(0.05)
+    for each in flow.heard:
+        must_echo(flow, each, START)
+    tick(flow)
+    flow.ack()
+    await flow.finish()
+
+
+@case("AFT-6", needs=["answer"])
+async def data_after_the_handshake_is_echoed(peer: Peer) -> None:
+    """ACK, then data, each with a newer TSval: what acknowledges the data echoes its TSval."""
+    flow = await opened(peer)
+    await flow.answered()
+    for _ in range(3):
+        tick(flow)
+        flow.ack()
+        tick(flow)
+        flow.request()
+        must_echo(flow, await answer_to_last(flow), flow.timestamp or 0)
+        await flow.answered()
+    await flow.finish()
+
+
+@case("AFT-6", needs=["answer"])
+async def data_with_the_ack_is_echoed(peer: Peer) -> None:
+    """Data in the segment that ends the handshake: its TSval is echoed."""
+    flow = await opened(peer)
+    tick(flow)
+    flow.request()
+    must_echo(flow, await answer_to_last(flow), flow.timestamp or 0)
+    await flow.finish()
+
+
+@case("AFT-6", needs=["answer"])
+async def timestamps_may_wrap_after_the_syn(peer: Peer) -> None:
+    """A TSval that wraps to zero between SYN and ACK is newer, and its data is taken."""
+    flow = await opened(peer, BEFORE_WRAP)
+    tick(flow)
+    flow.request()
+    must_echo(flow, await answer_to_last(flow), flow.timestamp or 0)
+    await flow.finish()
+
+
+@case("AFT-6", needs=["answer"])
+async def old_timestamp_after_the_handshake_is_rejected(peer: Peer) -> None:
+    """Data with a TSval older than the SYN's is not delivered; the right data is."""
+    flow = await opened(peer)
+    tick(flow)
+    flow.ack()
+    await old_data_is_rejected(flow)
+
+
+@case("AFT-6", needs=["answer"])
+async def old_timestamp_in_syn_rcvd_is_rejected(peer: Peer) -> None:
+    """The same in SYN-RCVD: an ACK with an old TSval and data delivers nothing."""
+    await old_data_is_rejected(await opened(peer))
+
+
+async def old_data_is_rejected(flow: Flow) -> None:
+    """Send data with an old TSval, then other data in its place with a new one."""
+    newest, place = flow.timestamp or 0, flow.snd_nxt
+    flow.timestamp = newest - OLD
+    flow.send(ACK | PSH, flow.app.request())
+    flow.snd_nxt, flow.timestamp = place, newest
+    tick(flow)
+    flow.request()
+    await flow.finish()
+
+
+@case("AFT-6", needs=["answer"])
+async def equal_timestamps_are_no_reason_to_reject(peer: Peer) -> None:
+    """SYN, ACK and data in one tick of the clock: equal TSvals pass, and all is answered."""
+    flow = await opened(peer)
+    flow.ack()
+    flow.request()
+    await flow.finish()
