@@ -50,8 +50,7 @@ class Flow:
         self.source, self.target = source, target
         self.sport, self.dport = sport, dport
         self.app = app
-        self.isn = isn
-        self.snd_nxt = isn
+        self.isn = self.snd_nxt = isn
         self.mss = mss
         self.patience = patience
         self.heard: list[Segment] = []
@@ -67,6 +66,7 @@ class Flow:
         self._is_over = False
         self._news = asyncio.Event()
         self._acked: int | None = None
+        self._told = 0
         self._key = (source, sport, target, dport)
         board.open(self._key, self)
 
@@ -105,6 +105,7 @@ class Flow:
             "payload": data,
         }
         segment = Segment(**(values | fields))
+        self._told = segment.ack if flags & ACK else self._told
         if segment.seq == self.snd_nxt and not flags & RST:
             self.snd_nxt = segment.end
         self.numbers.append(self._board.send(segment.to_bytes(), self.owner, comment))
@@ -220,17 +221,15 @@ class Flow:
         acking: bool = False,
         may_reset: bool = False,
     ) -> None:
-        """Wait until the condition holds; `acking` acknowledges all data on the way.
+        """Wait until the condition holds; `acking` acknowledges SYN and data on the way.
 
         Raises Missing when `within` seconds pass, Failed when the target resets instead.
         """
         deadline = asyncio.get_running_loop().time() + (within or self.patience)
-        acknowledged = self.rcv_nxt
         while not condition():
             if self.was_reset and not may_reset:
                 raise self.failed(f"{what} did not come: the target reset", what, "RST")
-            if acking and self.rcv_nxt != acknowledged:
-                acknowledged = self.rcv_nxt
+            if acking and self.rcv_nxt != self._told:
                 self.ack()
             self._news.clear()
             try:
@@ -238,7 +237,7 @@ class Flow:
                     await self._news.wait()
             except TimeoutError:
                 raise self.missing(what) from None
-        if acking and self.rcv_nxt != acknowledged:
+        if acking and self.rcv_nxt != self._told:
             self.ack()
 
     async def expect(
