@@ -1,0 +1,120 @@
+"""RFC 9293 section 3.9.2.2, RFC 5461, RFC 1191, RFC 8201: ICMP errors about a fast open in
+SYN-RCVD. They end the connection or leave it alone; they harm neither the listener nor others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scapy_tfo import seq
+from scapy_tfo.icmp import packet_too_big, unreachable
+from scapy_tfo.lab.apps import pattern
+from scapy_tfo.segment import Segment
+from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.registry import case
+
+ERRORS = {
+    4: [(3, 0), (3, 1), (3, 2), (3, 3), (3, 10), (3, 13), (4, 0), (11, 0), (12, 0)],
+    6: [(1, 0), (1, 1), (1, 3), (1, 4), (1, 5), (3, 0), (4, 0)],
+}
+"""Type and code: unreachable in every way, source quench, time exceeded, parameter problem."""
+
+SMALL_MTU = {4: 600, 6: 1280}
+TINY_MTU = {4: 68, 6: 100}
+"""The least that IPv4 knows, and less than IPv6 allows (RFC 8201: not to be believed)."""
+
+HEADERS = {4: 40, 6: 60}
+SIZE = 20_000
+ELSEWHERE = 1 << 24
+"""Bytes off the sequence numbers in use."""
+
+
+async def each_error(peer: Peer, shift: int) -> None:
+    """A fast open for each error, which quotes the SYN-ACK with its number moved by `shift`."""
+    ended = []
+    for kind, code in ERRORS[peer.family]:
+        flow = await peer.open()
+        syn_ack = next(each for each in flow.heard if each.is_syn_ack)
+        quoted = replace(syn_ack, seq=seq.add(syn_ack.seq, shift)).to_bytes()
+        flow.send_icmp(replace(unreachable(quoted, code=code), type=kind))
+        if not await peer.goes_on(flow):
+            ended.append(f"{kind}/{code}")
+        flow.reset()
+    peer.record("the connection", f"is reset by {' '.join(ended)}" if ended else "goes on")
+    await (await peer.open()).finish()
+
+
+@case("AFT-8", needs=["answer"])
+async def errors_about_the_syn_ack(peer: Peer) -> None:
+    """Each error about the SYN-ACK: the connection goes on or is gone, the listener serves."""
+    await each_error(peer, 0)
+
+
+@case("AFT-8", needs=["answer"])
+async def errors_with_a_wrong_sequence_number(peer: Peer) -> None:
+    """Each error, quoting a number that was never sent: the same."""
+    await each_error(peer, ELSEWHERE)
+
+
+@case("AFT-8", needs=["answer"])
+async def errors_do_not_touch_other_connections(peer: Peer) -> None:
+    """Errors about one fast open: another in SYN-RCVD and one beyond it are not touched."""
+    flow, pending, running = await peer.open(), await peer.open(), await peer.open()
+    running.ack()
+    syn_ack = next(each for each in flow.heard if each.is_syn_ack)
+    for kind, code in ERRORS[peer.family]:
+        flow.send_icmp(replace(unreachable(syn_ack.to_bytes(), code=code), type=kind))
+    await pending.finish()
+    await running.finish()
+    await peer.still_serves()
+
+
+@case("AFT-8", needs=["listeners", "two_addresses"], exclusive=True)
+async def packet_too_big_makes_segments_smaller(peer: Peer) -> None:
+    """Packet-too-big about the first data: it comes again, in segments that fit."""
+    flow = await peer.open(await peer.listen(f"send-close:{SIZE}"), data=b"GET", source=1)
+    room = SMALL_MTU[peer.family] - HEADERS[peer.family]
+    first = await flow.expect("data", lambda each: len(each.payload) > room)
+    flow.send_icmp(packet_too_big(first.to_bytes(), mtu=SMALL_MTU[peer.family]))
+    await flow.pause(0.05)
+    flow.ack(ack=seq.add(flow.irs or 0, 1))
+
+    def smaller(each: Segment) -> bool:
+        return each.seq == first.seq and 0 < len(each.payload) <= room
+
+    if peer.family == 6:
+        await flow.expect("the data in segments that fit", smaller, within=3.2)
+    await whole(flow)
+    peer.record("segments become smaller", any(smaller(each) for each in flow.heard))
+
+
+@case("AFT-8", needs=["listeners", "two_addresses"], exclusive=True)
+async def packet_too_big_with_a_wrong_sequence_number(peer: Peer) -> None:
+    """Packet-too-big about data that was never sent: the whole answer comes, in any pieces."""
+    flow = await peer.open(await peer.listen(f"send-close:{SIZE}"), data=b"GET", source=1)
+    first = next(each for each in flow.heard if each.is_syn_ack)
+    quoted = replace(first, seq=seq.add(first.seq, ELSEWHERE), payload=bytes(1000))
+    flow.send_icmp(packet_too_big(quoted.to_bytes(), mtu=SMALL_MTU[peer.family]))
+    await whole(flow)
+
+
+@case("AFT-8", needs=["listeners", "two_addresses"], exclusive=True)
+async def packet_too_big_with_a_tiny_mtu(peer: Peer) -> None:
+    """Packet-too-big with an absurd MTU: the whole answer comes all the same."""
+    flow = await peer.open(await peer.listen(f"send-close:{SIZE}"), data=b"GET", source=1)
+    first = next(each for each in flow.heard if each.is_syn_ack)
+    flow.send_icmp(packet_too_big(first.to_bytes(), mtu=TINY_MTU[peer.family]))
+    await whole(flow)
+
+
+async def whole(flow: Flow) -> None:
+    """End the handshake; all bytes of the pattern and FIN come."""
+    flow.ack()
+    await flow.until("all bytes and FIN", lambda: flow.stream.ended, within=3.2, acking=True)
+    flow.require(
+        flow.stream.data == pattern(SIZE),
+        "the bytes that came are not those that were written",
+        f"{SIZE} bytes of the pattern",
+        f"{len(flow.stream.data)} bytes",
+    )
