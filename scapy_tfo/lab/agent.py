@@ -22,6 +22,7 @@ from typing import Any
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.lab import interface, namespace
+from scapy_tfo.lab.command import run_to_end
 from scapy_tfo.lab.daemon import Daemon
 from scapy_tfo.lab.hooks import ListenerOptions
 from scapy_tfo.lab.listeners import BACKLOG, Listeners
@@ -100,6 +101,9 @@ class Commands:
         daemon = Daemon.start(argv, contents)
         self._daemons.append(daemon)
         await daemon.listening(port, self._families)
+
+    async def run(self, argv: Sequence[str]) -> dict[str, Any]:
+        return await run_to_end(argv)
 
     async def counters(self) -> dict[str, int]:
         return parse_netstat(os.pread(self._netstat, 1 << 16, 0).decode())
