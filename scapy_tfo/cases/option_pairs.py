@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from scapy_tfo import option as opt
 from scapy_tfo.option import Form, RawOption
+from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
 from scapy_tfo.suite.together import together
@@ -17,10 +18,16 @@ REQUEST = opt.fast_open()
 EXPERIMENT = Form.EXPERIMENT_2
 
 
+def _send(flow: Flow, pair: Sequence[RawOption], data: bytes) -> None:
+    """A SYN with both options, and MSS where the longest cookies leave room for it."""
+    every = [opt.mss(flow.mss), *pair]
+    flow.syn_with(every if len(opt.push_options(every)) <= opt.MAX_OPTIONS else pair, data)
+
+
 async def _refused(peer: Peer, pairs: Sequence[Sequence[RawOption]]) -> None:
     async def one(pair: Sequence[RawOption]) -> None:
         flow = peer.flow()
-        flow.syn(options=pair, data=flow.app.request())
+        _send(flow, pair, flow.app.request())
         await peer.falls_back(flow, "on two options without a valid cookie", fresh=True)
 
     await together(map(one, pairs))
@@ -67,7 +74,7 @@ async def _either_way(peer: Peer, other: RawOption, what: str, form: Form = Form
         valid = opt.fast_open(await peer.cookie(), form=form)
         flow = peer.flow()
         data = flow.app.request()
-        flow.syn(options=[valid, other] if first else [other, valid], data=data)
+        _send(flow, [valid, other] if first else [other, valid], data)
         syn_ack = await flow.syn_ack()
         taken = flow.acknowledged(syn_ack)
         flow.require(
