@@ -59,6 +59,14 @@ async def data_with_the_ack_after_a_refusal_is_answered(peer: Peer) -> None:
     await flow.finish()
 
 
+@case("AFT-1", needs=["listeners"])
+async def data_with_the_ack_is_acknowledged_without_an_answer(peer: Peer) -> None:
+    """Data on the ACK to an application that says nothing: acknowledged all the same."""
+    flow = await peer.open(await peer.listen("mute"), data=b"first,")
+    flow.send(ACK | PSH, b"second")
+    await all_acknowledged(flow)
+
+
 @case("AFT-1", needs=["answer"])
 async def data_past_a_gap_ends_the_handshake(peer: Peer) -> None:
     """The ACK and the first data get lost: the second data ends the handshake and waits."""

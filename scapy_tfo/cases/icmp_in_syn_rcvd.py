@@ -24,6 +24,9 @@ SMALL_MTU = {4: 600, 6: 1280}
 TINY_MTU = {4: 68, 6: 100}
 """The least that IPv4 knows, and less than IPv6 allows (RFC 8201: not to be believed)."""
 
+LEAST_IPV6 = 1000
+"""Bytes: less than the 1,220 that fit into the least MTU, with all options."""
+
 HEADERS = {4: 40, 6: 60}
 SIZE = 20_000
 ELSEWHERE = 1 << 24
@@ -31,10 +34,14 @@ ELSEWHERE = 1 << 24
 
 
 async def each_error(peer: Peer, shift: int) -> None:
-    """A fast open for each error, which quotes the SYN-ACK with its number moved by `shift`."""
+    """A fast open for each error, which quotes the SYN-ACK with its number moved by `shift`.
+
+    The application has had time to take the connections, as most have by then.
+    """
     ended = []
-    for kind, code in ERRORS[peer.family]:
-        flow = await peer.open()
+    flows = {error: await peer.open() for error in ERRORS[peer.family]}
+    await peer.wait(0.1)
+    for (kind, code), flow in flows.items():
         syn_ack = next(each for each in flow.heard if each.is_syn_ack)
         quoted = replace(syn_ack, seq=seq.add(syn_ack.seq, shift)).to_bytes()
         flow.send_icmp(replace(unreachable(quoted, code=code), type=kind))
@@ -49,6 +56,18 @@ async def each_error(peer: Peer, shift: int) -> None:
 async def errors_about_the_syn_ack(peer: Peer) -> None:
     """Each error about the SYN-ACK: the connection goes on or is gone, the listener serves."""
     await each_error(peer, 0)
+
+
+@case("AFT-8", needs=["answer"])
+async def error_right_behind_the_syn_ack(peer: Peer) -> None:
+    """An error that comes before the application took the connection: the same."""
+    for _ in range(5):
+        flow = await peer.open()
+        code = 3 if peer.family == 4 else 4
+        flow.send_icmp(unreachable(flow.heard[0].to_bytes(), code=code))
+        await peer.goes_on(flow)
+        flow.reset()
+    await (await peer.open()).finish()
 
 
 @case("AFT-8", needs=["answer"])
@@ -101,11 +120,20 @@ async def packet_too_big_with_a_wrong_sequence_number(peer: Peer) -> None:
 
 @case("AFT-8", needs=["listeners", "two_addresses"], exclusive=True)
 async def packet_too_big_with_a_tiny_mtu(peer: Peer) -> None:
-    """Packet-too-big with an absurd MTU: the whole answer comes all the same."""
+    """Packet-too-big with an absurd MTU: the answer comes all the same, over IPv6 undivided."""
     flow = await peer.open(await peer.listen(f"send-close:{SIZE}"), data=b"GET", source=1)
     first = next(each for each in flow.heard if each.is_syn_ack)
     flow.send_icmp(packet_too_big(first.to_bytes(), mtu=TINY_MTU[peer.family]))
+    await flow.pause(0.05)
+    before = len(flow.heard)
     await whole(flow)
+    largest = max(len(each.payload) for each in flow.heard[before:])
+    flow.require(
+        peer.family == 4 or largest > LEAST_IPV6,
+        "an MTU below the least of IPv6 was believed",
+        f"segments of more than {LEAST_IPV6} bytes",
+        f"{largest} bytes at most",
+    )
 
 
 async def whole(flow: Flow) -> None:

@@ -1,0 +1,84 @@
+"""RFC 7413 sections 4.2 and 5.1: fast opens that are abandoned, time out, or are aborted give
+their place in the count back in time. How long that takes is left open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scapy_tfo.icmp import unreachable
+from scapy_tfo.segment import RST
+from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.registry import case
+
+LIMIT = 4
+TIMEOUT = 240
+"""Seconds: RFC 9293 wants a SYN retransmitted for three minutes, and a SYN-ACK may be."""
+STEP = 10
+
+
+def nothing(flow: Flow) -> None:
+    """Abandon it."""
+
+
+def reset(flow: Flow) -> None:
+    flow.send(RST)
+
+
+def complain(flow: Flow) -> None:
+    """Port unreachable, which may end it (RFC 1122 section 4.2.3.9)."""
+    for each in flow.heard:
+        flow.send_icmp(unreachable(each.to_bytes(), code=3 if each.src.version == 4 else 4))
+
+
+async def places_come_back(peer: Peer, app: str, end: Callable[[Flow], None], rounds: int) -> None:
+    """End fast opens, up to the limit in each round; a valid cookie works again in time."""
+    service = await peer.listen(app, queue=LIMIT)
+    cookie = await peer.cookie(service)
+    for _ in range(rounds):
+        for flow in await peer.fill(service, most=LIMIT, cookie=cookie):
+            end(flow)
+        await peer.wait(0.2)
+    for waited in range(0, TIMEOUT, STEP):
+        if await peer.accepts(cookie, service):
+            peer.record("seconds until a cookie works again, at most", waited)
+            return
+        await peer.wait(STEP)
+    await peer.open(service, cookie=cookie)
+
+
+@case("AFT-10", needs=["listeners"], intrusive=True, slow=True)
+async def abandoned_ones_give_their_places_back(peer: Peer) -> None:
+    """Fast opens that never get an ACK time out, and a valid cookie works again."""
+    await places_come_back(peer, "echo", nothing, 1)
+
+
+@case("AFT-10", needs=["listeners"], intrusive=True, slow=True)
+async def unanswered_ones_give_their_places_back(peer: Peer) -> None:
+    """The same where the application has nothing to say that would be retransmitted."""
+    await places_come_back(peer, "mute", nothing, 1)
+
+
+@case("AFT-10", needs=["listeners"], intrusive=True, slow=True)
+async def closed_ones_give_their_places_back(peer: Peer) -> None:
+    """Fast opens that the application wrote to and closed, and that never get an ACK."""
+    await places_come_back(peer, "send-close:5000", nothing, 1)
+
+
+@case("AFT-10", needs=["listeners"], intrusive=True, slow=True)
+async def reset_ones_give_their_places_back(peer: Peer) -> None:
+    """Fast opens that the client resets before its ACK: a valid cookie works again in time."""
+    await places_come_back(peer, "echo", reset, 3)
+
+
+@case("AFT-10", needs=["listeners"], intrusive=True, slow=True)
+async def ones_aborted_by_the_application_give_their_places_back(peer: Peer) -> None:
+    """Fast opens that the application resets, three times the limit."""
+    await places_come_back(peer, "abort", nothing, 3)
+
+
+@case("AFT-10", needs=["listeners"], intrusive=True, slow=True)
+async def ones_that_icmp_complains_about_give_their_places_back(peer: Peer) -> None:
+    """Fast opens that are told to be unreachable, and never get an ACK."""
+    await places_come_back(peer, "echo", complain, 3)

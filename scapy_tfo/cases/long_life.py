@@ -1,0 +1,94 @@
+"""RFC 9293 sections 3.8.1 and 3.8.3: a connection that began as a fast open lives as any other:
+nothing of the handshake is left over that idling, loss and then bulk would bring out.
+"""
+
+from __future__ import annotations
+
+from scapy_tfo import seq
+from scapy_tfo.cases.data_with_the_ack import BULK, transfer
+from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.outcome import Unsupported
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.registry import case
+
+IDLE = 110
+"""Seconds: longer than the 100 for which RFC 9293 wants data retransmitted at least, so that a
+clock that still runs from the handshake has expired."""
+LOST = 4
+"""Retransmissions that we leave without acknowledgement."""
+
+
+async def lives_on(peer: Peer, flow: Flow) -> None:
+    """Idle, acknowledge nothing for some timeouts, then transfer in bulk and close."""
+    flow.ack()
+    await flow.answered()
+    await peer.wait(IDLE)
+    start = flow.rcv_nxt
+    flow.request()
+    for _ in range(LOST):
+        await flow.expect(
+            "the answer, again and again",
+            lambda each: each.seq == start and len(each.payload) > 0,
+            within=40,
+        )
+    flow.ack()
+    await transfer(flow, BULK)
+    await flow.finish()
+
+
+@case("AFT-11", needs=["echo"], slow=True)
+async def idle_then_loss_then_bulk(peer: Peer) -> None:
+    """After an accepted fast open: idle, several timeouts, then bulk both ways."""
+    await lives_on(peer, await peer.open())
+
+
+@case("AFT-11", needs=["echo"], slow=True)
+async def idle_then_loss_then_bulk_after_a_lost_syn_ack(peer: Peer) -> None:
+    """The same where only the second SYN-ACK was acknowledged."""
+    flow = await peer.open()
+    await flow.syn_ack("the SYN-ACK again", within=5)
+    await lives_on(peer, flow)
+
+
+@case("AFT-11", needs=["echo"], slow=True)
+async def idle_then_loss_then_bulk_after_a_refusal(peer: Peer) -> None:
+    """The same where the SYN's data was refused, and sent again with the ACK."""
+    flow = peer.flow()
+    flow.syn(cookie=bytes(range(8)), data=flow.app.request())
+    syn_ack = await flow.syn_ack()
+    flow.snd_nxt = syn_ack.ack
+    flow.send(data=flow.sent[0][flow.acknowledged(syn_ack) :])
+    await lives_on(peer, flow)
+
+
+@case("AFT-11", needs=["echo"], slow=True)
+async def bulk_after_lost_early_data(peer: Peer) -> None:
+    """Nothing that came before the ACK is acknowledged for some timeouts; then bulk."""
+    flow = await peer.open()
+    first = seq.add(flow.irs or 0, 1)
+    flow.ack(ack=first)
+    for _ in range(LOST):
+        await flow.expect(
+            "the early answer, again and again",
+            lambda each: each.seq == first and len(each.payload) > 0,
+            within=40,
+        )
+    flow.ack()
+    await transfer(flow, BULK)
+    await flow.finish()
+
+
+@case("AFT-11", needs=["listeners", "sessions"])
+async def closing_the_listener_leaves_an_accepted_fast_open_alone(peer: Peer) -> None:
+    """The listener closes while a fast open is in SYN-RCVD but accepted: that one goes on."""
+    service = await peer.listen("echo")
+    flow = await peer.open(service)
+    for _ in range(20):
+        if await peer.session(flow, service):
+            break
+        await peer.wait(0.02)
+    else:
+        raise Unsupported("the application gets a connection only after the handshake")
+    await peer.hooks.close_listener(service.port)
+    flow.request()
+    await flow.finish()
