@@ -1,4 +1,4 @@
-"""The command line: `scapy-tfo test`, `list`, `spec`, `demo`."""
+"""The command line: `scapy-tfo test`, `list`, `spec`, `demo`, `lab`."""
 
 from __future__ import annotations
 
@@ -31,6 +31,12 @@ Traffic goes to the target alone. Cases that fill queues or use a second address
 --intrusive, or against a target of our own.
 
 {EXIT_STATUS}"""
+
+_LAB_SERVE = """Run the reference server, for curl, for this suite, for whatever client you like.
+
+It lives behind a TUN device in the current network namespace, for which CAP_NET_ADMIN is needed,
+and so do the addresses and routes to it; all is gone when the command ends. It refuses networks
+that are in use here."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -77,6 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_demo(commands)
     _add_list(commands)
     _add_spec(commands)
+    _add_lab(commands)
     return parser
 
 
@@ -198,6 +205,44 @@ def _add_spec(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     )
 
 
+def _add_lab(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    group = commands.add_parser(
+        "lab", help="targets of our own for other tools", allow_abbrev=False
+    ).add_subparsers(metavar="COMMAND", required=True)
+    parser = _command(
+        group, "serve", _lab_serve, summary="run the reference server", description=_LAB_SERVE
+    )
+    parser.add_argument(
+        "--address",
+        action="append",
+        metavar="ADDRESS[/PREFIX]",
+        help="of the server, one of each family at most (default 198.51.100.2/24 and "
+        "fd00:7413:1::2/64); the kernel takes the first two others of the network",
+    )
+    parser.add_argument(
+        "--app",
+        default="http",
+        help="what answers: http (default), echo, mute, close, abort, send:N, send-close:N, "
+        "two-sends:N",
+    )
+    parser.add_argument("--port", type=_port, default=80, metavar="N", help="default: 80")
+    parser.add_argument("--second-port", type=_port, metavar="N", help="the same on another port")
+    parser.add_argument("--plain-port", type=_port, metavar="N", help="one with fast open off")
+    parser.add_argument(
+        "--queue",
+        type=_limit,
+        default=8192,
+        metavar="N",
+        help="fast opens that may be pending at a time (default: 8192; 0: fast open off)",
+    )
+
+
+def _limit(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"'{text}' is no limit: give 0 or more")
+    return int(text)
+
+
 def _port(text: str) -> int:
     number = int(text) if text.isascii() and text.isdigit() else 0
     if not 0 < number < 65536:
@@ -267,6 +312,20 @@ def _spec(chosen: argparse.Namespace) -> int:
 
     print_requirements(_listed(chosen.only), _listed(chosen.exclude))
     return 0
+
+
+def _lab_serve(chosen: argparse.Namespace) -> int:
+    from scapy_tfo.lab_command import ADDRESSES, Service, serve
+
+    service = Service(
+        addresses=chosen.address or ADDRESSES,
+        app=chosen.app,
+        port=chosen.port,
+        second_port=chosen.second_port,
+        plain_port=chosen.plain_port,
+        queue=chosen.queue,
+    )
+    return serve(service)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,8 @@ ARROWS: dict[str, set[str]] = {
     "listing": VALUES | {"suite"},
     "front": JUDGES | {"report"},
     "pytest_plugin": JUDGES | {"pkt", "report"},
-    "cli": JUDGES | {"pkt", "fuzz", "report", "listing", "front"},
+    "lab_command": MECHANISMS | {"lab"},
+    "cli": JUDGES | {"pkt", "fuzz", "report", "listing", "front", "lab_command"},
     "__main__": {"cli"},
 }
 
