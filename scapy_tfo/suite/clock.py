@@ -48,5 +48,17 @@ def run_virtually(conversation: Coroutine[Any, Any, T], *, start: float = 0.0) -
 
     Raises StalledError where it would wait for ever.
     """
-    with asyncio.Runner(loop_factory=lambda: VirtualLoop(start)) as runner:
-        return runner.run(conversation)
+    # Not asyncio.Runner: it handles SIGINT anew for each of the hundreds of short loops of a run.
+    loop = VirtualLoop(start)
+    try:
+        return loop.run_until_complete(conversation)
+    finally:
+        loop.run_until_complete(_cancel_others())
+        loop.close()
+
+
+async def _cancel_others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for each in others:
+        each.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
