@@ -134,3 +134,41 @@ async def forty_bytes_of_options(peer: Peer) -> None:
             opt.push_options(answer).hex(),
         )
         peer.record(f"{len(tfo.data)} bytes of cookie: kinds", [each.kind for each in answer])
+
+
+async def _conversation(peer: Peer, offer: Offer) -> Flow:
+    """A fast open with those offers, up to the whole answer, which is not acknowledged."""
+    fast = await _offered(peer, offer, await peer.cookie(), data=True)
+    fast.must_accept(next(each for each in fast.heard if each.is_syn_ack), len(fast.sent[0]))
+    await fast.answered(acking=False)
+    return fast
+
+
+@case("OPT-9", needs=["answer"])
+async def agreed_timestamps_go_on(peer: Peer) -> None:
+    """Timestamps agreed on in a fast open come in every segment, and echo the SYN's."""
+    flow = await _conversation(peer, [opt.TIMESTAMPS])
+    agreed = next(each for each in flow.heard if each.is_syn_ack).timestamps is not None
+    if not agreed:
+        raise Unsupported("the target does not agree to timestamps")
+    for each in flow.heard:
+        flow.require(
+            each.is_rst or each.is_syn_ack or (each.timestamps or (0, 0))[1] == CLOCK,
+            "a segment of a connection with timestamps has none, or a wrong echo",
+            f"timestamps that echo {CLOCK}",
+            f"{each} with options {each.options.hex()}",
+        )
+
+
+@case("OPT-9", needs=["answer"])
+async def what_was_not_agreed_stays_out(peer: Peer) -> None:
+    """A fast open without offers: no segment of the target's has timestamps or SACK."""
+    flow = await _conversation(peer, [])
+    for each in flow.heard:
+        kinds = {option.kind for option in opt.pull_options(each.options)}
+        flow.require(
+            not kinds & {opt.TIMESTAMPS, opt.SACK, opt.WINDOW_SCALE},
+            "a segment has options that were not agreed on",
+            "neither timestamps, nor SACK, nor window scale",
+            f"{each} with options {each.options.hex()}",
+        )
