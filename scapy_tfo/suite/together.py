@@ -11,8 +11,9 @@ from scapy_tfo.suite.outcome import Ending, Failed
 T = TypeVar("T")
 
 
-_AT_ONCE = 16
-"""Conversations of one case under way at a time, so as not to fill a listener's queue."""
+_AT_ONCE = 8
+"""Conversations of one case under way at a time: 40 cases at once still fit the 500 packets that
+a device queues by default, and a listener's backlog."""
 
 
 async def together(conversations: Iterable[Awaitable[T]]) -> list[T]:
