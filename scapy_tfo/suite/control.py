@@ -23,20 +23,22 @@ class PathRecord:
     """What the run has learnt of the path to the target.
 
     rtt: longest round trip of a control handshake, in seconds. sent, lost: control handshakes.
-    recovered: cases that heard nothing at first and passed when tried again.
+    reset: those answered with RST, as by a target short of room. recovered: cases that heard
+    nothing at first, or a RST, and passed when tried again.
     """
 
     rtt: float = 0.0
     sent: int = 0
     lost: int = 0
+    reset: int = 0
     recovered: int = 0
     died: bool = False
     notes: list[str] = field(default_factory=list)
 
     @property
     def is_clean(self) -> bool:
-        """True where nothing was ever lost, so that silence is the target's own."""
-        return not (self.lost or self.recovered or self.died)
+        """True where nothing was ever lost or turned away, so that silence is the target's own."""
+        return not (self.lost or self.reset or self.recovered or self.died)
 
     @property
     def patience(self) -> float:
@@ -72,7 +74,7 @@ class Control:
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, _LONGEST_PAUSE)
             for family in families:
-                await self._try(family)
+                await self.handshake(family)
 
     def _where(self, family: int) -> str:
         return endpoint(self._target.addresses[family], self._target.main.port)
@@ -81,13 +83,13 @@ class Control:
         """The last of a few handshakes: "" where one succeeded, else what went wrong."""
         failure = ""
         for _ in range(_TRIES):
-            failure = await self._try(family)
+            failure = await self.handshake(family)
             if not failure:
                 break
         return failure
 
-    async def _try(self, family: int) -> str:
-        """One handshake: "" where it succeeded, else what went wrong."""
+    async def handshake(self, family: int) -> str:
+        """One handshake: "" where it succeeded, else what went wrong; the record counts it."""
         target, link = self._target, self._target.link
         source = target.sources(family)[0]
         port = link.reserve_port(source)
@@ -113,6 +115,7 @@ class Control:
             flow.send(RST, seq=flow.their_rcv_nxt)
         except Ending as ending:
             if flow.was_reset:
+                self._path.reset += 1
                 return "the port is closed (RST in answer to a SYN); is the server running?"
             if flow.icmp:
                 error = flow.icmp[-1]

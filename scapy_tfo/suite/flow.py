@@ -12,7 +12,7 @@ from scapy_tfo import seq
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.option import RawOption
 from scapy_tfo.segment import ACK, FIN, RST, SYN, Address, Flags, Segment, endpoint
-from scapy_tfo.suite.outcome import Failed, Missing, Refused
+from scapy_tfo.suite.outcome import Failed, Missing, Refused, WasReset
 from scapy_tfo.suite.stream import Stream
 
 if TYPE_CHECKING:
@@ -223,12 +223,18 @@ class Flow:
     ) -> None:
         """Wait until the condition holds; `acking` acknowledges SYN and data on the way.
 
-        Raises Missing when `within` seconds pass, Failed when the target resets instead.
+        Raises Missing when `within` seconds pass, WasReset when the target resets instead.
         """
         deadline = asyncio.get_running_loop().time() + (within or self.patience)
         while not condition():
             if self.was_reset and not may_reset:
-                raise self.failed(f"{what} did not come: the target reset", what, "RST")
+                raise WasReset(
+                    f"{what} did not come: the target reset",
+                    expected=what,
+                    actual="RST",
+                    packets=self.cited,
+                    flow=self.name,
+                )
             if acking and self.rcv_nxt != self._told:
                 self.ack()
             self._news.clear()

@@ -37,6 +37,12 @@ class Missing(Ending):
     """
 
 
+class WasReset(Missing):
+    """A RST came instead, which a target short of room for connections could explain: the case
+    is tried again, at last alone, and fails only where no control handshake was reset.
+    """
+
+
 class Refused(Missing):
     """A fast open with a valid cookie was refused, which a queue that was full could explain:
     the case is tried again, and fails when it is refused each time.

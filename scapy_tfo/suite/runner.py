@@ -19,6 +19,7 @@ from scapy_tfo.suite.outcome import (
     Refused,
     Skipped,
     Unsupported,
+    WasReset,
 )
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import NEEDS, Case
@@ -66,6 +67,14 @@ class _Job:
         return not self.attempts or isinstance(self.ending, Missing)
 
     @property
+    def was_reset(self) -> bool:
+        return isinstance(self.ending, WasReset)
+
+    @property
+    def goes_alone(self) -> bool:
+        return self.case.exclusive or self.was_reset
+
+    @property
     def owner(self) -> str:
         attempt = f", attempt {self.attempts}" if self.attempts > 1 else ""
         return f"{self.case.id} [ipv{self.family}]{attempt}"
@@ -87,7 +96,7 @@ async def judge(
     families = [each for each in (4, 6) if each in target.addresses]
     families = [each for each in families if each in (options.families or families)]
     await control.establish(families)
-    runner = _Runner(target, board, path, options)
+    runner = _Runner(target, board, control, path, options)
     jobs = [_Job(case, family, case.level(catalogue)) for family in families for case in cases]
     watch = asyncio.create_task(control.keep_watch(families))
     try:
@@ -117,8 +126,12 @@ def _notes(path: PathRecord) -> list[str]:
     notes = list(path.notes)
     if path.lost:
         notes.append(f"{path.lost} of {path.sent} control handshakes were lost on the way")
+    if path.reset:
+        short = "does the target take fewer connections at a time than the cases need?"
+        notes.append(f"{path.reset} of {path.sent} control handshakes were reset: {short}")
     if path.recovered:
-        notes.append(f"{path.recovered} case(s) heard nothing at first and passed when repeated")
+        heard = "heard nothing at first, or a RST, and passed when repeated"
+        notes.append(f"{path.recovered} case(s) {heard}")
     return notes
 
 
@@ -126,9 +139,15 @@ class _Runner:
     """Runs jobs in waves: each wave repeats, in a quieter setting, those that heard nothing."""
 
     def __init__(
-        self, target: Target, board: Switchboard, path: PathRecord, options: Options
+        self,
+        target: Target,
+        board: Switchboard,
+        control: Control,
+        path: PathRecord,
+        options: Options,
     ) -> None:
         self._target, self._board, self._path, self._options = target, board, path, options
+        self._control = control
         self._deferred: list[_Job] = []
 
     async def run(self, jobs: Sequence[_Job]) -> None:
@@ -139,12 +158,12 @@ class _Runner:
                 self._tell(job)
         for limit, factor in zip(_AT_ONCE, _MORE_PATIENCE, strict=True):
             wave = [job for job in jobs if job.is_open]
-            shared = [job for job in wave if not job.case.exclusive]
+            shared = [job for job in wave if not job.goes_alone]
+            alone = [job for job in wave if job.goes_alone]
             gate = asyncio.Semaphore(limit)
             await asyncio.gather(*(self._within(gate, job, factor) for job in shared))
-            for job in wave:
-                if job.case.exclusive:
-                    await self._attempt(job, factor)
+            for job in alone:
+                await self._attempt(job, factor)
         self._deferred = [job for job in jobs if job.is_open]
 
     def _unmet(self, job: _Job) -> str:
@@ -179,6 +198,9 @@ class _Runner:
             job.ending = None
         except Ending as ending:
             job.ending = ending
+            if job.was_reset and not self._path.reset:
+                # Now, while this case still holds all that it opened at the target.
+                await self._control.handshake(job.family)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             job.ending = Inconclusive(f"the case itself broke: {error!r}")
         finally:
@@ -233,6 +255,8 @@ class _Runner:
         if isinstance(ending, Missing) and self._path.died:
             return Verdict.INCONCLUSIVE, f"{ending.reason}; the target stopped answering"
         silent = isinstance(ending, Missing) and not isinstance(ending, Refused)
+        if silent and self._path.reset:
+            return Verdict.INCONCLUSIVE, f"{ending.reason}; the target is short of room"
         if silent and not self._path.is_clean:
             return Verdict.INCONCLUSIVE, f"{ending.reason}; the path loses packets"
         if not job.level.can_fail:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.lab.reference import ReferenceLab
+from scapy_tfo.mutants.registry import Mutant, all_mutants
+from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.spec import Catalogue
 from scapy_tfo.suite.clock import run_virtually
@@ -16,12 +18,26 @@ from scapy_tfo.suite.registry import Case
 from scapy_tfo.suite.result import CapturedPacket, Result, Run
 from scapy_tfo.suite.runner import TOOL, Options, judge
 
+REFERENCE = Mutant(
+    name="reference",
+    breaks="",
+    description="the reference implementation",
+    stack=Stack,
+    settings=Settings(),
+)
 
-def stack_named(name: str) -> type[Stack]:
+
+def mutant_named(name: str) -> Mutant:
     """The stack behind `sim:NAME`. Raises SetupError for a name that is none."""
     if name == "sim:reference":
-        return Stack
-    raise SetupError(f"no such simulated target: '{name}'; there is sim:reference")
+        return REFERENCE
+    found = next((each for each in all_mutants() if f"sim:{each.name}" == name), None)
+    if found is None:
+        raise SetupError(
+            f"no such simulated target: '{name}'; there are sim:reference and the mutants that "
+            "'scapy-tfo mutants' lists"
+        )
+    return found
 
 
 def simulate(
@@ -32,7 +48,7 @@ def simulate(
     Deterministic: the same seed gives the same packets. Raises SetupError for an unknown name.
     """
     options = options or Options()
-    stack_class = stack_named(name)
+    mutant = mutant_named(name)
     started, began = time.time(), time.perf_counter()
     results: list[Result] = []
     packets: list[CapturedPacket] = []
@@ -40,7 +56,7 @@ def simulate(
     for family in options.families or (4, 6):
         for case in cases:
             alone = dataclasses.replace(options, families=(family,))
-            run = run_virtually(_one(name, stack_class, case, catalogue, alone, started))
+            run = run_virtually(_one(name, mutant, case, catalogue, alone, started))
             shift = len(packets)
             packets += (
                 dataclasses.replace(each, number=each.number + shift) for each in run.packets
@@ -60,13 +76,15 @@ def simulate(
 
 async def _one(
     name: str,
-    stack_class: type[Stack],
+    mutant: Mutant,
     case: Case,
     catalogue: Catalogue,
     options: Options,
     epoch: float,
 ) -> Run:
-    lab = await ReferenceLab.start(stack_class=stack_class, seed=options.seed, epoch=epoch)
+    lab = await ReferenceLab.start(
+        stack_class=mutant.stack, settings=mutant.settings, seed=options.seed, epoch=epoch
+    )
     try:
         return await judge(reference_target(name, lab), [case], catalogue, options)
     finally:
