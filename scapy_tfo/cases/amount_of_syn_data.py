@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from scapy_tfo import option as opt
 from scapy_tfo.segment import CWR, ECE, SYN, URG, Flags
 from scapy_tfo.suite.flow import Flow
@@ -24,38 +26,40 @@ async def small_amounts_are_taken_whole(peer: Peer) -> None:
     await together(one(size) for size in (1, 2, 3, 4, 7, 8, 255, 256, 257, 511, 512, 513, 535, 536))
 
 
-async def _all_that_fits(peer: Peer, cookie: bytes | None) -> Flow:
-    """A SYN as large as the link takes; whatever was not acknowledged is resent."""
+def _moved_on(flow: Flow, before: int) -> bool:
+    return flow.their_rcv_nxt != before
+
+
+async def _all_that_fits(peer: Peer, cookie: bytes | None) -> None:
+    """A SYN as large as the link takes; what is not acknowledged is resent, window by window."""
     flow = peer.flow()
     mss_and_cookie = opt.padded(bytes(6 + len(cookie or b"")))
-    size = peer.largest_segment - len(mss_and_cookie)
-    request = flow.app.request(size)
+    request = flow.app.request(peer.largest_segment - len(mss_and_cookie))
     flow.syn(cookie=cookie, data=request)
     syn_ack = await flow.syn_ack()
     peer.record("acknowledged", f"{flow.acknowledged(syn_ack)} of {len(request)} bytes")
-    flow.resend()
-    return flow
+    while (before := flow.their_rcv_nxt) != flow.snd_nxt:
+        flow.resend()
+        await flow.until("its acknowledgement", partial(_moved_on, flow, before))
+    await flow.finish()
 
 
 @case("ACC-10", needs=["answer"])
 async def full_segment_with_a_cookie(peer: Peer) -> None:
     """As much data as fits beside a valid cookie: what is not acknowledged can be resent."""
-    flow = await _all_that_fits(peer, await peer.cookie())
-    await flow.finish()
+    await _all_that_fits(peer, await peer.cookie())
 
 
 @case("ACC-10", needs=["answer"])
 async def full_segment_with_a_wrong_cookie(peer: Peer) -> None:
     """As much data as fits beside a wrong cookie: what is not acknowledged can be resent."""
-    flow = await _all_that_fits(peer, bytes(each ^ 0xFF for each in await peer.cookie()))
-    await flow.finish()
+    await _all_that_fits(peer, bytes(each ^ 0xFF for each in await peer.cookie()))
 
 
 @case("ACC-10", needs=["answer"])
 async def full_segment_without_a_cookie(peer: Peer) -> None:
     """As much data as fits in a plain SYN: what is not acknowledged can be resent."""
-    flow = await _all_that_fits(peer, None)
-    await flow.finish()
+    await _all_that_fits(peer, None)
 
 
 async def _with_bits(peer: Peer, flags: Flags = SYN, *, reserved: int = 0) -> Flow:
