@@ -98,14 +98,15 @@ class EthernetLink:
         Raises TargetError where one does not answer; SetupError where somebody else has a
         source address. Gives up 3.75 s after the last answer.
         """
-        for source in self.sources:
-            # Whoever has the address already says so (RFC 5227 2.1.1, RFC 4862 5.4.2).
-            self._transmit(neighbours.ask(self._mac, _UNSPECIFIED[source.version], source))
         waits = iter(_WAITS)
         while missing := self._missing():
             wait = next(waits, None)
             if wait is None:
                 raise TargetError(_unmet(self._iface, missing))
+            for source in dict.fromkeys(source for source, _ in missing):
+                # Whoever has the address already says so (RFC 5227 2.1.1, RFC 4862 5.4.2).
+                nobody = _UNSPECIFIED[source.version]
+                self._transmit(neighbours.ask(self._mac, nobody, source))
             for source, hop in missing:
                 self._transmit(neighbours.ask(self._mac, source, hop))
             if await self._answered(missing, wait):

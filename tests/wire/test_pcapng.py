@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -30,7 +31,14 @@ def _tshark(path: Path, *fields: str) -> list[list[str]]:
     command = ["tshark", "-r", str(path), "-T", "fields"]
     for field in fields:
         command += ["-e", field]
-    run = subprocess.run(command, check=True, capture_output=True, text=True)
+    # tshark 4.0 crashes where it may not read its user's home.
+    run = subprocess.run(
+        command,
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "HOME": str(path.parent)},
+    )
     return [line.split("\t") for line in run.stdout.splitlines()]
 
 

@@ -20,12 +20,14 @@ from .conftest import Inbox, ip, listener, resets_sent
 
 
 @pytest.mark.usefixtures("namespace")
-@pytest.mark.parametrize(("kernel", "ours"), [("10.7.0.1", "10.7.0.2"), ("fd07::1", "fd07::2")])
+@pytest.mark.parametrize(
+    ("kernel", "ours"), [("10.7.0.1/24", "10.7.0.2"), ("fd07::1/64 nodad", "fd07::2")]
+)
 def test_the_kernel_behind_a_tun_answers_to_the_source(kernel: str, ours: str) -> None:
     async def talk() -> None:
-        dst, src = ip_address(kernel), ip_address(ours)
+        dst, src = ip_address(kernel.partition("/")[0]), ip_address(ours)
         fd, name = open_tun()
-        ip(f"address add {dst}/{24 if dst.version == 4 else 64} dev {name}")
+        ip(f"address add {kernel} dev {name}")
         ip(f"link set {name} up")
         link = TunLink(fd, [src], 1500)
         inbox = Inbox(link)
