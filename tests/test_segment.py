@@ -210,6 +210,15 @@ class TestChecksum:
         here, there = IPv4Address("192.0.2.1"), IPv4Address("192.0.2.9")
         assert tcp_checksum(here, here, bytes(20)) != tcp_checksum(here, there, bytes(20))
 
+    def test_zero_is_right_in_both_its_forms(self) -> None:
+        # One's complement has two zeros; Linux writes 0xFFFF (CSUM_MANGLED_0).
+        here = IPv4Address("192.0.2.1")
+        segment = Segment(src=here, dst=here, sport=1, dport=2, checksum=0)
+        rest = tcp_checksum(here, here, segment.to_bytes()[20:])
+        for zero in (0, 0xFFFF):
+            balanced = replace(segment, urgent=rest, checksum=zero)
+            assert Segment.from_bytes(balanced.to_bytes()).checksum is None
+
 
 class TestFields:
     def test_a_syn_with_a_cookie_tells_it(self) -> None:
