@@ -5,7 +5,8 @@ from __future__ import annotations
 from scapy_tfo import option as opt
 from scapy_tfo.option import RawOption
 from scapy_tfo.segment import ACK, FIN, PSH
-from scapy_tfo.suite.flow import Flow, shown
+from scapy_tfo.suite.ear import shown
+from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.outcome import Unsupported
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case

@@ -10,7 +10,8 @@ import itertools
 from collections.abc import Sequence
 
 from scapy_tfo import option as opt
-from scapy_tfo.suite.flow import Flow, shown
+from scapy_tfo.suite.ear import shown
+from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.outcome import Unsupported
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case

@@ -1,0 +1,234 @@
+"""What came on a flow: hearing it, waiting for it, judging it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from scapy_tfo import seq
+from scapy_tfo.icmp import IcmpError
+from scapy_tfo.segment import ACK, Address, Segment, endpoint
+from scapy_tfo.suite.outcome import Failed, Missing, Refused, WasReset
+from scapy_tfo.suite.stream import Stream
+
+_SHOWN = 30
+"""Most packets of a flow that a verdict cites."""
+
+
+class Ear:
+    """The receiving half of a flow.
+
+    isn: our initial sequence number. snd_nxt: where our next byte goes. heard: segments of the
+    target's in the order they came. numbers: of all the flow's packets in the capture. stream:
+    the target's bytes. patience: seconds that an expectation waits at most.
+    """
+
+    def __init__(
+        self,
+        *,
+        source: Address,
+        target: Address,
+        sport: int,
+        dport: int,
+        isn: int,
+        patience: float,
+    ) -> None:
+        self.source, self.target = source, target
+        self.sport, self.dport = sport, dport
+        self.isn = self.snd_nxt = isn
+        self.patience = patience
+        self.heard: list[Segment] = []
+        self.icmp: list[IcmpError] = []
+        self.numbers: list[int] = []
+        self.stream = Stream()
+        self._taken: set[int] = set()
+        self._news = asyncio.Event()
+        self._acked: int | None = None
+        self._told = 0
+
+    def ack(self, **fields: Any) -> Segment:
+        """Acknowledge all that came in order."""
+        raise NotImplementedError
+
+    # What came
+
+    @property
+    def irs(self) -> int | None:
+        return self.stream.irs
+
+    @property
+    def rcv_nxt(self) -> int:
+        """The next sequence number we want; 0 before a SYN came."""
+        return self.stream.rcv_nxt
+
+    @property
+    def their_rcv_nxt(self) -> int:
+        """The highest acknowledgement that came: what the target expects next."""
+        return self._acked if self._acked is not None else seq.add(self.isn, 1)
+
+    @property
+    def was_reset(self) -> bool:
+        return any(each.is_rst for each in self.heard)
+
+    def hear(self, segment: Segment, number: int, when: float) -> None:  # noqa: ARG002
+        """Take in a segment of the target's."""
+        self.heard.append(segment)
+        self.numbers.append(number)
+        if segment.flags & ACK and not segment.is_rst:
+            new = self._acked is None or seq.before(self._acked, segment.ack)
+            self._acked = segment.ack if new else self._acked
+        if not segment.is_rst:
+            self.stream.take(segment)
+        self._news.set()
+
+    def hear_icmp(self, error: IcmpError, number: int, when: float) -> None:  # noqa: ARG002
+        """Take in an ICMP error about this flow."""
+        self.icmp.append(error)
+        self.numbers.append(number)
+        self._news.set()
+
+    # Waiting
+
+    async def until(
+        self,
+        what: str,
+        condition: Callable[[], bool],
+        *,
+        within: float | None = None,
+        acking: bool = False,
+        may_reset: bool = False,
+    ) -> None:
+        """Wait until the condition holds; `acking` acknowledges SYN and data on the way.
+
+        Raises Missing when `within` seconds pass, WasReset when the target resets instead.
+        """
+        deadline = asyncio.get_running_loop().time() + (within or self.patience)
+        while not condition():
+            if self.was_reset and not may_reset:
+                reason = f"{what} did not come: the target reset"
+                raise WasReset(reason, expected=what, actual="RST", **self._here)
+            if acking and self.rcv_nxt != self._told:
+                self.ack()
+            self._news.clear()
+            try:
+                async with asyncio.timeout_at(deadline):
+                    await self._news.wait()
+            except TimeoutError:
+                raise self.missing(what) from None
+        if acking and self.rcv_nxt != self._told:
+            self.ack()
+
+    async def expect(
+        self,
+        what: str,
+        match: Callable[[Segment], bool],
+        *,
+        within: float | None = None,
+        may_reset: bool = False,
+    ) -> Segment:
+        """The first segment not taken before that matches. Raises as `until` does."""
+        found: list[int] = []
+
+        def look() -> bool:
+            for at, segment in enumerate(self.heard):
+                if at not in self._taken and match(segment):
+                    found.append(at)
+                    return True
+            return False
+
+        await self.until(what, look, within=within, may_reset=may_reset)
+        self._taken.add(found[0])
+        return self.heard[found[0]]
+
+    async def syn_ack(self, what: str = "a SYN-ACK", *, within: float | None = None) -> Segment:
+        """The next SYN-ACK; one that acknowledges what was never sent fails the case."""
+        segment = await self.expect(what, lambda each: each.is_syn_ack, within=within)
+        if not 1 <= seq.distance(self.isn, segment.ack) <= self._span:
+            raise self.failed(
+                "the SYN-ACK acknowledges something that was never sent",
+                f"an acknowledgement of 1 to {self._span} (relative to our ISN)",
+                f"{seq.distance(self.isn, segment.ack)}",
+            )
+        return segment
+
+    async def rst(self, what: str = "a RST", *, within: float | None = None) -> Segment:
+        """The next RST."""
+        return await self.expect(what, lambda each: each.is_rst, within=within, may_reset=True)
+
+    async def pause(self, seconds: float) -> list[Segment]:
+        """Let time pass; what came meanwhile."""
+        already = len(self.heard)
+        await asyncio.sleep(seconds)
+        return self.heard[already:]
+
+    # Judging
+
+    @property
+    def _span(self) -> int:
+        """Sequence numbers we have used so far."""
+        return max(seq.distance(self.isn, self.snd_nxt), 1)
+
+    def acknowledged(self, segment: Segment) -> int:
+        """Payload bytes of ours that a segment acknowledges, the SYN not counted."""
+        return seq.distance(self.isn, segment.ack) - 1
+
+    def must_accept(self, syn_ack: Segment, size: int) -> None:
+        """Demand that a SYN-ACK acknowledges all `size` bytes of the SYN's data.
+
+        None at all is a refusal, which a full queue explains: Refused. Anything else: Failed.
+        """
+        got = self.acknowledged(syn_ack)
+        expected = f"SYN-ACK that acknowledges the SYN and its {size} bytes"
+        actual = f"SYN-ACK that acknowledges the SYN and {got} bytes"
+        if got == size:
+            return
+        if got == 0:
+            reason = "a valid cookie was refused"
+            raise Refused(reason, expected=expected, actual=actual, **self._here)
+        raise self.failed("the SYN data is acknowledged in part", expected, actual)
+
+    def must_refuse(self, syn_ack: Segment, why: str) -> None:
+        """Demand that a SYN-ACK acknowledges the SYN alone, `why` says on what ground."""
+        got = self.acknowledged(syn_ack)
+        self.require(
+            got == 0,
+            f"SYN data acknowledged {why}",
+            "SYN-ACK that acknowledges the SYN only",
+            f"SYN-ACK that acknowledges the SYN and {got} bytes",
+        )
+
+    def require(self, holds: bool, reason: str, expected: str, actual: str) -> None:
+        """Fail the case unless the condition holds."""
+        if not holds:
+            raise self.failed(reason, expected, actual)
+
+    def failed(self, reason: str, expected: str, actual: str) -> Failed:
+        """A failure that cites this flow."""
+        return Failed(reason, expected=expected, actual=actual, **self._here)
+
+    def missing(self, what: str) -> Missing:
+        """Something that did not come on this flow; says what came instead."""
+        rest = [str(each) for at, each in enumerate(self.heard) if at not in self._taken]
+        actual = (
+            "nothing" if not rest else f"{len(rest)} other segment(s): " + " | ".join(rest[-3:])
+        )
+        return Missing(f"{what} did not come", expected=what, actual=actual, **self._here)
+
+    @property
+    def _here(self) -> dict[str, Any]:
+        return {"packets": self.cited, "flow": self.name}
+
+    @property
+    def cited(self) -> tuple[int, ...]:
+        """Numbers of this flow's packets in the capture."""
+        return tuple(self.numbers[:_SHOWN])
+
+    @property
+    def name(self) -> str:
+        return f"{endpoint(self.source, self.sport)}>{endpoint(self.target, self.dport)}"
+
+
+def shown(segments: Sequence[Segment]) -> str:
+    """Segments in one line, for `actual`."""
+    return " | ".join(str(each) for each in segments) or "nothing"
