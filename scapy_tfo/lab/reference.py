@@ -91,6 +91,10 @@ class MemoryLink:
         if self._open and self._receive is not None:
             self._receive(packet, self.now())
 
+    @property
+    def lag(self) -> float:
+        return 0.0
+
     def now(self) -> float:
         return self.epoch + self._loop.time()
 

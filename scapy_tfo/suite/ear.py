@@ -51,6 +51,11 @@ class Ear:
         """Acknowledge all that came in order."""
         raise NotImplementedError
 
+    @property
+    def lag(self) -> float:
+        """Seconds until what was sent last really leaves: no answer can come before."""
+        raise NotImplementedError
+
     # What came
 
     @property
@@ -103,7 +108,8 @@ class Ear:
 
         Raises Missing when `within` seconds pass, WasReset when the target resets instead.
         """
-        deadline = asyncio.get_running_loop().time() + (within or self.patience)
+        now = asyncio.get_running_loop().time()
+        deadline = now + self.lag + (within or self.patience)
         while not condition():
             if self.was_reset and not may_reset:
                 reason = f"{what} did not come: the target reset"

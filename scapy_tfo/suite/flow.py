@@ -96,6 +96,10 @@ class Flow(Ear):
         self.numbers.append(self._board.send(segment.to_bytes(), self.owner, comment))
         return segment
 
+    @property
+    def lag(self) -> float:
+        return self._board.link.lag
+
     def syn(
         self,
         cookie: bytes | None = None,

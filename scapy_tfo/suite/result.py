@@ -70,7 +70,10 @@ class CapturedPacket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """Everything a run found. started: seconds since the epoch. seconds: wall time."""
+    """Everything a run found. started: seconds since the epoch. seconds: wall time.
+
+    gone: how the target stopped answering before the end, or "".
+    """
 
     target: str
     tool: str
@@ -79,6 +82,7 @@ class Run:
     results: tuple[Result, ...]
     packets: tuple[CapturedPacket, ...] = ()
     notes: tuple[str, ...] = ()
+    gone: str = ""
 
 
 class Standing(enum.StrEnum):
@@ -117,5 +121,8 @@ def standing(result: Result, *, strict: bool = False) -> Standing:
 
 
 def exit_status(run: Run, *, strict: bool = False) -> int:
-    """0 where nothing failed, 1 where a requirement failed (see `Standing.fails_run`)."""
-    return int(any(standing(each, strict=strict).fails_run for each in run.results))
+    """0 where nothing failed, 1 where a requirement failed (see `Standing.fails_run`), 3 where
+    nothing failed but the target was gone before the end."""
+    if any(standing(each, strict=strict).fails_run for each in run.results):
+        return 1
+    return 3 if run.gone else 0

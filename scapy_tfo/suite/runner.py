@@ -119,11 +119,14 @@ async def judge(
         results=tuple(results),
         packets=tuple(board.packets),
         notes=tuple(_notes(path)),
+        gone=path.gone,
     )
 
 
 def _notes(path: PathRecord) -> list[str]:
-    notes = list(path.notes)
+    notes = []
+    if path.gone:
+        notes.append(f"{path.gone}; run the cases one at a time with --only to find which did it")
     if path.lost:
         notes.append(f"{path.lost} of {path.sent} control handshakes were lost on the way")
     if path.reset:
@@ -149,8 +152,11 @@ class _Runner:
         self._target, self._board, self._path, self._options = target, board, path, options
         self._control = control
         self._deferred: list[_Job] = []
+        self._jobs = 0
 
     async def run(self, jobs: Sequence[_Job]) -> None:
+        """Run every job, as often as it needs."""
+        self._jobs = len(jobs)
         for job in jobs:
             unmet = self._unmet(job)
             if unmet:
@@ -242,8 +248,19 @@ class _Runner:
             observed=job.observed,
         )
 
+    def _verdict_on_a_corpse(self, job: _Job) -> tuple[Verdict, str]:
+        """The target is gone: where one case had it to itself on a clean path, that one did it."""
+        alone = self._jobs == 1 and not (self._path.recovered or self._path.reset)
+        if alone and job.level.can_fail:
+            return Verdict.FAIL, "the target stopped answering when this case had been run"
+        if isinstance(job.ending, Missing):
+            return Verdict.INCONCLUSIVE, f"{job.ending.reason}; the target stopped answering"
+        return Verdict.PASS, ""
+
     def _verdict(self, job: _Job) -> tuple[Verdict, str]:
         ending = job.ending
+        if self._path.gone and (ending is None or isinstance(ending, Missing)):
+            return self._verdict_on_a_corpse(job)
         if ending is None:
             return Verdict.PASS, ""
         if isinstance(ending, Skipped):
@@ -252,8 +269,6 @@ class _Runner:
             return Verdict.UNSUPPORTED, ending.reason
         if isinstance(ending, Inconclusive):
             return Verdict.INCONCLUSIVE, ending.reason
-        if isinstance(ending, Missing) and self._path.died:
-            return Verdict.INCONCLUSIVE, f"{ending.reason}; the target stopped answering"
         silent = isinstance(ending, Missing) and not isinstance(ending, Refused)
         if silent and self._path.reset:
             return Verdict.INCONCLUSIVE, f"{ending.reason}; the target is short of room"

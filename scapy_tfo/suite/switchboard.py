@@ -45,7 +45,8 @@ class Switchboard:
 
     def send(self, data: bytes, owner: str, comment: str = "") -> int:
         """Send an IP packet for a conversation; its number in the capture."""
-        number = self._keep(data, outbound=True, when=self.link.now(), owner=owner, comment=comment)
+        when = self.link.now() + self.link.lag
+        number = self._keep(data, outbound=True, when=when, owner=owner, comment=comment)
         self.link.send(data)
         return number
 

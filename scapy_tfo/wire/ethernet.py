@@ -126,6 +126,10 @@ class EthernetLink:
         else:
             self._pacer.send(packet)
 
+    @property
+    def lag(self) -> float:
+        return 0.0 if self._pacer is None else self._pacer.lag
+
     def now(self) -> float:
         return time.time()
 

@@ -39,6 +39,11 @@ class Link(Protocol):
         """Send one IP packet; never blocks. Raises OSError only where the link itself is gone."""
         ...
 
+    @property
+    def lag(self) -> float:
+        """Seconds until a packet sent now really leaves: 0 unless the rate is limited."""
+        ...
+
     def now(self) -> float:
         """The clock that packets are stamped with, in seconds since the epoch."""
         ...

@@ -37,6 +37,11 @@ class Pacer:
         if self._timer is None:
             self._flush()
 
+    @property
+    def lag(self) -> float:
+        """Seconds until a packet that is handed in now goes out."""
+        return len(self._waiting) / self._rate
+
     def close(self) -> None:
         """Forget what still waits."""
         self._waiting.clear()

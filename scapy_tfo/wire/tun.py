@@ -80,6 +80,10 @@ class TunLink:
             if error.errno not in LOST:
                 raise
 
+    @property
+    def lag(self) -> float:
+        return 0.0
+
     def now(self) -> float:
         return time.time()
 

@@ -17,7 +17,7 @@ from scapy_tfo.suite.labs import reference_target
 from scapy_tfo.suite.outcome import Inconclusive, Refused, Unsupported
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import Case
-from scapy_tfo.suite.result import Result, Run, Verdict
+from scapy_tfo.suite.result import Result, Run, Verdict, exit_status
 from scapy_tfo.suite.runner import Options, judge
 from scapy_tfo.suite.target import Target
 
@@ -126,10 +126,18 @@ def test_a_closed_port_cannot_be_judged() -> None:
         judged(case(plain_handshake), change=close)
 
 
-def test_a_target_that_goes_away_is_not_blamed() -> None:
+def test_a_target_that_goes_away_among_many_cases_is_not_blamed() -> None:
+    two = case(plain_handshake), case(plain_handshake, id="ACC-2.other")
+    run = judged(*two, spoil=lose(lambda number: number >= 2))
+    assert {each.verdict for each in run.results} == {Verdict.INCONCLUSIVE}
+    assert any("--only" in note for note in run.notes)
+    assert exit_status(run) == 3
+
+
+def test_a_target_that_goes_away_after_the_only_case_is_blamed() -> None:
     run = judged(case(plain_handshake), spoil=lose(lambda number: number >= 2))
-    assert only(run).verdict is Verdict.INCONCLUSIVE
-    assert any("stopped answering" in note for note in run.notes)
+    assert only(run).verdict is Verdict.FAIL
+    assert "stopped answering" in only(run).reason
 
 
 def test_what_came_and_is_wrong_fails_at_once() -> None:
