@@ -32,7 +32,7 @@ class LimitTwoTooLow(Pending):
     """Two fast opens fewer than the limit may be pending."""
 
     def admits(self, now: float) -> bool:
-        return self.limit is None or self.count(now) < self.limit - 2
+        return self.limit is None or self.count(now) < max(1, self.limit - 2)
 
 
 @mutant(

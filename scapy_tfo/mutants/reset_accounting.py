@@ -24,9 +24,12 @@ class RstFreesThePlaceAtOnce(Listener):
     """A fast open that is reset while pending counts no longer."""
 
 
-@mutant("LIM-2")
-class CountsOnlyTheFirstResets(Pending):
-    """No more than one fast open that was reset is remembered."""
+@mutant(
+    "LIM-2",
+    equivalent="RFC 7413 section 5.1 wants resets monitored; how strictly is left open",
+)
+class RemembersOneReset(Pending):
+    """No more than one fast open that was reset goes on counting."""
 
     def reset(self, ticket: Ticket, now: float) -> None:
         super().reset(ticket, now)
@@ -35,8 +38,8 @@ class CountsOnlyTheFirstResets(Pending):
 
 
 @mutant("LIM-2")
-class NewestResetReplacesTheOthers(PassiveConnection):
-    """Resets are counted for connections without data to send only."""
+class CountsResetsOfSilentOnesOnly(PassiveConnection):
+    """Resets count only where nothing waits to be acknowledged."""
 
     def account_reset(self, ticket: Ticket, now: float) -> None:
         if self.send.data:
