@@ -10,7 +10,7 @@ from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.option import RawOption
-from scapy_tfo.segment import ACK, FIN, RST, SYN, Address, Flags, Segment
+from scapy_tfo.segment import ACK, FIN, PSH, RST, SYN, Address, Flags, Segment
 from scapy_tfo.suite.ear import Ear
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Flow(Ear):
         """Send the application a request of at least `size` bytes and remember it."""
         data = self.app.request(size, last=last)
         self.sent.append(data)
-        self.send(flags | Flags.PSH, data)
+        self.send(flags | PSH, data)
         return data
 
     def again(self, **changes: Any) -> None:
