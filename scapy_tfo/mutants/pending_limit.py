@@ -254,12 +254,3 @@ class FullBacklogTurnsFastOpenOff(Listener):
         if len(self._half_open) >= 256:
             return PLAIN
         return super().decide(segment, option, now)
-
-
-@mutant("LIM-8")
-class FullBacklogTakesNobody(Listener):
-    """With 256 connections half open every SYN is dropped, one with a good cookie as well."""
-
-    def syn_arrives(self, segment: Segment, now: float) -> None:
-        if len(self._half_open) < 256:
-            super().syn_arrives(segment, now)
