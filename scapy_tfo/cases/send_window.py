@@ -76,7 +76,7 @@ async def goes_out_at_once(peer: Peer, window: int) -> None:
     await flow.until(
         "data that the ACK set free, without waiting for a timer",
         lambda: furthest(flow) > already,
-        within=LATER,
+        within=0.15,
     )
     await whole(flow, 15_000)
 
