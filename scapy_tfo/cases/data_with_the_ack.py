@@ -94,6 +94,17 @@ async def data_before_the_syn_ack_was_seen_is_answered(peer: Peer) -> None:
     await flow.finish()
 
 
+@case("AFT-1", needs=["answer"])
+async def text_without_the_ack_flag_is_not_taken(peer: Peer) -> None:
+    """Data in a segment without the ACK flag, then other data with it: that alone is answered."""
+    flow = await peer.open()
+    start = flow.snd_nxt
+    flow.send(PSH, flow.app.request())
+    flow.snd_nxt = start
+    flow.request()
+    await flow.finish()
+
+
 @case("AFT-11", needs=["echo"])
 async def bulk_after_a_fast_open_is_echoed(peer: Peer) -> None:
     """100,000 bytes each way, right after the handshake, come back byte for byte."""

@@ -113,6 +113,17 @@ async def end_of_stream_after_data_on_the_ack_is_told_once(peer: Peer) -> None:
     await end_told_once(peer, flow, service)
 
 
+@case("AFT-2", needs=["listeners", "sessions"])
+async def end_of_stream_without_the_ack_flag_is_told_once(peer: Peer) -> None:
+    """FIN without the ACK flag, then with it: the application reads one end."""
+    service = await peer.listen("echo")
+    flow = await peer.open(service)
+    bare = flow.send(FIN)
+    flow.fin(seq=bare.seq)
+    await ended(flow)
+    await end_told_once(peer, flow, service)
+
+
 @case("AFT-2", needs=["listeners"])
 async def half_closed_client_gets_the_whole_answer(peer: Peer) -> None:
     """The client closes with the ACK, before 50,000 bytes have come: all of them come."""

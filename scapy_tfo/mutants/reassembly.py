@@ -1,0 +1,64 @@
+"""Servers that put the stream together wrongly (RFC 9293 sections 3.4 and 3.10.7.4)."""
+
+from __future__ import annotations
+
+from scapy_tfo import seq
+from scapy_tfo.mutants.registry import mutant
+from scapy_tfo.reference.recvside import ReceiveSide
+
+
+@mutant("AFT-1")
+class DropsWhatComesEarly(ReceiveSide):
+    """Data past a gap is dropped, yet acknowledged once the gap is filled."""
+
+    def take(self, start: int, payload: bytes, fin: bool = False) -> bytes:
+        if payload and seq.before(self.nxt, start):
+            self._held.append((start, b""))
+            self.lost = seq.add(start, len(payload))
+            return b""
+        data = super().take(start, payload, fin)
+        lost = getattr(self, "lost", None)
+        if data and lost is not None and self._held == [] and seq.before(self.nxt, lost):
+            self.nxt = lost
+        return data
+
+
+@mutant("AFT-1")
+class DeliversWhatComesEarly(ReceiveSide):
+    """Data past a gap is delivered at once, before what belongs in front of it."""
+
+    def take(self, start: int, payload: bytes, fin: bool = False) -> bytes:
+        if payload and seq.before(self.nxt, start):
+            return payload
+        return super().take(start, payload, fin)
+
+
+@mutant("ACC-11")
+class WindowEndsAtZero(ReceiveSide):
+    """The receive window does not wrap: what lies past zero is outside."""
+
+    def holds(self, number: int) -> bool:
+        return self.nxt <= number < self.nxt + self.wnd
+
+
+@mutant("ACC-11")
+class OldDataLooksEarlyPastZero(ReceiveSide):
+    """Where data was sent again from before zero, its new part is held back for good."""
+
+    def take(self, start: int, payload: bytes, fin: bool = False) -> bytes:
+        if payload and start > self.nxt:
+            self._held.append((seq.add(start, 1), b""))
+            return b""
+        return super().take(start, payload, fin)
+
+
+@mutant("AFT-2")
+class FinTakesNoNumber(ReceiveSide):
+    """The acknowledgement of a FIN covers the data before it, not the FIN."""
+
+    def take(self, start: int, payload: bytes, fin: bool = False) -> bytes:
+        before = self.finished
+        data = super().take(start, payload, fin)
+        if self.finished and not before:
+            self.nxt = seq.add(self.nxt, -1)
+        return data

@@ -1,0 +1,124 @@
+"""Servers that get timestamps wrong on a fast open (RFC 7323 sections 3.2, 4.3 and 5.3)."""
+
+from __future__ import annotations
+
+from scapy_tfo import option as opt
+from scapy_tfo import seq
+from scapy_tfo.mutants.registry import mutant
+from scapy_tfo.reference.server import PassiveConnection
+from scapy_tfo.reference.states import State
+from scapy_tfo.segment import Segment
+
+
+@mutant("AFT-6")
+class EchoesNoTimestamp(PassiveConnection):
+    """TSecr is zero in every segment."""
+
+    def timestamps_option(self, now: float, *, echo: bool = True) -> opt.RawOption:  # noqa: ARG002
+        return super().timestamps_option(now, echo=False)
+
+
+@mutant("AFT-6")
+class EchoesTheSynForEver(PassiveConnection):
+    """TSecr stays the TSval of the SYN."""
+
+    def note_timestamp(self, segment: Segment, start: int, now: float) -> None:
+        """Never a newer one."""
+
+
+@mutant("AFT-6")
+class ForgetsTheTimestampOfTheSyn(PassiveConnection):
+    """The first TSval that counts is that of the ACK, not the SYN's."""
+
+    def open_fast(self, syn: Segment, *args: object) -> None:
+        self.recv.ts_recent = 0
+        super().open_fast(syn, *args)  # type: ignore[arg-type]
+
+
+@mutant("AFT-6")
+class EarlyDataEchoesNothing(PassiveConnection):
+    """Data before the ACK has a TSecr of zero."""
+
+    def segment_options(self, now: float, *, payload: bool) -> list[opt.RawOption]:
+        if self.state is State.SYN_RCVD and self.timestamps:
+            return [opt.nop(), opt.nop(), self.timestamps_option(now, echo=False)]
+        return super().segment_options(now, payload=payload)
+
+
+@mutant("AFT-6")
+class EarlyDataHasNoTimestamps(PassiveConnection):
+    """Data before the ACK carries no timestamps, though they were agreed."""
+
+    def segment_options(self, now: float, *, payload: bool) -> list[opt.RawOption]:
+        if self.state is State.SYN_RCVD:
+            return []
+        return super().segment_options(now, payload=payload)
+
+
+@mutant("AFT-6")
+class DropsTimestampsAfterTheHandshake(PassiveConnection):
+    """After the handshake of a fast open no segment carries timestamps."""
+
+    def establish(self, now: float) -> None:
+        super().establish(now)
+        self.timestamps = self.timestamps and not self.fast_opened
+
+
+@mutant("AFT-6")
+class BelievesOldTimestamps(PassiveConnection):
+    """A segment with an old TSval is taken as any other."""
+
+    def passes_paws(self, segment: Segment, now: float) -> bool:  # noqa: ARG002
+        return True
+
+
+@mutant("AFT-6")
+class BelievesOldTimestampsInSynRcvd(PassiveConnection):
+    """The segment that ends the handshake may have an old TSval."""
+
+    def passes_paws(self, segment: Segment, now: float) -> bool:
+        return self.state is State.SYN_RCVD or super().passes_paws(segment, now)
+
+
+@mutant("AFT-6")
+class RejectsEqualTimestamps(PassiveConnection):
+    """A TSval that is not newer than the last one is rejected."""
+
+    def passes_paws(self, segment: Segment, now: float) -> bool:
+        times = segment.timestamps
+        if self.timestamps and times and times[0] == self.recv.ts_recent:
+            return False
+        return super().passes_paws(segment, now)
+
+
+@mutant("AFT-6")
+class ComparesTimestampsUnsigned(PassiveConnection):
+    """A TSval that wrapped to zero is taken for an old one."""
+
+    def passes_paws(self, segment: Segment, now: float) -> bool:
+        times = segment.timestamps
+        if self.timestamps and times and times[0] < self.recv.ts_recent:
+            self.reject(segment, now)
+            return False
+        return super().passes_paws(segment, now)
+
+
+@mutant("AFT-6")
+class EchoesWhatCameLast(PassiveConnection):
+    """TSecr is the TSval of whatever came last, past a gap as well."""
+
+    def note_timestamp(self, segment: Segment, start: int, now: float) -> None:
+        times = segment.timestamps
+        if times is not None and seq.at_most(self.recv.nxt, start):
+            self.recv.ts_recent, self.recv.ts_recent_at = times[0], now
+
+
+@mutant("AFT-6")
+class OldTimestampResets(PassiveConnection):
+    """A segment with an old TSval ends the connection."""
+
+    def passes_paws(self, segment: Segment, now: float) -> bool:
+        if not super().passes_paws(segment, now):
+            self.abort(now)
+            return False
+        return True
