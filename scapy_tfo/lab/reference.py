@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
@@ -15,6 +14,7 @@ from ipaddress import IPv4Address, IPv6Address
 from scapy_tfo.cookie import KeyRing
 from scapy_tfo.lab.hooks import ListenerOptions
 from scapy_tfo.lab.host import ReferenceHost
+from scapy_tfo.lab.path import Impairment, Path
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.segment import Address
@@ -40,12 +40,12 @@ STANDING = {
 
 @dataclass
 class MemoryLink:
-    """The link to a `ReferenceHost` in the same loop: `delay` seconds each way.
+    """The link to a `ReferenceHost` in the same loop, by way of an impaired path.
 
     sources: see wire.link.Link. The clock is the loop's plus `epoch`.
     """
 
-    delay: float = 0.0
+    impairment: Impairment = Impairment()  # noqa: RUF009 - frozen
     epoch: float = 0.0
     sources: tuple[Address, ...] = SOURCES
     mtu: int = 1500
@@ -58,9 +58,9 @@ class MemoryLink:
         self._receive: Receiver | None = None
         self._ports = PortPool(self.seed)
         self._open = True
-        # Queues, because asyncio does not keep the order of timers that are due together.
-        self._outbound: deque[bytes] = deque()
-        self._inbound: deque[bytes] = deque()
+        dice = random.Random(self.seed)
+        self._outbound = Path(self.impairment, self._arrive, dice)
+        self._inbound = Path(self.impairment, self._come_back, dice)
 
     def attach(self, deliver: Callable[[bytes], None]) -> None:
         """Where the suite's packets go."""
@@ -73,21 +73,17 @@ class MemoryLink:
         self._receive = receive
 
     def send(self, packet: bytes) -> None:
-        self._outbound.append(packet)
-        self._loop.call_later(self.delay, self._arrive)
+        self._outbound.send(packet)
 
-    def _arrive(self) -> None:
-        packet = self._outbound.popleft()
+    def _arrive(self, packet: bytes) -> None:
         if self._open:
             self._deliver(packet)
 
     def answer(self, packet: bytes) -> None:
         """Take a packet of the target's."""
-        self._inbound.append(packet)
-        self._loop.call_later(self.delay, self._come_back)
+        self._inbound.send(packet)
 
-    def _come_back(self) -> None:
-        packet = self._inbound.popleft()
+    def _come_back(self, packet: bytes) -> None:
         if self._open and self._receive is not None:
             self._receive(packet, self.now())
 
@@ -125,7 +121,7 @@ class ReferenceLab:
         settings: Settings | None = None,
         seed: int = 0,
         epoch: float = 0.0,
-        delay: float = 0.0,
+        impairment: Impairment | None = None,
     ) -> ReferenceLab:
         """Start a stack with the standing listeners. seed: of everything random in it."""
         # Seeded apart from the suite's own random numbers, which would choose the same ISNs.
@@ -134,7 +130,7 @@ class ReferenceLab:
         stack = stack_class(
             (TARGET_V4, TARGET_V6), settings or Settings(), cookies=KeyRing([keys]), seed=seed
         )
-        link = MemoryLink(delay=delay, epoch=epoch, seed=seed)
+        link = MemoryLink(impairment=impairment or Impairment(), epoch=epoch, seed=seed)
         host = ReferenceHost(stack, link.answer)
         link.attach(host.receive)
         ports = {name: await host.listen(options) for name, options in STANDING.items()}

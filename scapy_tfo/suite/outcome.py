@@ -45,7 +45,8 @@ class WasReset(Missing):
 
 class Refused(Missing):
     """A fast open with a valid cookie was refused, which a queue that was full could explain:
-    the case is tried again, and fails when it is refused each time.
+    the case is tried again. A queue is full where an ACK of ours was lost, too: only a path that
+    loses nothing turns it into a FAIL.
     """
 
 

@@ -18,6 +18,10 @@ _HEADERS = {4: 40, 6: 60}
 """IP and TCP header without options, in bytes."""
 
 
+_COOKIE_REQUESTS = 3
+"""Without a cookie, after so many a target counts as granting none."""
+
+
 class Peer:
     """The target as one run of one case sees it.
 
@@ -86,16 +90,17 @@ class Peer:
     async def cookie(self, service: Service | None = None, *, source: int = 0) -> bytes:
         """Ask for a cookie as a client does, and give the connection up again.
 
-        Raises Unsupported where the target grants none: RFC 7413 lets it.
+        Asks again where none is granted, because a SYN-ACK that is sent a second time has none
+        (RFC 7413 section 4.2.2). Raises Unsupported where the target grants none: it may.
         """
-        flow = self.flow(service, source=source)
-        flow.syn(cookie=b"")
-        syn_ack = await flow.syn_ack("a SYN-ACK to a cookie request")
-        flow.send(RST, seq=flow.their_rcv_nxt)
-        cookie = syn_ack.cookie
-        if not cookie:
-            raise Unsupported("the target grants no cookie when asked for one")
-        return cookie
+        for _ in range(_COOKIE_REQUESTS):
+            flow = self.flow(service, source=source)
+            flow.syn(cookie=b"")
+            syn_ack = await flow.syn_ack("a SYN-ACK to a cookie request")
+            flow.send(RST, seq=flow.their_rcv_nxt)
+            if syn_ack.cookie:
+                return syn_ack.cookie
+        raise Unsupported("the target grants no cookie when asked for one")
 
     async def open(
         self,

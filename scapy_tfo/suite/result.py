@@ -34,7 +34,8 @@ class Result:
     judged. packets: numbers in the run's capture, counted from 1, that the verdict rests on.
     seconds: how long the case took, all attempts. attempts: how often it was run.
     observed: what the case recorded where the source leaves the outcome open.
-    known: the reason given in the list of known failures, or "".
+    known: the reason given in the list of known failures, or "". silent: a FAIL that rests on
+    something that did not come.
     """
 
     case: str
@@ -52,6 +53,7 @@ class Result:
     attempts: int = 1
     observed: dict[str, str] = field(default_factory=dict)
     known: str = ""
+    silent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +74,8 @@ class CapturedPacket:
 class Run:
     """Everything a run found. started: seconds since the epoch. seconds: wall time.
 
-    gone: how the target stopped answering before the end, or "".
+    gone: how the target stopped answering before the end, or "". loses: packets were seen to be
+    lost on the way.
     """
 
     target: str
@@ -83,6 +86,7 @@ class Run:
     packets: tuple[CapturedPacket, ...] = ()
     notes: tuple[str, ...] = ()
     gone: str = ""
+    loses: bool = False
 
 
 class Standing(enum.StrEnum):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from scapy_tfo import __version__
+from scapy_tfo.lab.path import Impairment
 from scapy_tfo.spec import Catalogue, Level
 from scapy_tfo.suite.control import Control, PathRecord
 from scapy_tfo.suite.outcome import (
@@ -39,13 +40,16 @@ _MORE_PATIENCE = (1.0, 2.0, 3.0)
 class Options:
     """slow, intrusive: also run such cases. families: addresses to judge, None for all.
 
-    on_result: called with each result as soon as its verdict stands.
+    attempts: how often a case that heard nothing is run, at most 3. impairment: of the path to a
+    target in memory. on_result: called with each result as soon as its verdict stands.
     """
 
     slow: bool = False
     intrusive: bool = False
     families: Sequence[int] | None = None
     seed: int = 0
+    attempts: int = len(_AT_ONCE)
+    impairment: Impairment | None = None
     on_result: Callable[[Result], None] | None = None
 
 
@@ -65,6 +69,11 @@ class _Job:
     def is_open(self) -> bool:
         """Worth another attempt: never run, or something did not come."""
         return not self.attempts or isinstance(self.ending, Missing)
+
+    @property
+    def heard_nothing(self) -> bool:
+        """It ended on something that did not come, a full queue being no explanation."""
+        return isinstance(self.ending, Missing) and not isinstance(self.ending, Refused)
 
     @property
     def was_reset(self) -> bool:
@@ -120,6 +129,7 @@ async def judge(
         packets=tuple(board.packets),
         notes=tuple(_notes(path)),
         gone=path.gone,
+        loses=not path.is_clean,
     )
 
 
@@ -162,7 +172,8 @@ class _Runner:
             if unmet:
                 job.ending, job.attempts = Skipped(unmet), 1
                 self._tell(job)
-        for limit, factor in zip(_AT_ONCE, _MORE_PATIENCE, strict=True):
+        waves = list(zip(_AT_ONCE, _MORE_PATIENCE, strict=True))
+        for limit, factor in waves[: self._options.attempts]:
             wave = [job for job in jobs if job.is_open]
             shared = [job for job in wave if not job.goes_alone]
             alone = [job for job in wave if job.goes_alone]
@@ -198,7 +209,7 @@ class _Runner:
             owner=job.owner,
             patience=self._path.patience * factor,
         )
-        silent_before = isinstance(job.ending, Missing) and not isinstance(job.ending, Refused)
+        silent_before = job.heard_nothing
         try:
             await job.case.run(peer)
             job.ending = None
@@ -246,6 +257,7 @@ class _Runner:
             seconds=round(job.seconds, 4),
             attempts=job.attempts,
             observed=job.observed,
+            silent=verdict is Verdict.FAIL and job.is_open,
         )
 
     def _verdict_on_a_corpse(self, job: _Job) -> tuple[Verdict, str]:
@@ -269,10 +281,9 @@ class _Runner:
             return Verdict.UNSUPPORTED, ending.reason
         if isinstance(ending, Inconclusive):
             return Verdict.INCONCLUSIVE, ending.reason
-        silent = isinstance(ending, Missing) and not isinstance(ending, Refused)
-        if silent and self._path.reset:
+        if job.is_open and self._path.reset:
             return Verdict.INCONCLUSIVE, f"{ending.reason}; the target is short of room"
-        if silent and not self._path.is_clean:
+        if job.is_open and not self._path.is_clean:
             return Verdict.INCONCLUSIVE, f"{ending.reason}; the path loses packets"
         if not job.level.can_fail:
             return Verdict.UNSUPPORTED, f"not done, which is allowed: {ending.reason}"

@@ -15,7 +15,7 @@ from scapy_tfo.spec import Catalogue
 from scapy_tfo.suite.clock import run_virtually
 from scapy_tfo.suite.labs import reference_target
 from scapy_tfo.suite.registry import Case
-from scapy_tfo.suite.result import CapturedPacket, Result, Run
+from scapy_tfo.suite.result import CapturedPacket, Result, Run, Verdict
 from scapy_tfo.suite.runner import TOOL, Options, judge
 
 REFERENCE = Mutant(
@@ -50,9 +50,13 @@ def simulate(
     options = options or Options()
     mutant = mutant_named(name)
     started, began = time.time(), time.perf_counter()
+    if options.impairment is None:
+        # Nothing is lost, so what does not come at first never comes.
+        options = dataclasses.replace(options, attempts=1)
     results: list[Result] = []
     packets: list[CapturedPacket] = []
     notes: list[str] = []
+    loses = False
     for family in options.families or (4, 6):
         for case in cases:
             alone = dataclasses.replace(options, families=(family,))
@@ -63,14 +67,26 @@ def simulate(
             )
             results += (_shifted(each, shift) for each in run.results)
             notes += run.notes
+            loses = loses or run.loses
     return Run(
         target=name,
         tool=TOOL,
         started=started,
         seconds=time.perf_counter() - began,
-        results=tuple(results),
+        results=tuple(_doubted(each) if loses and each.silent else each for each in results),
         packets=tuple(packets),
-        notes=tuple(notes),
+        notes=tuple(dict.fromkeys(notes)),
+        loses=loses,
+    )
+
+
+def _doubted(result: Result) -> Result:
+    """A silence, now that another case found the path to lose packets."""
+    return dataclasses.replace(
+        result,
+        verdict=Verdict.INCONCLUSIVE,
+        reason=f"{result.reason}; the path loses packets",
+        silent=False,
     )
 
 
@@ -83,7 +99,11 @@ async def _one(
     epoch: float,
 ) -> Run:
     lab = await ReferenceLab.start(
-        stack_class=mutant.stack, settings=mutant.settings, seed=options.seed, epoch=epoch
+        stack_class=mutant.stack,
+        settings=mutant.settings,
+        seed=options.seed,
+        epoch=epoch,
+        impairment=options.impairment,
     )
     try:
         return await judge(reference_target(name, lab), [case], catalogue, options)
