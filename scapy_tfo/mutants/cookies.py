@@ -59,7 +59,7 @@ class GrantsConstantCookie(_OwnCookie):
 class CookieIsTheAddress(_OwnCookie):
     """The cookie is the client's address in the clear."""
 
-    def make(self, secret: Secret, segment: Segment) -> bytes:
+    def make(self, secret: Secret, segment: Segment) -> bytes:  # noqa: ARG002
         return segment.src.packed.ljust(8, b"\0")[-8:]
 
 
@@ -162,7 +162,7 @@ class NewCookieEndsTheOneBefore(_OwnCookie):
         super().__init__(*args, **options)
         self.granted: dict[Address, bytes] = {}
 
-    def make(self, secret: Secret, segment: Segment) -> bytes:
+    def make(self, secret: Secret, segment: Segment) -> bytes:  # noqa: ARG002
         return self.granted.get(segment.src, b"")
 
     def grant(self, segment: Segment, option: FastOpen) -> opt.RawOption | None:

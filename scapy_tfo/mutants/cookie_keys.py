@@ -1,0 +1,113 @@
+"""Servers that mistake one key for another (RFC 7413 section 4.1.2, expiry and rotation)."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from scapy_tfo import option as opt
+from scapy_tfo.cookie import Cookies, KeyMatch, KeyRing
+from scapy_tfo.mutants.registry import mutant
+from scapy_tfo.option import FastOpen
+from scapy_tfo.reference.server import Listener
+from scapy_tfo.segment import Address, Segment
+
+
+@mutant("SRV-4")
+class OldCookiesStayGood(Listener):
+    """A cookie once granted is good for ever, whatever key the server has by now."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.granted: set[tuple[Address, bytes]] = set()
+
+    def grant(self, segment: Segment, option: FastOpen) -> opt.RawOption | None:
+        self.granted.add((segment.src, self.cookies.cookie_for(segment.src, segment.dst)))
+        return super().grant(segment, option)
+
+    def check_cookie(self, segment: Segment, option: FastOpen) -> KeyMatch:
+        if (segment.src, option.cookie) in self.granted:
+            return KeyMatch.PRIMARY
+        return super().check_cookie(segment, option)
+
+
+@mutant("SRV-4")
+class NewKeyIsNotUsed(Listener):
+    """The key that the listener began with is never replaced."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.first = self.own_cookies
+
+    @property
+    def cookies(self) -> Cookies:
+        return self.stack.cookies if self.first is None else self.first
+
+    @cookies.setter
+    def cookies(self, cookies: Cookies | None) -> None:
+        self.first = self.first or cookies
+
+
+@mutant("SRV-4")
+class GrantsWithTheOldKey(Listener):
+    """After a change of key the old one goes on making cookies, which are refused."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.first = self.own_cookies
+
+    def grant(self, segment: Segment, option: FastOpen) -> opt.RawOption | None:
+        ring = self.first or self.cookies
+        return opt.fast_open(ring.cookie_for(segment.src, segment.dst), form=option.form)
+
+
+def _made_with(ring: Cookies, which: int, segment: Segment) -> bytes:
+    """The cookie under the key of that place in the ring."""
+    keys = cast(KeyRing, ring).keys
+    return KeyRing([keys[which]]).cookie_for(segment.src, segment.dst)
+
+
+@mutant("SRV-4a")
+class BackupKeyIsNotTried(Listener):
+    """Only cookies of the primary key are good."""
+
+    def check_cookie(self, segment: Segment, option: FastOpen) -> KeyMatch:
+        match = super().check_cookie(segment, option)
+        return match if match is KeyMatch.PRIMARY else KeyMatch.NONE
+
+
+@mutant("SRV-4a")
+class OnlyTheBackupKeyIsTried(Listener):
+    """While there is a backup key, cookies of the primary one are refused."""
+
+    def check_cookie(self, segment: Segment, option: FastOpen) -> KeyMatch:
+        right = option.cookie == _made_with(self.cookies, -1, segment)
+        return KeyMatch.BACKUP if right else KeyMatch.NONE
+
+
+@mutant("SRV-4a")
+class GrantsWithTheBackupKey(Listener):
+    """Cookies are made with the oldest key, which is the next to go."""
+
+    def grant(self, segment: Segment, option: FastOpen) -> opt.RawOption | None:
+        return opt.fast_open(_made_with(self.cookies, -1, segment), form=option.form)
+
+
+@mutant("SRV-7")
+class SaltsItsKeys(Listener):
+    """Each listener mixes a random number of its own into the key that it is given."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.salt = self.stack.random.randbytes(16)
+
+    def ring(self) -> KeyRing:
+        ring = cast(KeyRing, self.cookies)
+        salted = (bytes(a ^ b for a, b in zip(key, self.salt, strict=True)) for key in ring.keys)
+        return KeyRing(salted, ring.scheme)
+
+    def grant(self, segment: Segment, option: FastOpen) -> opt.RawOption | None:
+        cookie = self.ring().cookie_for(segment.src, segment.dst)
+        return opt.fast_open(cookie, form=option.form)
+
+    def check_cookie(self, segment: Segment, option: FastOpen) -> KeyMatch:
+        return self.ring().check(option.cookie, segment.src, segment.dst)
