@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from scapy_tfo.errors import TargetError
 from scapy_tfo.segment import RST, endpoint
@@ -28,8 +28,9 @@ class PathRecord:
 
     rtt: longest round trip of a control handshake, in seconds. sent, lost: control handshakes.
     reset: those answered with RST, as by a target short of room. recovered: cases that heard
-    nothing at first, or a RST, and passed when tried again. gone: where the target stopped
-    answering, and how; "" while it answers.
+    nothing at first, or a RST, and passed when tried again. grants, accepts: families in
+    which a cookie was granted, and SYN data accepted. gone: where the target stopped answering,
+    and how; "" while it answers.
     """
 
     rtt: float = 0.0
@@ -37,6 +38,8 @@ class PathRecord:
     lost: int = 0
     reset: int = 0
     recovered: int = 0
+    grants: set[int] = field(default_factory=set)
+    accepts: set[int] = field(default_factory=set)
     gone: str = ""
 
     @property

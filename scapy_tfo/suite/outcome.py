@@ -45,8 +45,14 @@ class WasReset(Missing):
 
 class Refused(Missing):
     """A fast open with a valid cookie was refused, which a queue that was full could explain:
-    the case is tried again. A queue is full where an ACK of ours was lost, too: only a path that
-    loses nothing turns it into a FAIL.
+    the case is tried again, at last alone. A queue is full where an ACK of ours was lost, too:
+    only a path that loses nothing, and a queue with room left, turn it into a FAIL.
+    """
+
+
+class Ungranted(Missing):
+    """No cookie was granted by a target that granted one before, which is allowed and which a
+    full queue could explain: the case is tried again, and never fails for it.
     """
 
 

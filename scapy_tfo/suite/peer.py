@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from scapy_tfo.lab.hooks import Hooks, ListenerOptions, Session
+from scapy_tfo.lab.hooks import BACKLOG, Hooks, ListenerOptions, Session
 from scapy_tfo.segment import ACK, RST, Address
 from scapy_tfo.suite.app import NoApp, make_app
+from scapy_tfo.suite.control import PathRecord
 from scapy_tfo.suite.flow import Flow
-from scapy_tfo.suite.outcome import Failed, Refused, Skipped, Unsupported
+from scapy_tfo.suite.outcome import Failed, Refused, Skipped, Ungranted, Unsupported
 from scapy_tfo.suite.registry import NEEDS
 from scapy_tfo.suite.switchboard import Switchboard
 from scapy_tfo.suite.target import Service, Target
@@ -27,7 +28,7 @@ class Peer:
 
     family: 4 or 6. main: the listener to use unless a case needs another. observed: facts that
     the case records where the standard leaves the outcome open. patience: seconds that an
-    expectation waits, worked out from the path's round trip.
+    expectation waits, worked out from the path's round trip. path: the run's own record.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class Peer:
         family: int,
         owner: str,
         patience: float,
+        path: PathRecord,
     ) -> None:
         self.target = target
         self.family = family
@@ -47,6 +49,7 @@ class Peer:
         self.flows: list[Flow] = []
         self._board = board
         self._owner = owner
+        self._path = path
 
     @property
     def address(self) -> Address:
@@ -91,7 +94,8 @@ class Peer:
         """Ask for a cookie as a client does, and give the connection up again.
 
         Asks again where none is granted, because a SYN-ACK that is sent a second time has none
-        (RFC 7413 section 4.2.2). Raises Unsupported where the target grants none: it may.
+        (RFC 7413 section 4.2.2). Raises Unsupported where the target grants none: it may;
+        Ungranted where it has granted one before in this run.
         """
         for _ in range(_COOKIE_REQUESTS):
             flow = self.flow(service, source=source)
@@ -99,7 +103,17 @@ class Peer:
             syn_ack = await flow.syn_ack("a SYN-ACK to a cookie request")
             flow.send(RST, seq=flow.their_rcv_nxt)
             if syn_ack.cookie:
+                if service in (None, self.main):
+                    self._path.grants.add(self.family)
                 return syn_ack.cookie
+        if self.family in self._path.grants and service in (None, self.main):
+            raise Ungranted(
+                "no cookie was granted this time",
+                expected="a SYN-ACK with a cookie, as before",
+                actual="a SYN-ACK without one",
+                packets=flow.cited,
+                flow=flow.name,
+            )
         raise Unsupported("the target grants no cookie when asked for one")
 
     async def open(
@@ -264,10 +278,15 @@ class Peer:
         return self.target.hooks
 
     async def listen(
-        self, app: str = "echo", *, queue: int = 256, keys: Sequence[bytes] = ()
+        self,
+        app: str = "echo",
+        *,
+        queue: int = 256,
+        keys: Sequence[bytes] = (),
+        backlog: int = BACKLOG,
     ) -> Service:
         """A listener made to order; `app` and the rest as in lab.hooks.ListenerOptions."""
-        port = await self.hooks.listen(ListenerOptions(app=app, queue=queue, keys=tuple(keys)))
+        port = await self.hooks.listen(ListenerOptions(app, queue, tuple(keys), backlog))
         known = app in ("echo", "http")
         return Service(port, make_app(app, str(self.address)) if known else NoApp())
 

@@ -12,6 +12,7 @@ from scapy_tfo import __version__
 from scapy_tfo.lab.path import Impairment
 from scapy_tfo.spec import Catalogue, Level
 from scapy_tfo.suite.control import Control, PathRecord
+from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.outcome import (
     Ending,
     Failed,
@@ -19,6 +20,7 @@ from scapy_tfo.suite.outcome import (
     Missing,
     Refused,
     Skipped,
+    Ungranted,
     Unsupported,
     WasReset,
 )
@@ -27,11 +29,15 @@ from scapy_tfo.suite.registry import NEEDS, Case
 from scapy_tfo.suite.result import Result, Run, Verdict
 from scapy_tfo.suite.switchboard import Switchboard
 from scapy_tfo.suite.target import Target
+from scapy_tfo.suite.together import AT_ONCE
 
 TOOL = f"scapy-tfo {__version__}"
 
 _AT_ONCE = (40, 8, 2)
 """Cases under way at a time: at first, then for those tried again, which get a quieter stack."""
+
+_WITHIN_A_CASE = (8, 4, 1)
+"""Conversations of one case under way at a time, likewise."""
 
 _MORE_PATIENCE = (1.0, 2.0, 3.0)
 
@@ -64,6 +70,7 @@ class _Job:
     attempts: int = 0
     observed: dict[str, str] = field(default_factory=dict)
     ending: Ending | None = None
+    queue_was_full: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -73,7 +80,11 @@ class _Job:
     @property
     def heard_nothing(self) -> bool:
         """It ended on something that did not come, a full queue being no explanation."""
-        return isinstance(self.ending, Missing) and not isinstance(self.ending, Refused)
+        return isinstance(self.ending, Missing) and not self.was_refused
+
+    @property
+    def was_refused(self) -> bool:
+        return isinstance(self.ending, Refused | Ungranted)
 
     @property
     def was_reset(self) -> bool:
@@ -81,7 +92,7 @@ class _Job:
 
     @property
     def goes_alone(self) -> bool:
-        return self.case.exclusive or self.was_reset
+        return self.case.exclusive or self.was_reset or self.was_refused
 
     @property
     def owner(self) -> str:
@@ -131,6 +142,12 @@ async def judge(
         gone=path.gone,
         loses=not path.is_clean,
     )
+
+
+def _was_accepted(flow: Flow) -> bool:
+    """Whether data in the SYN was acknowledged by the SYN-ACK."""
+    first = next((each for each in flow.heard if each.is_syn_ack), None)
+    return bool(flow.opening.payload) and first is not None and flow.acknowledged(first) > 0
 
 
 def _notes(path: PathRecord) -> list[str]:
@@ -199,16 +216,12 @@ class _Runner:
             await self._attempt(job, factor)
 
     async def _attempt(self, job: _Job, factor: float) -> None:
+        AT_ONCE.set(_WITHIN_A_CASE[job.attempts])
         job.attempts += 1
+        job.queue_was_full = False
         loop = asyncio.get_running_loop()
         began = loop.time()
-        peer = Peer(
-            self._target,
-            self._board,
-            family=job.family,
-            owner=job.owner,
-            patience=self._path.patience * factor,
-        )
+        peer = self._peer(job.family, job.owner, factor)
         silent_before = job.heard_nothing
         try:
             await job.case.run(peer)
@@ -218,9 +231,13 @@ class _Runner:
             if job.was_reset and not self._path.reset:
                 # Now, while this case still holds all that it opened at the target.
                 await self._control.handshake(job.family)
+            if isinstance(ending, Refused):
+                job.queue_was_full = await self._queue_is_full(job.family)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             job.ending = Inconclusive(f"the case itself broke: {error!r}")
         finally:
+            if any(_was_accepted(flow) for flow in peer.flows):
+                self._path.accepts.add(job.family)
             peer.hang_up()
             job.seconds += loop.time() - began
             job.observed = peer.observed
@@ -228,6 +245,31 @@ class _Runner:
             self._path.recovered += 1
         if not job.is_open:
             self._tell(job)
+
+    def _peer(self, family: int, owner: str, factor: float = 1.0) -> Peer:
+        return Peer(
+            self._target,
+            self._board,
+            family=family,
+            owner=owner,
+            patience=self._path.patience * factor,
+            path=self._path,
+        )
+
+    async def _queue_is_full(self, family: int) -> bool:
+        """Whether an ordinary fast open is refused now, by a listener that took one before.
+
+        A listener of our own has room for all cases: there a refusal is never explained away.
+        """
+        if self._target.hooks is not None or family not in self._path.accepts:
+            return False
+        peer = self._peer(family, "control fast open")
+        try:
+            return not await peer.accepts(await peer.cookie())
+        except Ending:
+            return True
+        finally:
+            peer.hang_up()
 
     def tell_deferred(self) -> None:
         """Announce the jobs whose verdict waited for what the whole run says of the path."""
@@ -281,6 +323,9 @@ class _Runner:
             return Verdict.UNSUPPORTED, ending.reason
         if isinstance(ending, Inconclusive):
             return Verdict.INCONCLUSIVE, ending.reason
+        if job.queue_was_full or isinstance(ending, Ungranted):
+            full = "the queue of pending fast opens was full, too small for what the cases open"
+            return Verdict.INCONCLUSIVE, f"{ending.reason}; {full}"
         if job.is_open and self._path.reset:
             return Verdict.INCONCLUSIVE, f"{ending.reason}; the target is short of room"
         if job.is_open and not self._path.is_clean:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Iterable
+from contextvars import ContextVar
 from typing import TypeVar
 
 from scapy_tfo.suite.outcome import Ending, Failed
@@ -11,9 +12,9 @@ from scapy_tfo.suite.outcome import Ending, Failed
 T = TypeVar("T")
 
 
-_AT_ONCE = 8
+AT_ONCE = ContextVar("AT_ONCE", default=8)
 """Conversations of one case under way at a time: 40 cases at once still fit the 500 packets that
-a device queues by default, and a listener's backlog."""
+a device queues by default, and a listener's backlog. The runner lowers it for repetitions."""
 
 
 async def together(conversations: Iterable[Awaitable[T]]) -> list[T]:
@@ -22,7 +23,7 @@ async def together(conversations: Iterable[Awaitable[T]]) -> list[T]:
     Of those that ended early the gravest counts: raises what is no ending first, then Failed,
     then the first of any other kind.
     """
-    gate = asyncio.Semaphore(_AT_ONCE)
+    gate = asyncio.Semaphore(AT_ONCE.get())
 
     async def within(conversation: Awaitable[T]) -> T:
         async with gate:
