@@ -67,7 +67,8 @@ def simulate(
             )
             results += (_shifted(each, shift) for each in run.results)
             notes += run.notes
-            loses = loses or run.loses
+            # A target that went away loses everything, and says nothing of the path.
+            loses = loses or (run.loses and not run.gone)
     return Run(
         target=name,
         tool=TOOL,
