@@ -165,7 +165,7 @@ class TimestampsEndWithTheSynAck(PassiveConnection):
 
 
 @mutant("OPT-9")
-class EarlyDataEchoesNothing(PassiveConnection):
+class FastOpenForgetsTheTimestamp(PassiveConnection):
     """Data sent before the ACK echoes a timestamp of zero."""
 
     def timestamps_option(self, now: float, *, echo: bool = True) -> RawOption:
