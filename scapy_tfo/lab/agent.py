@@ -24,8 +24,8 @@ from scapy_tfo.errors import SetupError
 from scapy_tfo.lab import interface, namespace
 from scapy_tfo.lab.command import run_to_end
 from scapy_tfo.lab.daemon import Daemon
-from scapy_tfo.lab.hooks import ListenerOptions
-from scapy_tfo.lab.listeners import BACKLOG, Listeners
+from scapy_tfo.lab.hooks import BACKLOG, ListenerOptions
+from scapy_tfo.lab.listeners import Listeners
 from scapy_tfo.lab.relay import Relay, add_veth
 from scapy_tfo.lab.sessions import to_json
 from scapy_tfo.wire.tun import open_tun
@@ -37,10 +37,16 @@ DEFAULT_SYSCTLS = {
     "net.ipv4.tcp_fastopen": "3",
     "net.core.somaxconn": str(BACKLOG),
     "net.ipv4.tcp_max_syn_backlog": str(BACKLOG),
+    "net.ipv4.tcp_synack_retries": "3",
+    "net.ipv4.tcp_retries2": "6",
     "net.ipv4.conf.all.rp_filter": "0",
     "net.ipv4.conf.default.rp_filter": "0",
 }
-"""What the lab changes of a fresh namespace. The rest is the kernel's own choice."""
+"""What the lab changes of a fresh namespace. The rest is the kernel's own choice.
+
+The two counts of retries make Linux give up in half a minute, where cases wait for that:
+a SYN-ACK after 31 s, data after 25 s, at its shortest timeout of 0.2 s.
+"""
 
 IPV6_SYSCTLS = {
     "net.ipv6.conf.default.disable_ipv6": "0",
@@ -76,8 +82,8 @@ class Commands:
         self._daemons: list[Daemon] = []
         self._netstat = os.open("/proc/net/netstat", os.O_RDONLY | os.O_CLOEXEC)
 
-    async def listen(self, app: str, queue: int, keys: Sequence[str]) -> int:
-        return await self._listeners.open(ListenerOptions(app, queue, _keys(keys)))
+    async def listen(self, app: str, queue: int, keys: Sequence[str], backlog: int) -> int:
+        return await self._listeners.open(ListenerOptions(app, queue, _keys(keys), backlog))
 
     async def close_listener(self, port: int) -> None:
         self._listeners.close(port)

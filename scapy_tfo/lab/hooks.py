@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+BACKLOG = 16384
+"""So long that no case fills it by chance."""
+
 
 @dataclass(frozen=True, slots=True)
 class Session:
@@ -29,12 +32,13 @@ class ListenerOptions:
 
     app: what answers on it (see lab/apps.py). queue: limit of pending fast opens; 0 leaves fast
     open off. keys: cookie keys of this listener alone, primary first (16 bytes each, one or
-    two); empty for the host's own.
+    two); empty for the host's own. backlog: connections in SYN-RCVD or not yet accepted.
     """
 
     app: str = "echo"
     queue: int = 256
     keys: Sequence[bytes] = field(default_factory=tuple)
+    backlog: int = BACKLOG
 
 
 class Hooks(Protocol):

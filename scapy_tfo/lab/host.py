@@ -30,7 +30,6 @@ from scapy_tfo.segment import Address
 from scapy_tfo.wire.link import Link
 
 FIRST_PORT = 10001
-BACKLOG = 16384
 
 
 class ReferenceHost:
@@ -182,7 +181,7 @@ class ReferenceHost:
             port,
             fast_open=options.queue,
             cookies=KeyRing(options.keys) if options.keys else None,
-            backlog=BACKLOG,
+            backlog=options.backlog,
         )
         self._listening[port] = _Listening(listener, app_factory(options.app, log), log)
         return port

@@ -17,6 +17,9 @@ from scapy_tfo.wire.tun import TunLink
 
 MTU = 1500
 
+GIVES_UP_AFTER = 26.0
+"""Seconds for which data is sent again without an answer: tcp_retries2 as the agent sets it."""
+
 TARGETS: dict[int, IPv4Interface | IPv6Interface] = {
     4: IPv4Interface("192.0.2.1/24"),
     6: IPv6Interface("fd00:7413::1/64"),
@@ -66,7 +69,7 @@ class LinuxHooks(Counters):
     async def listen(self, options: ListenerOptions) -> int:
         """Open a listener and return its port."""
         port: int = await self._agent.ask(
-            "listen", options.app, options.queue, _plain(options.keys)
+            "listen", options.app, options.queue, _plain(options.keys), options.backlog
         )
         return port
 

@@ -14,9 +14,6 @@ from scapy_tfo.lab.sessions import SessionLog
 FIRST_PORT = 10001
 """Ports are handed out upwards from here, so that two runs use the same ones."""
 
-BACKLOG = 16384
-"""Length of the accept queue and of the SYN backlog; somaxconn must allow it."""
-
 TCP_FASTOPEN_KEY = 33
 """linux/tcp.h; Python has no name for it."""
 
@@ -55,7 +52,9 @@ class Listener:
         if options.keys:
             self.set_keys(options.keys)
         for sock in self._sockets:
-            self._servers.append(await loop.create_server(factory, sock=sock, backlog=BACKLOG))
+            self._servers.append(
+                await loop.create_server(factory, sock=sock, backlog=options.backlog)
+            )
 
     def close(self) -> None:
         """Stop listening; accepted connections go on."""

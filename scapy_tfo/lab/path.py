@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from scapy_tfo.errors import SetupError
 
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)(%|ms|s|)")
+_PROBABILITIES = ("loss", "duplicate", "reorder", "corrupt")
 _UNITS = {"%": 0.01, "ms": 0.001, "s": 1.0, "": 1.0}
 
 
@@ -39,6 +40,16 @@ class Impairment:
         """Everything goes through at once, in order."""
         return self == Impairment()
 
+    def __str__(self) -> str:
+        """As `parse` reads it, `loss=5%,delay=50ms`."""
+        shown = []
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if value != each.default:
+                unit = "%" if each.name in _PROBABILITIES else "ms"
+                shown.append(f"{each.name}={value / _UNITS[unit]:g}{unit}")
+        return ",".join(shown)
+
     @classmethod
     def parse(cls, text: str) -> Impairment:
         """Read `loss=5%,delay=50ms,...`. Raises SetupError where it says something else."""
@@ -53,7 +64,7 @@ class Impairment:
                     "such as loss=5% or delay=50ms"
                 )
             values[name] = float(found[1]) * _UNITS[found[2]]
-        for name in ("loss", "duplicate", "reorder", "corrupt"):
+        for name in _PROBABILITIES:
             if values.get(name, 0.0) > 1.0:
                 raise SetupError(f"'{name}' is a probability: at most 1, or 100%")
         return cls(**values)

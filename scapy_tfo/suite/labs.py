@@ -8,6 +8,7 @@ from time import time
 from typing import TYPE_CHECKING
 
 from scapy_tfo.errors import SetupError
+from scapy_tfo.lab.path import Impairment
 from scapy_tfo.suite.app import Echo, Http
 from scapy_tfo.suite.target import Service, Target
 
@@ -18,9 +19,16 @@ LABS = ("lab:linux", "lab:reference", "lab:nginx", "lab:haproxy")
 
 
 @asynccontextmanager
-async def open_lab(name: str, sysctls: Mapping[str, str]) -> AsyncIterator[Target]:
+async def open_lab(
+    name: str,
+    sysctls: Mapping[str, str],
+    *,
+    impairment: Impairment | None = None,
+    seed: int = 0,
+) -> AsyncIterator[Target]:
     """Start the lab target of that name; it is gone at the end, however the run ends.
 
+    impairment, seed: of lab:reference, the others take none.
     Raises SetupError for a name that is none of LABS, and where the host does not allow it.
     """
     if name not in LABS:
@@ -30,13 +38,13 @@ async def open_lab(name: str, sysctls: Mapping[str, str]) -> AsyncIterator[Targe
             raise SetupError("--sysctl is for targets that run a kernel, not for lab:reference")
         from scapy_tfo.lab.reference import ReferenceLab
 
-        here = await ReferenceLab.start(epoch=time())
+        here = await ReferenceLab.start(seed=seed, epoch=time(), impairment=impairment)
         try:
             yield reference_target(name, here)
         finally:
             here.close()
     elif name == "lab:linux":
-        from scapy_tfo.lab.linux import LinuxLab
+        from scapy_tfo.lab.linux import GIVES_UP_AFTER, LinuxLab
 
         async with await LinuxLab.start(sysctls=sysctls) as lab:
             echo = Echo()
@@ -49,6 +57,7 @@ async def open_lab(name: str, sysctls: Mapping[str, str]) -> AsyncIterator[Targe
                 second=Service(lab.ports["second"], echo),
                 hooks=lab.hooks,
                 has_counters=True,
+                gives_up_after=GIVES_UP_AFTER,
             )
     else:
         from scapy_tfo.lab.servers import RealServerLab

@@ -10,7 +10,7 @@ from scapy_tfo.segment import ACK, RST, Address
 from scapy_tfo.suite.app import NoApp, make_app
 from scapy_tfo.suite.control import PathRecord
 from scapy_tfo.suite.flow import Flow
-from scapy_tfo.suite.outcome import Failed, Refused, Skipped, Ungranted, Unsupported
+from scapy_tfo.suite.outcome import Cookieless, Failed, Refused, Skipped, Ungranted
 from scapy_tfo.suite.registry import NEEDS
 from scapy_tfo.suite.switchboard import Switchboard
 from scapy_tfo.suite.target import Service, Target
@@ -94,7 +94,7 @@ class Peer:
         """Ask for a cookie as a client does, and give the connection up again.
 
         Asks again where none is granted, because a SYN-ACK that is sent a second time has none
-        (RFC 7413 section 4.2.2). Raises Unsupported where the target grants none: it may;
+        (RFC 7413 section 4.2.2). Raises Cookieless where the target grants none: it may;
         Ungranted where it has granted one before in this run.
         """
         for _ in range(_COOKIE_REQUESTS):
@@ -114,7 +114,7 @@ class Peer:
                 packets=flow.cited,
                 flow=flow.name,
             )
-        raise Unsupported("the target grants no cookie when asked for one")
+        raise Cookieless("the target grants no cookie when asked for one")
 
     async def open(
         self,

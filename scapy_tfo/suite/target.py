@@ -24,7 +24,8 @@ class Target:
 
     name: as the user gave it. addresses: by family, 4 or 6. main: the listener that cases use
     unless they ask for another. plain: one with fast open off. second: another with fast open.
-    hooks: only in targets of our own.
+    hooks: only in targets of our own. gives_up_after: seconds for which it sends data again
+    without an answer; RFC 9293 section 3.8.3 wants 100 at least.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Target:
     second: Service | None = None
     hooks: Hooks | None = None
     has_counters: bool = False
+    gives_up_after: float = 100.0
     kept: list[object] = field(default_factory=list)
 
     def sources(self, family: int) -> list[Address]:
