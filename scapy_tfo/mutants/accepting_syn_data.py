@@ -10,7 +10,7 @@ from scapy_tfo.reference.recvside import ReceiveSide
 from scapy_tfo.reference.sendside import SendSide
 from scapy_tfo.reference.server import Decision, Listener, PassiveConnection
 from scapy_tfo.reference.states import State
-from scapy_tfo.segment import Segment
+from scapy_tfo.segment import PSH, Segment
 
 
 class _AcksAnotherNumber(PassiveConnection):
@@ -96,7 +96,7 @@ class FirstByteIsLost(_Delivers):
         return payload[1:]
 
 
-@mutant("ACC-9", bug="BSD-02")
+@mutant("ACC-9")
 class LastByteIsLost(_Delivers):
     """The last byte of the data is acknowledged, and left out."""
 
@@ -225,7 +225,8 @@ class NumbersHaveASign(ReceiveSide):
     """Sequence numbers are compared as signed ones, so that 0x80000000 lies before 0x7FFFFFFF."""
 
     def take(self, start: int, payload: bytes, fin: bool = False) -> bytes:
-        if (start < 1 << 31) is not (self.nxt < 1 << 31):
+        end = seq.add(start, len(payload))
+        if payload and seq.distance(0, end) <= seq.distance(0, self.nxt):
             return b""
         return super().take(start, payload, fin)
 
@@ -243,7 +244,8 @@ class OnlyPushedDataIsTaken(Listener):
     """SYN data without PSH is not accepted."""
 
     def decide(self, segment: Segment, option: FastOpen | None, now: float) -> Decision:
-        return super().decide(segment, option if segment.flags & 8 else None, now)
+        unpushed = segment.payload and not segment.flags & PSH
+        return super().decide(segment, None if unpushed else option, now)
 
 
 # A valid cookie without data.
