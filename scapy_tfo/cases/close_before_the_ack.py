@@ -15,6 +15,8 @@ from scapy_tfo.suite.registry import case
 
 RETRANSMISSION = 3.2
 """Seconds: more than the first timeout, of 1 s, or of 3 s on stacks from before RFC 6298."""
+REMEMBERED = 10
+"""Seconds: the first timeout of data where a stack remembers how long the client once took."""
 
 
 async def closed_with(flow: Flow, data: bytes, *, within: float | None = None) -> None:
@@ -78,7 +80,7 @@ async def lost_early_answer_is_sent_again(peer: Peer) -> None:
     await flow.until(
         "the first data after the handshake",
         lambda: any(first_byte(flow, each) for each in flow.heard[before:]),
-        within=RETRANSMISSION,
+        within=REMEMBERED,
     )
     await closed_with(flow, pattern(5000))
 
@@ -89,6 +91,21 @@ async def close_survives_a_lost_syn_ack(peer: Peer) -> None:
     flow = await peer.open(await peer.listen("two-sends:1000"), data=b"GET")
     await flow.syn_ack("the SYN-ACK again", within=RETRANSMISSION)
     await closed_with(flow, pattern(1000) * 2, within=RETRANSMISSION)
+
+
+@case("AFT-3", needs=["listeners"], slow=True)
+async def answer_lost_with_the_syn_ack_is_sent_again(peer: Peer) -> None:
+    """The SYN-ACK and all that came behind it are lost: after its second, all arrives."""
+    flow = await peer.open(await peer.listen("send-close:5000"), data=b"GET")
+    await flow.syn_ack("the SYN-ACK again", within=RETRANSMISSION)
+    before = len(flow.heard)
+    flow.ack(ack=seq.add(flow.irs or 0, 1))
+    await flow.until(
+        "the first data after the handshake",
+        lambda: any(first_byte(flow, each) for each in flow.heard[before:]),
+        within=REMEMBERED,
+    )
+    await closed_with(flow, pattern(5000), within=RETRANSMISSION)
 
 
 @case("AFT-3", needs=["listeners"], slow=True)

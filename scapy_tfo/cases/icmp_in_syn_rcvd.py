@@ -13,6 +13,7 @@ from scapy_tfo.segment import Segment
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
+from scapy_tfo.suite.target import Service
 
 ERRORS = {
     4: [(3, 0), (3, 1), (3, 2), (3, 3), (3, 10), (3, 13), (4, 0), (11, 0), (12, 0)],
@@ -33,13 +34,20 @@ ELSEWHERE = 1 << 24
 """Bytes off the sequence numbers in use."""
 
 
+async def apart(peer: Peer) -> Service:
+    """A listener of its own where there can be one: its end is told from the target's."""
+    return await peer.listen() if peer.target.hooks else peer.main
+
+
 async def each_error(peer: Peer, shift: int) -> None:
     """A fast open for each error, which quotes the SYN-ACK with its number moved by `shift`.
 
     The application has had time to take the connections, as most have by then.
     """
     ended = []
-    flows = {error: await peer.open() for error in ERRORS[peer.family]}
+    service = await apart(peer)
+    cookie = await peer.cookie(service)
+    flows = {error: await peer.open(service, cookie=cookie) for error in ERRORS[peer.family]}
     await peer.wait(0.1)
     for (kind, code), flow in flows.items():
         syn_ack = next(each for each in flow.heard if each.is_syn_ack)
@@ -49,7 +57,7 @@ async def each_error(peer: Peer, shift: int) -> None:
             ended.append(f"{kind}/{code}")
         flow.reset()
     peer.record("the connection", f"is reset by {' '.join(ended)}" if ended else "goes on")
-    await (await peer.open()).finish()
+    await (await peer.open(service, cookie=cookie)).finish()
 
 
 @case("AFT-8", needs=["answer"])
@@ -61,13 +69,15 @@ async def errors_about_the_syn_ack(peer: Peer) -> None:
 @case("AFT-8", needs=["answer"])
 async def error_right_behind_the_syn_ack(peer: Peer) -> None:
     """An error that comes before the application took the connection: the same."""
+    service = await apart(peer)
+    cookie = await peer.cookie(service)
     for _ in range(5):
-        flow = await peer.open()
+        flow = await peer.open(service, cookie=cookie)
         code = 3 if peer.family == 4 else 4
         flow.send_icmp(unreachable(flow.heard[0].to_bytes(), code=code))
         await peer.goes_on(flow)
         flow.reset()
-    await (await peer.open()).finish()
+    await (await peer.open(service, cookie=cookie)).finish()
 
 
 @case("AFT-8", needs=["answer"])
@@ -79,14 +89,15 @@ async def errors_with_a_wrong_sequence_number(peer: Peer) -> None:
 @case("AFT-8", needs=["answer"])
 async def errors_do_not_touch_other_connections(peer: Peer) -> None:
     """Errors about one fast open: another in SYN-RCVD and one beyond it are not touched."""
-    flow, pending, running = await peer.open(), await peer.open(), await peer.open()
+    service = await apart(peer)
+    flow, pending, running = [await peer.open(service) for _ in range(3)]
     running.ack()
     syn_ack = next(each for each in flow.heard if each.is_syn_ack)
     for kind, code in ERRORS[peer.family]:
         flow.send_icmp(replace(unreachable(syn_ack.to_bytes(), code=code), type=kind))
     await pending.finish()
     await running.finish()
-    await peer.still_serves()
+    await peer.still_serves(service)
 
 
 @case("AFT-8", needs=["listeners", "two_addresses"], exclusive=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scapy_tfo import seq
+from scapy_tfo.cases.icmp_in_syn_rcvd import apart
 from scapy_tfo.segment import ACK, RST, Flags
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.peer import Peer
@@ -113,9 +114,10 @@ async def rst_inside_the_window_is_answered_or_believed(peer: Peer) -> None:
 @case("AFT-9", needs=["answer"])
 async def rst_right_behind_the_syn_harms_nobody(peer: Peer) -> None:
     """A RST that follows the SYN without waiting: the listener goes on with fast open."""
-    cookie = await peer.cookie()
+    service = await apart(peer)
+    cookie = await peer.cookie(service)
     for _ in range(2):
-        flow = peer.flow()
+        flow = peer.flow(service)
         flow.syn(cookie=cookie, data=flow.app.request())
         flow.send(RST)
-    await (await peer.open(cookie=cookie)).finish()
+    await (await peer.open(service, cookie=cookie)).finish()

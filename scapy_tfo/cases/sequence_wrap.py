@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from scapy_tfo.segment import ACK, PSH
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
 from scapy_tfo.suite.together import together
@@ -77,4 +78,27 @@ async def zero_in_data_without_a_cookie(peer: Peer) -> None:
     flow.syn(data=flow.app.request(_SIZE))
     await flow.syn_ack()
     flow.resend()
+    await flow.finish()
+
+
+@case("ACC-11", needs=["answer"])
+async def gap_before_zero(peer: Peer) -> None:
+    """Data from zero on comes before the data that ends at zero: delivered in order, once."""
+    data, first, second = (peer.main.app.request() for _ in range(3))
+    flow = await peer.open(data=data, isn=_WRAP - 1 - len(data) - len(first))
+    flow.send(ACK | PSH, second, seq=0)
+    flow.send(ACK | PSH, first)
+    flow.sent += [first, second]
+    flow.snd_nxt = len(second)
+    await flow.finish()
+
+
+@case("ACC-11", needs=["answer"])
+async def old_and_new_data_across_zero(peer: Peer) -> None:
+    """Data from before zero again, with new data behind zero: the new alone is added."""
+    data, new = peer.main.app.request(), peer.main.app.request()
+    flow = await peer.open(data=data, isn=_WRAP - 1 - len(data))
+    flow.send(ACK | PSH, data[-8:] + new, seq=_WRAP - 8)
+    flow.sent.append(new)
+    flow.snd_nxt = len(new)
     await flow.finish()

@@ -137,3 +137,24 @@ async def equal_timestamps_are_no_reason_to_reject(peer: Peer) -> None:
     flow.ack()
     flow.request()
     await flow.finish()
+
+
+@case("AFT-6", needs=["answer"])
+async def data_past_a_gap_is_not_echoed(peer: Peer) -> None:
+    """Data past a gap does not set the TSval to echo; what fills the gap does."""
+    flow = await opened(peer)
+    tick(flow)
+    flow.ack()
+    await flow.answered()
+    flow.sent += [flow.app.request(), flow.app.request()]
+    first, second = flow.sent[-2:]
+    tick(flow)
+    flow.send(ACK | PSH, second, seq=seq.add(flow.snd_nxt, len(first)))
+    early = [each for each in await flow.pause(0.1) if each.timestamps]
+    wrong = [each for each in early if each.timestamps and each.timestamps[1] == flow.timestamp]
+    flow.require(not wrong, "a TSval from past a gap is echoed", "an older TSecr", str(wrong[:1]))
+    tick(flow)
+    flow.send(ACK | PSH, first)
+    flow.snd_nxt = seq.add(flow.snd_nxt, len(second))
+    must_echo(flow, await answer_to_last(flow), flow.timestamp or 0)
+    await flow.finish()

@@ -248,9 +248,15 @@ class AnswersBeforeTheAckOverTheLimit(PassiveConnection):
 
 @mutant("LIM-8")
 class FullBacklogTurnsFastOpenOff(Listener):
-    """With 256 connections half open there is no fast open, but a 3-way handshake."""
+    """With a full backlog no SYN is dropped, and each one gets a 3-way handshake."""
+
+    full = False
+
+    def syn_arrives(self, segment: Segment, now: float) -> None:
+        self.full = len(self._half_open) >= self.backlog
+        backlog, self.backlog = self.backlog, len(self._half_open) + 1
+        super().syn_arrives(segment, now)
+        self.backlog = backlog
 
     def decide(self, segment: Segment, option: FastOpen | None, now: float) -> Decision:
-        if len(self._half_open) >= 256:
-            return PLAIN
-        return super().decide(segment, option, now)
+        return PLAIN if self.full else super().decide(segment, option, now)

@@ -42,12 +42,11 @@ class WindowEndsAtZero(ReceiveSide):
 
 
 @mutant("ACC-11")
-class OldDataLooksEarlyPastZero(ReceiveSide):
-    """Where data was sent again from before zero, its new part is held back for good."""
+class DropsNewDataAcrossZero(ReceiveSide):
+    """Where data from before zero is sent again, new data behind it is dropped."""
 
     def take(self, start: int, payload: bytes, fin: bool = False) -> bytes:
-        if payload and start > self.nxt:
-            self._held.append((seq.add(start, 1), b""))
+        if payload and start > self.nxt and seq.before(start, self.nxt):
             return b""
         return super().take(start, payload, fin)
 

@@ -1,0 +1,98 @@
+"""Servers that take ICMP errors too seriously, or not at all (RFC 9293 3.9.2.2, RFC 8201)."""
+
+from __future__ import annotations
+
+from scapy_tfo import seq
+from scapy_tfo.icmp import IcmpError
+from scapy_tfo.mutants.registry import mutant
+from scapy_tfo.reference import icmp
+from scapy_tfo.reference.server import PassiveConnection
+from scapy_tfo.reference.stack import Stack
+from scapy_tfo.reference.states import State
+
+
+@mutant("AFT-8")
+class IcmpEndsTheListener(PassiveConnection):
+    """An unreachable about a pending fast open closes its listener."""
+
+    def unreachable(self, error: str, *, hard: bool, now: float) -> None:
+        if self.state is State.SYN_RCVD:
+            self.listener.close(now)
+        super().unreachable(error, hard=hard, now=now)
+
+
+@mutant("AFT-8")
+class IcmpTurnsFastOpenOff(PassiveConnection):
+    """An unreachable about a pending fast open turns fast open off at its listener."""
+
+    def unreachable(self, error: str, *, hard: bool, now: float) -> None:
+        if self.state is State.SYN_RCVD:
+            self.listener.pending.limit = 0
+        super().unreachable(error, hard=hard, now=now)
+
+
+@mutant("AFT-8")
+class IcmpEndsAllOfTheClient(PassiveConnection):
+    """An unreachable about one connection ends all with that client."""
+
+    def unreachable(self, error: str, *, hard: bool, now: float) -> None:
+        del hard
+        for each in tuple(self.stack.connections.values()):
+            if each.remote[0] == self.remote[0]:
+                each.fail(error, now)
+
+
+@mutant("AFT-8")
+class IcmpLosesTheSynData(PassiveConnection):
+    """After an unreachable the fast open goes on, but what it acknowledges starts over."""
+
+    def unreachable(self, error: str, *, hard: bool, now: float) -> None:
+        super().unreachable(error, hard=hard, now=now)
+        if self.state is State.SYN_RCVD:
+            self.recv.nxt = seq.add(self.recv.irs, 1)
+
+
+@mutant("AFT-8")
+class IcmpSilencesTheConnection(PassiveConnection):
+    """After an unreachable the connection neither goes on nor ends: nothing is sent."""
+
+    def may_send_data(self) -> bool:
+        return not self.soft_error and super().may_send_data()
+
+
+@mutant("AFT-8")
+class IgnoresPacketTooBig(PassiveConnection):
+    """A packet-too-big about data in SYN-RCVD makes no segment smaller."""
+
+    def packet_too_big(self, now: float) -> None:
+        """Nothing."""
+
+    def path_mss(self) -> int:
+        return self.mss_offered
+
+
+@mutant("AFT-8")
+class PacketTooBigEndsTheConnection(PassiveConnection):
+    """A packet-too-big about data in SYN-RCVD loses what was to be sent again."""
+
+    def packet_too_big(self, now: float) -> None:
+        super().packet_too_big(now)
+        done = seq.distance(self.send.base, self.send.point)
+        self.send.data[max(done, 0) :] = b""
+
+
+@mutant("AFT-8")
+class BelievesATinyMtu(Stack):
+    """A packet-too-big is believed below the least MTU that IPv6 allows."""
+
+    def receive(self, packet: bytes, now: float) -> None:
+        error = IcmpError.from_bytes(packet)
+        quoted = icmp.quoted_segment(error.quoted) if error else None
+        if error and quoted and 0 < error.mtu < self.mtu_towards(quoted[2]):
+            src, sport, dst, dport, _ = quoted
+            connection = self.connections.get((src, sport, dst, dport))
+            if connection is not None:
+                self.note_mtu(dst, error.mtu)
+                connection.packet_too_big(now)
+                return
+        super().receive(packet, now)
