@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scapy_tfo import option as opt
 from scapy_tfo.suite.flow import Flow
-from scapy_tfo.suite.outcome import Refused, Unsupported
+from scapy_tfo.suite.outcome import Absent, Cookieless, Refused, Unsupported
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
 from scapy_tfo.suite.target import Service
@@ -53,7 +53,7 @@ async def a_cookie_has_4_to_16_bytes(peer: Peer) -> None:
     flow.syn(cookie=b"")
     found = (await flow.syn_ack()).fast_open
     if not found:
-        raise Unsupported("the target grants no cookie when asked for one")
+        raise Cookieless("the target grants no cookie when asked for one")
     for each in found:
         broken = each.reason if isinstance(each, opt.Broken) else ""
         flow.require(not broken, "a cookie of illegal length", "4 to 16 bytes, even", broken)
@@ -137,7 +137,7 @@ async def a_fresh_cookie_beside_a_refusal_is_good(peer: Peer) -> None:
     if flow.acknowledged(syn_ack):
         raise Unsupported("a made-up cookie is accepted")
     if not syn_ack.cookie:
-        raise Unsupported("a refused cookie is not answered with a fresh one")
+        raise Absent("a refused cookie is not answered with a fresh one")
     await _accepted(peer, syn_ack.cookie)
 
 
@@ -152,7 +152,7 @@ async def a_fresh_cookie_comes_for_any_wrong_length(peer: Peer) -> None:
     answered = ", ".join(str(size) for size in fresh if fresh[size])
     peer.record("bytes of made-up cookie that are answered with a fresh one", answered or "none")
     if not any(fresh.values()):
-        raise Unsupported("a refused cookie is not answered with a fresh one")
+        raise Absent("a refused cookie is not answered with a fresh one")
     for each in set(fresh.values()) - {None, b""}:
         await _accepted(peer, each or b"")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from scapy_tfo import option as opt
 from scapy_tfo.option import Form, RawOption
-from scapy_tfo.suite.outcome import Unsupported
+from scapy_tfo.suite.outcome import Absent
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
 from scapy_tfo.suite.together import together
@@ -25,11 +25,11 @@ async def _asked(peer: Peer, *forms: Form) -> tuple[list[Form], bytes]:
 
 
 async def _understood(peer: Peer, form: Form) -> bytes:
-    """A cookie got in the experimental form; Unsupported where that is not understood."""
+    """A cookie got in the experimental form; Absent where that is not understood."""
     answer, cookie = await _asked(peer, form)
     peer.record(f"a request of kind {int(form)} is answered in kind", _names(answer))
     if not answer:
-        raise Unsupported(f"the experimental form of kind {int(form)} is not understood")
+        raise Absent(f"the experimental form of kind {int(form)} is not understood")
     return cookie
 
 
@@ -42,7 +42,7 @@ async def kind_34_is_answered_with_kind_34(peer: Peer) -> None:
     """The answer to a request of kind 34 has kind 34."""
     answer, _ = await _asked(peer, Form.IANA)
     if not answer:
-        raise Unsupported("the target answers no cookie request")
+        raise Absent("the target answers no cookie request")
     peer.require(
         answer == [Form.IANA],
         "a request of kind 34 is answered in another form",
@@ -54,6 +54,8 @@ async def kind_34_is_answered_with_kind_34(peer: Peer) -> None:
 async def _answers_its_own_form(peer: Peer, form: Form) -> None:
     await _understood(peer, form)
     answer, _ = await _asked(peer, form)
+    if not answer:
+        raise Absent(f"a second request of kind {int(form)} is not answered")
     peer.require(
         answer == [form],
         f"a request of kind {int(form)} is answered in a form that its sender may not know",

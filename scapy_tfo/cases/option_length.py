@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scapy_tfo import option as opt
-from scapy_tfo.suite.outcome import Unsupported
+from scapy_tfo.suite.outcome import Absent, Unsupported
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
 from scapy_tfo.suite.together import together
@@ -115,7 +115,7 @@ async def _answers(peer: Peer) -> tuple[opt.FastOpen | opt.Broken, ...]:
         flow.syn(cookie=cookie)
         found += (await flow.syn_ack()).fast_open
     if not found:
-        raise Unsupported("no SYN-ACK carries a Fast Open option")
+        raise Absent("no SYN-ACK carries a Fast Open option")
     peer.record("options in SYN-ACKs", ", ".join(str(len(_cookie(each))) for each in found))
     return found
 

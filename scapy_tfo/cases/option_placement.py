@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from scapy_tfo import option as opt
 from scapy_tfo.option import RawOption
-from scapy_tfo.suite.outcome import Refused, Unsupported
+from scapy_tfo.suite.outcome import Absent, Refused
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
 from scapy_tfo.suite.together import together
@@ -49,7 +49,7 @@ async def a_request_is_understood_anywhere(peer: Peer) -> None:
         flow.syn_with(options)
         granted[place] = bool((await flow.syn_ack()).cookie)
     if not any(granted.values()):
-        raise Unsupported("the target grants no cookie when asked for one")
+        raise Absent("the target grants no cookie when asked for one")
     missed = ", ".join(place for place in granted if not granted[place])
     if missed:
         raise Refused(

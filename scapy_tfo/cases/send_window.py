@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from scapy_tfo import option as opt
 from scapy_tfo import seq
+from scapy_tfo.cases.syn_ack_retransmission import retransmitted
 from scapy_tfo.lab.apps import pattern
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.peer import Peer
@@ -166,7 +167,7 @@ async def first_flight_after_two_lost_syn_acks(peer: Peer) -> None:
     """Only the third SYN-ACK is acknowledged: the first flight is one segment at most."""
     flow = await opened(peer, "send:20000", 0)
     for _ in range(2):
-        await flow.syn_ack("the SYN-ACK again", within=15)
+        await retransmitted(flow, within=15)
     flow.window = 65535
     flow.ack()
     await flow.until("the first flight", lambda: furthest(flow) > 1)

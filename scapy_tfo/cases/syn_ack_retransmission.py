@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scapy_tfo.segment import Segment
 from scapy_tfo.suite.flow import Flow
-from scapy_tfo.suite.outcome import Missing, Unsupported
+from scapy_tfo.suite.outcome import Absent, Cookieless, Missing
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
 
@@ -17,8 +17,8 @@ in older stacks.
 """
 
 
-async def _retransmitted(flow: Flow) -> Segment:
-    """The SYN-ACK that the target's timer sends. Unsupported where there is none in time."""
+async def retransmitted(flow: Flow, *, within: float = _TIMER) -> Segment:
+    """The SYN-ACK that the target's timer sends. Absent where there is none in time."""
     await flow.pause(_DOUBLED)
     early = {id(each) for each in flow.heard}
 
@@ -26,9 +26,9 @@ async def _retransmitted(flow: Flow) -> Segment:
         return segment.is_syn_ack and id(segment) not in early
 
     try:
-        return await flow.expect("a retransmitted SYN-ACK", is_late, within=_TIMER)
+        return await flow.expect("a retransmitted SYN-ACK", is_late, within=within)
     except Missing:
-        raise Unsupported(f"no SYN-ACK is sent again within {_DOUBLED + _TIMER:.1f} s") from None
+        raise Absent(f"no SYN-ACK is sent again within {_DOUBLED + within:.1f} s") from None
 
 
 async def _wrong_cookie(peer: Peer) -> Flow:
@@ -41,7 +41,7 @@ async def _wrong_cookie(peer: Peer) -> Flow:
 
 
 async def _must_be_bare(flow: Flow) -> None:
-    again = await _retransmitted(flow)
+    again = await retransmitted(flow)
     flow.require(
         not again.fast_open and not again.payload,
         "the retransmitted SYN-ACK is not bare",
@@ -62,7 +62,7 @@ async def repeated_syn_ack_to_a_request_is_bare(peer: Peer) -> None:
     flow = peer.flow()
     flow.syn(cookie=b"")
     if not (await flow.syn_ack()).cookie:
-        raise Unsupported("the target grants no cookie when asked for one")
+        raise Cookieless("the target grants no cookie when asked for one")
     await _must_be_bare(flow)
 
 
@@ -76,7 +76,7 @@ async def repeated_syn_ack_to_a_wrong_cookie_is_bare(peer: Peer) -> None:
 async def repeated_syn_ack_acknowledges_accepted_data(peer: Peer) -> None:
     """Accepted data, no ACK: the SYN-ACK that comes again still acknowledges all of it."""
     flow = await peer.open()
-    again = await _retransmitted(flow)
+    again = await retransmitted(flow)
     size = len(flow.sent[0])
     flow.require(
         flow.acknowledged(again) == size and again.seq == flow.irs,
@@ -91,7 +91,7 @@ async def repeated_syn_ack_acknowledges_accepted_data(peer: Peer) -> None:
 async def repeated_syn_ack_to_a_wrong_cookie_acknowledges_the_syn_only(peer: Peer) -> None:
     """A wrong cookie, no ACK: the SYN-ACK that comes again acknowledges no data either."""
     flow = await _wrong_cookie(peer)
-    flow.must_refuse(await _retransmitted(flow), "by a retransmitted SYN-ACK")
+    flow.must_refuse(await retransmitted(flow), "by a retransmitted SYN-ACK")
     flow.resend()
     if flow.app.answers:
         await flow.finish()
@@ -103,7 +103,7 @@ async def repeated_syn_ack_to_a_request_with_data(peer: Peer) -> None:
     flow = peer.flow()
     flow.syn(cookie=b"", data=flow.app.request())
     await flow.syn_ack()
-    await _retransmitted(flow)
+    await retransmitted(flow)
     early = bytes(flow.stream.data)
     flow.require(not early, "data was delivered early", "no answer before the ACK", f"{early!r}")
     flow.resend()

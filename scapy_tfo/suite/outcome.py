@@ -60,6 +60,16 @@ class Unsupported(Ending):
     """The target does not do this at all, which the requirement allows."""
 
 
+class Absent(Unsupported):
+    """The target does not do this, as far as was heard: no option, no segment of the kind came.
+    A path that loses packets could have kept it away: there the case is inconclusive.
+    """
+
+
+class Cookieless(Absent):
+    """No cookie was granted. The lossy path is suspected only where the target granted others."""
+
+
 class Skipped(Ending):
     """A need of the case is not met; the reason says how to meet it."""
 

@@ -34,8 +34,8 @@ class Result:
     judged. packets: numbers in the run's capture, counted from 1, that the verdict rests on.
     seconds: how long the case took, all attempts. attempts: how often it was run.
     observed: what the case recorded where the source leaves the outcome open.
-    known: the reason given in the list of known failures, or "". silent: a FAIL that rests on
-    something that did not come.
+    known: the reason given in the list of known failures, or "". silent: a FAIL or
+    UNSUPPORTED that rests on something that did not come.
     """
 
     case: str

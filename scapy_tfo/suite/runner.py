@@ -14,6 +14,8 @@ from scapy_tfo.spec import Catalogue, Level
 from scapy_tfo.suite.control import Control, PathRecord
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.outcome import (
+    Absent,
+    Cookieless,
     Ending,
     Failed,
     Inconclusive,
@@ -76,6 +78,11 @@ class _Job:
     def is_open(self) -> bool:
         """Worth another attempt: never run, or something did not come."""
         return not self.attempts or isinstance(self.ending, Missing)
+
+    @property
+    def is_silent(self) -> bool:
+        """It rests on something that did not come."""
+        return self.is_open or isinstance(self.ending, Absent)
 
     @property
     def heard_nothing(self) -> bool:
@@ -198,7 +205,7 @@ class _Runner:
             await asyncio.gather(*(self._within(gate, job, factor) for job in shared))
             for job in alone:
                 await self._attempt(job, factor)
-        self._deferred = [job for job in jobs if job.is_open]
+        self._deferred = [job for job in jobs if job.is_silent]
 
     def _unmet(self, job: _Job) -> str:
         """Why a case cannot run here, "" where it can."""
@@ -243,7 +250,7 @@ class _Runner:
             job.observed = peer.observed
         if silent_before and not isinstance(job.ending, Missing):
             self._path.recovered += 1
-        if not job.is_open:
+        if not job.is_silent:
             self._tell(job)
 
     def _peer(self, family: int, owner: str, factor: float = 1.0) -> Peer:
@@ -299,7 +306,7 @@ class _Runner:
             seconds=round(job.seconds, 4),
             attempts=job.attempts,
             observed=job.observed,
-            silent=verdict is Verdict.FAIL and job.is_open,
+            silent=verdict in (Verdict.FAIL, Verdict.UNSUPPORTED) and job.is_silent,
         )
 
     def _verdict_on_a_corpse(self, job: _Job) -> tuple[Verdict, str]:
@@ -311,6 +318,11 @@ class _Runner:
             return Verdict.INCONCLUSIVE, f"{job.ending.reason}; the target stopped answering"
         return Verdict.PASS, ""
 
+    def _doubts(self, job: _Job) -> bool:
+        """Whether the path could have kept away what a case found to be absent."""
+        never = isinstance(job.ending, Cookieless) and job.family not in self._path.grants
+        return not (self._path.is_clean or never)
+
     def _verdict(self, job: _Job) -> tuple[Verdict, str]:
         ending = job.ending
         if self._path.gone and (ending is None or isinstance(ending, Missing)):
@@ -319,6 +331,8 @@ class _Runner:
             return Verdict.PASS, ""
         if isinstance(ending, Skipped):
             return Verdict.SKIPPED, ending.reason
+        if isinstance(ending, Absent) and self._doubts(job):
+            return Verdict.INCONCLUSIVE, f"{ending.reason}; the path loses packets"
         if isinstance(ending, Unsupported):
             return Verdict.UNSUPPORTED, ending.reason
         if isinstance(ending, Inconclusive):

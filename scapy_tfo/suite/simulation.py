@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import time
+import zlib
 from collections.abc import Sequence
 
-from scapy_tfo.errors import SetupError
+from scapy_tfo.errors import SetupError, TargetError
 from scapy_tfo.lab.reference import ReferenceLab
 from scapy_tfo.mutants.registry import Mutant, all_mutants
 from scapy_tfo.reference.settings import Settings
@@ -45,7 +46,8 @@ def simulate(
 ) -> Run:
     """Judge a simulated target. Each case meets a fresh stack, so that none disturbs another.
 
-    Deterministic: the same seed gives the same packets. Raises SetupError for an unknown name.
+    Deterministic: the same seed gives the same packets. Raises SetupError for an unknown name,
+    and TargetError where the target cannot be judged and the path is not to blame.
     """
     options = options or Options()
     mutant = mutant_named(name)
@@ -59,8 +61,17 @@ def simulate(
     loses = False
     for family in options.families or (4, 6):
         for case in cases:
-            alone = dataclasses.replace(options, families=(family,))
-            run = run_virtually(_one(name, mutant, case, catalogue, alone, started))
+            # Dice of its own, or one seed would lose the same packets in every case.
+            seed = zlib.crc32(f"{options.seed} {case.id} {family}".encode())
+            alone = dataclasses.replace(options, families=(family,), seed=seed)
+            try:
+                run = run_virtually(_one(name, mutant, case, catalogue, alone, started))
+            except TargetError as error:
+                if options.impairment is None:
+                    raise
+                loses = True
+                results.append(_unheard(case, family, catalogue, str(error)))
+                continue
             shift = len(packets)
             packets += (
                 dataclasses.replace(each, number=each.number + shift) for each in run.packets
@@ -78,6 +89,19 @@ def simulate(
         packets=tuple(packets),
         notes=tuple(dict.fromkeys(notes)),
         loses=loses,
+    )
+
+
+def _unheard(case: Case, family: int, catalogue: Catalogue, reason: str) -> Result:
+    """A case before which the impaired path let no control handshake through."""
+    return Result(
+        case=case.id,
+        title=case.title,
+        family=family,
+        requirements=case.requirements,
+        level=case.level(catalogue),
+        verdict=Verdict.INCONCLUSIVE,
+        reason=reason,
     )
 
 
