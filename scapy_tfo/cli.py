@@ -1,4 +1,4 @@
-"""The command line: `scapy-tfo test`, `list`, `spec`, `demo`, `lab`."""
+"""The command line: `scapy-tfo test`, `soak`, `list`, `spec`, `demo`, `lab`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from scapy_tfo import __version__
+from scapy_tfo import __version__, soak_command
 from scapy_tfo.errors import SetupError, TargetError
 
 EXIT_STATUS = """exit status:
@@ -80,9 +80,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"scapy-tfo {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_test(commands)
+    _add_soak(commands)
     _add_demo(commands)
     _add_list(commands)
     _add_spec(commands)
+    _add_mutants(commands)
     _add_lab(commands)
     return parser
 
@@ -111,7 +113,8 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
     for flag, what in (("--only", "run only"), ("--exclude", "leave out")):
         group.add_argument(
             flag,
-            action="append",
+            action="extend",
+            type=_listed,
             default=[],
             metavar="ID",
             help=f"{what} this: a case id, a requirement (ACC-2), a group (OPT), or a pattern; "
@@ -167,6 +170,13 @@ def _add_test(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         help="send on this interface, also where the host has no address on it: ARP and "
         "neighbour solicitations for the sources are then answered by the suite",
     )
+    group.add_argument("--impair", metavar="SPEC", help=soak_command.IMPAIR_HELP)
+    group.add_argument(
+        "--seed",
+        type=int,
+        metavar="N",
+        help="of all that is random, for sim:NAME and lab:reference",
+    )
     group.add_argument("--plain-port", type=_port, metavar="N", help="a port with fast open off")
     group.add_argument("--second-port", type=_port, metavar="N", help="another port with it on")
     group.add_argument(
@@ -176,6 +186,18 @@ def _add_test(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         metavar="NAME=VALUE",
         help="set in the namespace of a lab target, e.g. net.ipv4.tcp_fastopen=1",
     )
+
+
+def _add_soak(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = _command(
+        commands,
+        "soak",
+        soak_command.command,
+        summary=soak_command.SUMMARY,
+        description=soak_command.DESCRIPTION,
+    )
+    _add_selection(parser)
+    soak_command.add_arguments(parser)
 
 
 def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -195,14 +217,22 @@ def _add_list(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def _add_spec(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    _add_selection(
-        _command(
-            commands,
-            "spec",
-            _spec,
-            summary="print the requirements and the cases that check each",
-        )
+    parser = _command(
+        commands, "spec", _spec, summary="print the requirements and the cases that check each"
     )
+    _add_selection(parser)
+    group = parser.add_argument_group("the matrix")
+    group.add_argument(
+        "--matrix",
+        action="store_true",
+        help="run every case against every mutant, and print what catches what (takes minutes)",
+    )
+    group.add_argument("--write", type=Path, metavar="FILE", help="write the matrix there")
+    group.add_argument("--jobs", type=int, metavar="N", help="mutants at a time")
+
+
+def _add_mutants(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    _command(commands, "mutants", _mutants, summary="print the stacks that are wrong on purpose")
 
 
 def _add_lab(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -250,8 +280,8 @@ def _port(text: str) -> int:
     return number
 
 
-def _listed(entries: Sequence[str]) -> list[str]:
-    return [part for entry in entries for part in entry.split(",") if part]
+def _listed(text: str) -> list[str]:
+    return [part for part in text.split(",") if part]
 
 
 def _test(chosen: argparse.Namespace) -> int:
@@ -273,16 +303,24 @@ def _test(chosen: argparse.Namespace) -> int:
     request = Request(
         target=target,
         app=chosen.app,
-        only=_listed(chosen.only),
-        exclude=_listed(chosen.exclude),
+        only=chosen.only,
+        exclude=chosen.exclude,
         known=chosen.known,
         sources=sources,
         iface=chosen.iface,
         plain_port=chosen.plain_port,
         second_port=chosen.second_port,
         sysctls=sysctls,
-        options=Options(slow=chosen.slow, intrusive=chosen.intrusive, families=chosen.families),
+        options=Options(
+            slow=chosen.slow,
+            intrusive=chosen.intrusive,
+            families=chosen.families,
+            seed=chosen.seed or 0,
+            impairment=soak_command.impairment(chosen.impair),
+        ),
     )
+    if chosen.seed is not None and not request.is_in_memory:
+        raise SetupError("--seed is for sim:NAME and lab:reference: nothing else repeats itself")
     return judge_and_report(
         request,
         strict=chosen.strict,
@@ -300,17 +338,28 @@ def _demo(chosen: argparse.Namespace) -> int:
     return demonstrate(color=chosen.color)
 
 
+def _mutants(chosen: argparse.Namespace) -> int:  # noqa: ARG001
+    from scapy_tfo.listing import print_mutants
+
+    print_mutants()
+    return 0
+
+
 def _list(chosen: argparse.Namespace) -> int:
     from scapy_tfo.listing import print_cases
 
-    print_cases(_listed(chosen.only), _listed(chosen.exclude))
+    print_cases(chosen.only, chosen.exclude)
     return 0
 
 
 def _spec(chosen: argparse.Namespace) -> int:
+    if chosen.matrix:
+        from scapy_tfo.matrix_command import show_matrix
+
+        return show_matrix(write=chosen.write, processes=chosen.jobs)
     from scapy_tfo.listing import print_requirements
 
-    print_requirements(_listed(chosen.only), _listed(chosen.exclude))
+    print_requirements(chosen.only, chosen.exclude)
     return 0
 
 

@@ -35,11 +35,23 @@ ARROWS: dict[str, set[str]] = {
     "pkt": JUDGES,
     "fuzz": JUDGES | {"pkt"},
     "report": JUDGES | {"pkt", "fuzz"},
-    "listing": VALUES | {"suite"},
+    "listing": VALUES | {"mutants", "suite"},
     "front": JUDGES | {"report"},
+    "matrix_command": JUDGES | {"report"},
     "pytest_plugin": JUDGES | {"pkt", "report"},
     "lab_command": MECHANISMS | {"lab"},
-    "cli": JUDGES | {"pkt", "fuzz", "report", "listing", "front", "lab_command"},
+    "soak_command": JUDGES | {"report", "front"},
+    "cli": JUDGES
+    | {
+        "pkt",
+        "fuzz",
+        "report",
+        "listing",
+        "front",
+        "lab_command",
+        "soak_command",
+        "matrix_command",
+    },
     "__main__": {"cli"},
 }
 

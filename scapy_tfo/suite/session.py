@@ -50,6 +50,11 @@ class Request:
         """A target of our own making, where intrusive cases disturb nobody."""
         return self.target.startswith(("lab:", "sim:"))
 
+    @property
+    def is_in_memory(self) -> bool:
+        """Without a network: the path can be impaired, and all that is random has one seed."""
+        return self.target.startswith("sim:") or self.target == "lab:reference"
+
 
 def chosen_cases(request: Request) -> tuple[Case, ...]:
     """The cases that the request selects. Raises SetupError for an entry that matches none."""
@@ -73,6 +78,8 @@ def run(request: Request) -> Run:
     catalogue = spec.load()
     cases = chosen_cases(request)
     known = load_known(request.known, (each.id for each in all_cases())) if request.known else ()
+    if request.options.impairment is not None and not request.is_in_memory:
+        raise SetupError("an impaired path leads to sim:NAME and lab:reference only")
     if request.is_ours:
         request = replace(request, options=replace(request.options, intrusive=True))
     if request.target.startswith("sim:"):
@@ -93,7 +100,10 @@ async def _run_live(request: Request, cases: Sequence[Case], catalogue: spec.Cat
 async def open_target(request: Request) -> AsyncIterator[Target]:
     """The live target that a request names; everything is given back at the end."""
     if request.target.startswith("lab:"):
-        async with open_lab(request.target, request.sysctls) as target:
+        options = request.options
+        async with open_lab(
+            request.target, request.sysctls, impairment=options.impairment, seed=options.seed
+        ) as target:
             yield target
         return
     if request.target.startswith("sim:"):
