@@ -18,7 +18,9 @@ _TRIES_AT_THE_END = 15
 """So many that loss alone is no explanation: 0.36 ** 15 is below one in a million, where 20 % are
 lost each way."""
 
-_FIRST_PATIENCE = 1.0
+_FIRST_PATIENCE = 1.5
+"""Seconds: over the round trip by way of two satellites."""
+
 _LONGEST_PAUSE = 10.0
 
 
