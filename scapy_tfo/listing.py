@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 
 from scapy_tfo import spec
 from scapy_tfo.errors import SetupError
+from scapy_tfo.mutants.registry import all_mutants
 from scapy_tfo.suite.registry import Case, all_cases, select
 
 _WIDTH = 100
@@ -23,6 +24,18 @@ def print_cases(only: Sequence[str], exclude: Sequence[str]) -> None:
         print(f"{each.id}  ({', '.join(marks)})")
         print(textwrap.fill(each.title, _WIDTH, initial_indent="    ", subsequent_indent="    "))
     print(f"\n{len(chosen)} cases")
+
+
+def print_mutants() -> None:
+    """Print each stack that is wrong on purpose: its name, what it breaks, how."""
+    mutants = all_mutants()
+    for each in mutants:
+        shipped = f", shipped as {each.bug}" if each.bug else ""
+        print(f"sim:{each.name}  (breaks {each.breaks}{shipped})")
+        print(
+            textwrap.fill(each.description, _WIDTH, initial_indent="    ", subsequent_indent="    ")
+        )
+    print(f"\n{len(mutants)} mutants; judge one with 'scapy-tfo test sim:NAME'")
 
 
 def print_requirements(only: Sequence[str], exclude: Sequence[str]) -> None:

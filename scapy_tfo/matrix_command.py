@@ -1,0 +1,48 @@
+"""`scapy-tfo spec --matrix`: hunt every mutant with every case, and show what caught what."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress
+
+from scapy_tfo import spec
+from scapy_tfo.errors import SetupError
+from scapy_tfo.mutants.registry import all_mutants
+from scapy_tfo.report.matrix_table import matrix_markdown
+from scapy_tfo.suite.coverage import Coverage, cover
+from scapy_tfo.suite.matrix import Kills, hunt
+from scapy_tfo.suite.registry import all_cases
+
+
+def make_matrix(*, processes: int | None = None) -> tuple[str, Coverage]:
+    """Run everything and return the document and what it rests on.
+
+    processes: how many mutants are hunted at a time, by default one for each processor.
+    """
+    cases, mutants = all_cases(), all_mutants()
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("hunting mutants", total=len(mutants))
+
+        def seen(kills: Kills) -> None:
+            progress.update(task, advance=1, description=f"hunting {kills.mutant}")
+
+        kills = hunt(cases, mutants, processes=processes, on_kills=seen)
+    coverage = cover(spec.load(), cases, mutants, kills)
+    return matrix_markdown(coverage, cases, mutants), coverage
+
+
+def show_matrix(*, write: Path | None, processes: int | None) -> int:
+    """Print the matrix, or write it; 1 where something is unchecked, idle or survives."""
+    if write is not None and not write.parent.is_dir():
+        raise SetupError(f"cannot write {write}: there is no directory {write.parent}")
+    document, coverage = make_matrix(processes=processes)
+    if write is None:
+        print(document, end="")
+    else:
+        write.write_text(document, encoding="utf-8")
+    for problem in coverage.problems:
+        print(problem, file=sys.stderr)
+    return int(bool(coverage.problems))

@@ -1,0 +1,103 @@
+"""What the list of cases covers: requirement by requirement, and mutant by mutant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from scapy_tfo.mutants.registry import Mutant
+from scapy_tfo.spec import Catalogue, Requirement
+from scapy_tfo.suite.matrix import Kills
+from scapy_tfo.suite.registry import Case
+
+_ROLES = {"wire", "server", "recognised"}
+"""What a server can be judged by; clients and paths have suites of their own."""
+
+_FROM_OUTSIDE = {"wire", "application", "inside"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One requirement: the cases that name it, its own mutants, and which of those they catch.
+
+    strays: its mutants that only cases of other requirements catch.
+    """
+
+    requirement: Requirement
+    cases: tuple[str, ...]
+    mutants: tuple[str, ...]
+    caught: tuple[str, ...]
+    strays: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """The whole table, and what is wrong with it.
+
+    unchecked: requirements that can be observed and have no case. idle: cases that catch no
+    mutant. survivors: mutants that no case catches and nobody declared equivalent. revived:
+    mutants declared equivalent that a case catches after all.
+    """
+
+    rows: tuple[Row, ...]
+    kills: dict[str, tuple[str, ...]]
+    unchecked: tuple[str, ...]
+    idle: tuple[str, ...]
+    survivors: tuple[str, ...]
+    revived: tuple[str, ...]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """One line for each thing that is wrong."""
+        return (
+            *(f"{each}: observable, and no case checks it" for each in self.unchecked),
+            *(f"{each}: catches no mutant" for each in self.idle),
+            *(f"{each}: survives every case" for each in self.survivors),
+            *(f"{each}: declared equivalent, and caught" for each in self.revived),
+        )
+
+
+def is_observable(requirement: Requirement) -> bool:
+    """Whether a case can check it: a server's, seen from outside or through its own words."""
+    return requirement.role in _ROLES and bool(_FROM_OUTSIDE & set(requirement.observed))
+
+
+def cover(
+    catalogue: Catalogue,
+    cases: Sequence[Case],
+    mutants: Sequence[Mutant],
+    kills: Iterable[Kills],
+) -> Coverage:
+    """Put requirements, cases and mutants side by side."""
+    killed = {each.mutant: each.cases for each in kills}
+    equivalent = {each.name for each in mutants if each.equivalent}
+    rows = [
+        _row(each, cases, mutants, killed) for each in catalogue.values() if is_observable(each)
+    ]
+    busy = {case for caught in killed.values() for case in caught}
+    return Coverage(
+        rows=tuple(rows),
+        kills=killed,
+        unchecked=tuple(row.requirement.id for row in rows if not row.cases),
+        idle=tuple(each.id for each in cases if each.id not in busy),
+        survivors=tuple(name for name, by in killed.items() if not by and name not in equivalent),
+        revived=tuple(name for name, by in killed.items() if by and name in equivalent),
+    )
+
+
+def _row(
+    requirement: Requirement,
+    cases: Sequence[Case],
+    mutants: Sequence[Mutant],
+    killed: dict[str, tuple[str, ...]],
+) -> Row:
+    names = {each.id for each in cases if requirement.id in each.requirements}
+    own = [each.name for each in mutants if each.breaks == requirement.id]
+    caught = [each for each in own if names & set(killed.get(each, ()))]
+    return Row(
+        requirement=requirement,
+        cases=tuple(each.id for each in cases if each.id in names),
+        mutants=tuple(own),
+        caught=tuple(caught),
+        strays=tuple(each for each in own if each not in caught and killed.get(each)),
+    )
