@@ -8,7 +8,7 @@ from scapy_tfo.option import FastOpen
 from scapy_tfo.reference.server import Decision, Listener, PassiveConnection
 from scapy_tfo.reference.settings import Cookieless, Settings
 from scapy_tfo.reference.stack import Stack
-from scapy_tfo.reference.states import Accepted
+from scapy_tfo.reference.states import Accepted, Event
 from scapy_tfo.segment import Segment
 
 
@@ -38,6 +38,7 @@ class RefusedDataIsDelivered(_Refuses):
     """Data beside a wrong cookie is delivered at once, though not acknowledged."""
 
     def refuse(self, syn: Segment) -> None:
+        self.fast_opened = True
         self.tell(Accepted(self, self.listener))
         self.deliver(syn.payload)
 
@@ -174,9 +175,16 @@ class PlainDataIsAcknowledgedAndLost(_PlainData):
 class PlainDataIsDeliveredEarly(_PlainData):
     """Data in a SYN without a cookie is acknowledged, and delivered before the handshake ends."""
 
+    handed_over = False
+
     def keep(self, payload: bytes) -> None:
         self.tell(Accepted(self, self.listener))
         self.take_text(self.recv.nxt, payload, False)
+
+    def tell(self, event: Event) -> None:
+        if not (self.handed_over and isinstance(event, Accepted)):
+            super().tell(event)
+        self.handed_over = True
 
 
 @mutant("ACC-4")
