@@ -48,6 +48,15 @@ async def made_up_cookie_delivers_nothing_before_our_ack(peer: Peer) -> None:
     await flow.finish()
 
 
+@case("ACC-3")
+async def a_wrong_cookie_stays_wrong(peer: Peer) -> None:
+    """The same made-up cookie on one connection after the other: refused each time."""
+    for _ in range(3):
+        flow = peer.flow()
+        flow.syn(cookie=_MADE_UP, data=flow.app.request())
+        await peer.falls_back(flow, "on a made-up cookie shown again", fresh=True)
+
+
 @case("ACC-3", needs=["answer"])
 async def refused_data_is_delivered_once_when_resent(peer: Peer) -> None:
     """Refused data sent again in the ACK is delivered once."""
