@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import struct
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
@@ -250,8 +251,8 @@ def _open_ip(packet: bytes) -> tuple[Address, Address, int, int, bytes]:
         if not 20 <= head <= total <= len(packet):
             raise MalformedPacketError("the IPv4 lengths do not fit the packet")
         return (
-            IPv4Address(packet[12:16]),
-            IPv4Address(packet[16:20]),
+            _address(packet[12:16]),
+            _address(packet[16:20]),
             packet[8],
             packet[1],
             packet[head:total],
@@ -263,13 +264,18 @@ def _open_ip(packet: bytes) -> tuple[Address, Address, int, int, bytes]:
         if 40 + size > len(packet):
             raise MalformedPacketError("the IPv6 length does not fit the packet")
         return (
-            IPv6Address(src),
-            IPv6Address(dst),
+            _address(src),
+            _address(dst),
             hop_limit,
             word >> 20 & 0xFF,
             packet[40 : 40 + size],
         )
     raise MalformedPacketError("not an IP packet")
+
+
+@functools.lru_cache(maxsize=1024)
+def _address(packed: bytes) -> Address:
+    return IPv4Address(packed) if len(packed) == 4 else IPv6Address(packed)
 
 
 def endpoint(address: Address, port: int) -> str:

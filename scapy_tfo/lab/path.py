@@ -80,6 +80,7 @@ class Path:
         self, impairment: Impairment, deliver: Callable[[bytes], None], dice: random.Random
     ) -> None:
         self._impairment = impairment
+        self._is_clear = impairment.is_none
         self._deliver = deliver
         self._dice = dice
         self._loop = asyncio.get_running_loop()
@@ -89,7 +90,7 @@ class Path:
 
     def send(self, packet: bytes) -> None:
         """Put a packet in."""
-        if self._impairment.is_none:
+        if self._is_clear:
             self._loop.call_soon(self._deliver, packet)
             return
         how, dice = self._impairment, self._dice
