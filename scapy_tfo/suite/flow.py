@@ -194,10 +194,12 @@ class Flow(Ear):
         """Leave nothing half open at the target; a second call does nothing.
 
         The ACK in front of the RST takes a pending fast open out of its queue, where a RST
-        alone would hold its place for a minute (RFC 7413 section 5.1).
+        alone would hold its place for a minute (RFC 7413 section 5.1). A RST that came may have
+        rejected one segment only, and the last acknowledgement may still be under way.
         """
-        if self.irs is not None and not self.was_reset and not self._is_over:
+        if self.irs is not None and not self._is_over:
             self.send(ACK, seq=self.their_rcv_nxt, comment="clearing up")
-            self.reset(comment="clearing up")
+            for end in dict.fromkeys((self.their_rcv_nxt, self.snd_nxt)):
+                self.reset(seq=end, comment="clearing up")
         self._is_over = True
         self._board.close(self._key)
