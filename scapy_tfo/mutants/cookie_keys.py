@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from scapy_tfo import option as opt
-from scapy_tfo.cookie import Cookies, KeyMatch, KeyRing
+from scapy_tfo.cookie import AesCookie, Cookies, KeyMatch, KeyRing, SipHashCookie
 from scapy_tfo.mutants.registry import mutant
 from scapy_tfo.option import FastOpen
 from scapy_tfo.reference.server import Listener
@@ -111,3 +111,17 @@ class SaltsItsKeys(Listener):
 
     def check_cookie(self, segment: Segment, option: FastOpen) -> KeyMatch:
         return self.ring().check(option.cookie, segment.src, segment.dst)
+
+
+@mutant("SRV-7", bug="LXS-25")
+class FarmOfTwoSchemes(Listener):
+    """Every other listener makes its cookies by another scheme of the same key."""
+
+    @property
+    def cookies(self) -> Cookies:
+        ring = cast(KeyRing, super().cookies)
+        return KeyRing(ring.keys, SipHashCookie() if self.port % 2 else AesCookie())
+
+    @cookies.setter
+    def cookies(self, cookies: Cookies | None) -> None:
+        self.own_cookies = cookies

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import pkgutil
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from scapy_tfo.errors import SetupError
 from scapy_tfo.reference.pending import ClientPending, Pending
 from scapy_tfo.reference.recvside import ReceiveSide
 from scapy_tfo.reference.sendside import SendSide
@@ -24,7 +24,7 @@ Part = TypeVar("Part", bound=type[Any])
 class Mutant:
     """A stack that is wrong in one way.
 
-    name: as in `sim:NAME`. breaks: the requirement that it violates, an id of specs/.
+    name: as in `sim:NAME` and `lab:NAME`. breaks: the requirement that it violates, an id of specs/.
     description: what is wrong, in one line. bug: where it shipped, or "". stack, settings: how
     to make it. equivalent: why no case can tell it from the reference, or "".
     """
@@ -38,7 +38,16 @@ class Mutant:
     equivalent: str = ""
 
 
-_mutants: dict[str, Mutant] = {}
+REFERENCE = Mutant(
+    name="reference",
+    breaks="",
+    description="the reference implementation",
+    stack=Stack,
+    settings=Settings(),
+)
+"""Wrong in no way: what the mutants are told from."""
+
+_mutants: dict[str, Mutant] = {REFERENCE.name: REFERENCE}
 
 
 def mutant(
@@ -53,7 +62,7 @@ def mutant(
 
     def register(part: Part) -> Part:
         name = re.sub(r"(?<!^)(?=[A-Z])", "-", part.__name__).lower()
-        description = " ".join((inspect.getdoc(part) or "").split())
+        description = " ".join((part.__doc__ or "").split())
         if name in _mutants or not description:
             raise ValueError(f"mutant {name}: the name is taken, or a docstring is missing")
         _mutants[name] = Mutant(
@@ -75,7 +84,18 @@ def all_mutants() -> tuple[Mutant, ...]:
     package = importlib.import_module("scapy_tfo.mutants")
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"scapy_tfo.mutants.{module.name}")
-    return tuple(_mutants[name] for name in sorted(_mutants))
+    return tuple(_mutants[name] for name in sorted(_mutants) if name != REFERENCE.name)
+
+
+def named(name: str) -> Mutant:
+    """The mutant of that name, or `reference`. Raises SetupError where there is none."""
+    all_mutants()
+    if name not in _mutants:
+        raise SetupError(
+            f"no such stack: '{name}'; there are reference and the mutants that "
+            "'scapy-tfo mutants' lists"
+        )
+    return _mutants[name]
 
 
 def _stack_with(part: type[Any]) -> type[Stack]:
