@@ -26,6 +26,7 @@ TARGET is one of
   lab:reference   the reference implementation, in real time, without any privilege
   lab:nginx       nginx in a namespace, fast open on; lab:haproxy likewise
   sim:reference   the reference implementation on virtual time
+  lab:NAME, sim:NAME   a stack that is wrong on purpose ('scapy-tfo mutants' lists them), likewise
 
 Traffic goes to the target alone. Cases that fill queues or use a second address run only with
 --intrusive, or against a target of our own.
@@ -175,7 +176,7 @@ def _add_test(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "--seed",
         type=int,
         metavar="N",
-        help="of all that is random, for sim:NAME and lab:reference",
+        help="of all that is random, for targets in memory (lab:reference, lab:NAME, sim:NAME)",
     )
     group.add_argument("--plain-port", type=_port, metavar="N", help="a port with fast open off")
     group.add_argument("--second-port", type=_port, metavar="N", help="another port with it on")
@@ -255,6 +256,12 @@ def _add_lab(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="what answers: http (default), echo, mute, close, abort, send:N, send-close:N, "
         "two-sends:N",
     )
+    parser.add_argument(
+        "--mutant",
+        default="reference",
+        metavar="NAME",
+        help="serve a stack that is wrong on purpose ('scapy-tfo mutants' lists them)",
+    )
     parser.add_argument("--port", type=_port, default=80, metavar="N", help="default: 80")
     parser.add_argument("--second-port", type=_port, metavar="N", help="the same on another port")
     parser.add_argument("--plain-port", type=_port, metavar="N", help="one with fast open off")
@@ -320,7 +327,9 @@ def _test(chosen: argparse.Namespace) -> int:
         ),
     )
     if chosen.seed is not None and not request.is_in_memory:
-        raise SetupError("--seed is for sim:NAME and lab:reference: nothing else repeats itself")
+        raise SetupError(
+            "--seed is for targets in memory (sim:, lab:reference): others never repeat"
+        )
     return judge_and_report(
         request,
         strict=chosen.strict,
@@ -373,6 +382,7 @@ def _lab_serve(chosen: argparse.Namespace) -> int:
         second_port=chosen.second_port,
         plain_port=chosen.plain_port,
         queue=chosen.queue,
+        mutant=chosen.mutant,
     )
     return serve(service)
 

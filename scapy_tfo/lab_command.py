@@ -1,4 +1,4 @@
-"""`scapy-tfo lab serve`: the reference server for whatever client you like."""
+"""`scapy-tfo lab serve`: the reference server, or a mutant of it, for whatever client you like."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import secrets
 import signal
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.lab.apps import app_factory
@@ -14,8 +14,7 @@ from scapy_tfo.lab.device import Device, open_device, parse_place
 from scapy_tfo.lab.hooks import ListenerOptions
 from scapy_tfo.lab.host import ReferenceHost
 from scapy_tfo.lab.sessions import SessionLog
-from scapy_tfo.reference.settings import Settings
-from scapy_tfo.reference.stack import Stack
+from scapy_tfo.mutants.registry import REFERENCE, Mutant, named
 from scapy_tfo.segment import Address
 
 ADDRESSES = ("198.51.100.2/24", "fd00:7413:1::2/64")
@@ -33,7 +32,7 @@ class Service:
 
     addresses: of the server, as `ADDRESS[/PREFIX]`. app: what answers (lab/apps.py). port: with
     fast open on, at most `queue` of them pending. second_port: the same on another port.
-    plain_port: one with fast open off.
+    plain_port: one with fast open off. mutant: name of the stack (mutants/registry.py).
     """
 
     addresses: Sequence[str] = ADDRESSES
@@ -42,6 +41,7 @@ class Service:
     second_port: int | None = None
     plain_port: int | None = None
     queue: int = QUEUE
+    mutant: str = REFERENCE.name
 
     def listeners(self) -> dict[int, int]:
         """The limit of pending fast opens by port. Raises SetupError where a port comes twice."""
@@ -56,8 +56,10 @@ def serve(service: Service) -> int:
     """Serve until a signal ends it; the exit status.
 
     The server lives behind a TUN device in this network namespace, which goes with the process.
-    Raises SetupError where the host does not allow that, or uses the addresses itself.
+    Raises SetupError where the host does not allow that, or uses the addresses itself, and for
+    a mutant that there is not.
     """
+    mutant = named(service.mutant)
     places = [parse_place(text) for text in service.addresses]
     listeners = service.listeners()
     try:
@@ -66,7 +68,7 @@ def serve(service: Service) -> int:
         raise SetupError(f"--app: {error}") from None
     device = open_device(places)
     try:
-        counters = asyncio.run(_serve(service, device, listeners))
+        counters = asyncio.run(_serve(service, mutant, device, listeners))
     finally:
         device.link.close()
     for name, value in counters.items():
@@ -75,24 +77,30 @@ def serve(service: Service) -> int:
     return 0
 
 
-async def _serve(service: Service, device: Device, listeners: dict[int, int]) -> dict[str, int]:
+async def _serve(
+    service: Service, mutant: Mutant, device: Device, listeners: dict[int, int]
+) -> dict[str, int]:
     stop = asyncio.Event()
     for number in _ENDS:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     link = device.link
-    stack = Stack(link.sources, Settings(mtu=link.mtu), seed=secrets.randbits(64))
+    settings = replace(mutant.settings, mtu=link.mtu)
+    stack = mutant.stack(link.sources, settings, seed=secrets.randbits(64))
     host = ReferenceHost.on(link, stack)
     for port, queue in listeners.items():
         await host.listen(ListenerOptions(service.app, queue), port)
-    print("\n".join(_told(service, device, listeners)), flush=True)
+    print("\n".join(_told(service, mutant, device, listeners)), flush=True)
     await stop.wait()
     host.close()
     return await host.counters()
 
 
-def _told(service: Service, device: Device, listeners: dict[int, int]) -> list[str]:
+def _told(service: Service, mutant: Mutant, device: Device, listeners: dict[int, int]) -> list[str]:
     addresses = device.link.sources
-    lines = [f"The reference server answers on {device.name} until Ctrl-C:"]
+    who = "The reference server" if mutant is REFERENCE else f"The mutant {mutant.name}"
+    lines = [f"{who} answers on {device.name} until Ctrl-C:"]
+    if mutant is not REFERENCE:
+        lines.append(f"  ({mutant.description} Breaks {mutant.breaks}.)")
     for port, queue in listeners.items():
         ends = " and ".join(_end(each, port) for each in addresses)
         lines.append(f"  {service.app} on {ends}, fast open {'on' if queue else 'off'}")

@@ -39,7 +39,7 @@ ARROWS: dict[str, set[str]] = {
     "front": JUDGES | {"report"},
     "matrix_command": JUDGES | {"report"},
     "pytest_plugin": JUDGES | {"pkt", "report"},
-    "lab_command": MECHANISMS | {"lab"},
+    "lab_command": MECHANISMS | {"lab", "mutants"},
     "soak_command": JUDGES | {"report", "front"},
     "cli": JUDGES
     | {

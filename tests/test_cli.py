@@ -62,7 +62,7 @@ def test_a_run_writes_its_reports_and_names_their_directory_last(
         (["test", "[::1"], "is no target"),
         (["test", "127.0.0.1:99999"], "is no target"),
         (["test", "lab:nothing"], "no such lab target"),
-        (["test", "sim:nothing"], "no such simulated target"),
+        (["test", "sim:nothing"], "no such stack"),
         (["test", "sim:reference", "--only", "XYZ-1"], "matches no case"),
         (["test", "sim:reference", "--exclude", "XYZ-1"], "matches no case"),
         (["test", "sim:reference", "--known", "absent.toml"], "cannot read"),

@@ -24,9 +24,9 @@ Part = TypeVar("Part", bound=type[Any])
 class Mutant:
     """A stack that is wrong in one way.
 
-    name: as in `sim:NAME` and `lab:NAME`. breaks: the requirement that it violates, an id of specs/.
-    description: what is wrong, in one line. bug: where it shipped, or "". stack, settings: how
-    to make it. equivalent: why no case can tell it from the reference, or "".
+    name: as in `sim:NAME` and `lab:NAME`. breaks: the requirement that it violates, an id of
+    specs/. description: what is wrong, in one line. bug: where it shipped, or "". stack,
+    settings: how to make it. equivalent: why no case can tell it from the reference, or "".
     """
 
     name: str

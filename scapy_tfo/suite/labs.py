@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.lab.path import Impairment
+from scapy_tfo.mutants.registry import Mutant, named
 from scapy_tfo.suite.app import Echo, Http
 from scapy_tfo.suite.target import Service, Target
 
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
     from scapy_tfo.lab.reference import ReferenceLab
 
 LABS = ("lab:linux", "lab:reference", "lab:nginx", "lab:haproxy")
+"""By name; a mutant's is `lab:` and the name that it has in the registry."""
+
+_WITH_A_KERNEL = ("lab:linux", "lab:nginx", "lab:haproxy")
+
+
+def is_in_memory(name: str) -> bool:
+    """Whether a lab target, if there is one of that name, is made without a network."""
+    return name.startswith("lab:") and name not in _WITH_A_KERNEL
 
 
 @asynccontextmanager
@@ -28,17 +37,22 @@ async def open_lab(
 ) -> AsyncIterator[Target]:
     """Start the lab target of that name; it is gone at the end, however the run ends.
 
-    impairment, seed: of lab:reference, the others take none.
-    Raises SetupError for a name that is none of LABS, and where the host does not allow it.
+    impairment, seed: of targets in memory, the others take none.
+    Raises SetupError for a name that is none, and where the host does not allow the target.
     """
-    if name not in LABS:
-        raise SetupError(f"no such lab target: '{name}'; there are {', '.join(LABS)}")
-    if name == "lab:reference":
+    if is_in_memory(name):
+        mutant = _mutant(name)
         if sysctls:
-            raise SetupError("--sysctl is for targets that run a kernel, not for lab:reference")
+            raise SetupError(f"--sysctl is for targets that run a kernel, not for {name}")
         from scapy_tfo.lab.reference import ReferenceLab
 
-        here = await ReferenceLab.start(seed=seed, epoch=time(), impairment=impairment)
+        here = await ReferenceLab.start(
+            stack_class=mutant.stack,
+            settings=mutant.settings,
+            seed=seed,
+            epoch=time(),
+            impairment=impairment,
+        )
         try:
             yield reference_target(name, here)
         finally:
@@ -69,6 +83,16 @@ async def open_lab(
                 addresses=server.addresses,
                 main=Service(server.ports["http"], Http("lab")),
             )
+
+
+def _mutant(name: str) -> Mutant:
+    try:
+        return named(name.removeprefix("lab:"))
+    except SetupError:
+        raise SetupError(
+            f"no such lab target: '{name}'; there are {', '.join(LABS)}, and lab:NAME with a "
+            "name that 'scapy-tfo mutants' lists"
+        ) from None
 
 
 def reference_target(name: str, lab: ReferenceLab) -> Target:

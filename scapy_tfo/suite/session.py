@@ -15,7 +15,7 @@ from scapy_tfo.errors import SetupError
 from scapy_tfo.segment import Address
 from scapy_tfo.suite.app import make_app
 from scapy_tfo.suite.known import load_known, mark_known
-from scapy_tfo.suite.labs import LABS, open_lab
+from scapy_tfo.suite.labs import LABS, is_in_memory, open_lab
 from scapy_tfo.suite.registry import Case, all_cases, select
 from scapy_tfo.suite.result import Run
 from scapy_tfo.suite.runner import Options, judge
@@ -28,9 +28,9 @@ DEFAULT_PORT = 80
 class Request:
     """What a user asks to be judged, and how.
 
-    target: HOST[:PORT], one of LABS, or sim:NAME. app: echo, http, none, or None for what the
-    target is known to run. sources: addresses to send from. plain_port, second_port: ports of
-    listeners with fast open off, and on. sysctls: set in the namespace of a lab target.
+    target: HOST[:PORT], one of LABS, sim:reference, or lab:NAME or sim:NAME of a mutant. app:
+    echo, http, none, or None for what the target is known to run. sources: addresses to send
+    from. plain_port, second_port: ports of listeners with fast open off, and on. sysctls: set in the namespace of a lab target.
     """
 
     target: str
@@ -53,7 +53,7 @@ class Request:
     @property
     def is_in_memory(self) -> bool:
         """Without a network: the path can be impaired, and all that is random has one seed."""
-        return self.target.startswith("sim:") or self.target == "lab:reference"
+        return self.target.startswith("sim:") or is_in_memory(self.target)
 
 
 def chosen_cases(request: Request) -> tuple[Case, ...]:
@@ -79,7 +79,7 @@ def run(request: Request) -> Run:
     cases = chosen_cases(request)
     known = load_known(request.known, (each.id for each in all_cases())) if request.known else ()
     if request.options.impairment is not None and not request.is_in_memory:
-        raise SetupError("an impaired path leads to sim:NAME and lab:reference only")
+        raise SetupError("an impaired path leads to sim:NAME, lab:reference and lab:MUTANT only")
     if request.is_ours:
         request = replace(request, options=replace(request.options, intrusive=True))
     if request.target.startswith("sim:"):
@@ -158,7 +158,7 @@ def parse_endpoint(text: str) -> tuple[str, int]:
     if not host or (port and not (port.isascii() and port.isdigit() and 0 < int(port) < 65536)):
         raise SetupError(
             f"'{text}' is no target: give HOST, HOST:PORT (port 1 to 65535), "
-            f"{', '.join(LABS)}, or sim:NAME"
+            f"{', '.join(LABS)}, or sim:NAME or lab:NAME of a mutant"
         )
     return host, int(port) if port else DEFAULT_PORT
 

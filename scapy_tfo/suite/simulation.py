@@ -7,38 +7,15 @@ import time
 import zlib
 from collections.abc import Sequence
 
-from scapy_tfo.errors import SetupError, TargetError
+from scapy_tfo.errors import TargetError
 from scapy_tfo.lab.reference import ReferenceLab
-from scapy_tfo.mutants.registry import Mutant, all_mutants
-from scapy_tfo.reference.settings import Settings
-from scapy_tfo.reference.stack import Stack
+from scapy_tfo.mutants.registry import Mutant, named
 from scapy_tfo.spec import Catalogue
 from scapy_tfo.suite.clock import run_virtually
 from scapy_tfo.suite.labs import reference_target
 from scapy_tfo.suite.registry import Case
 from scapy_tfo.suite.result import CapturedPacket, Result, Run, Verdict
 from scapy_tfo.suite.runner import TOOL, Options, judge
-
-REFERENCE = Mutant(
-    name="reference",
-    breaks="",
-    description="the reference implementation",
-    stack=Stack,
-    settings=Settings(),
-)
-
-
-def mutant_named(name: str) -> Mutant:
-    """The stack behind `sim:NAME`. Raises SetupError for a name that is none."""
-    if name == "sim:reference":
-        return REFERENCE
-    found = next((each for each in all_mutants() if f"sim:{each.name}" == name), None)
-    if found is None:
-        raise SetupError(
-            f"no such simulated target: '{name}'; there are sim:reference and the mutants that "
-            "'scapy-tfo mutants' lists"
-        )
-    return found
 
 
 def simulate(
@@ -50,7 +27,7 @@ def simulate(
     and TargetError where the target cannot be judged and the path is not to blame.
     """
     options = options or Options()
-    mutant = mutant_named(name)
+    mutant = named(name.removeprefix("sim:"))
     started, began = time.time(), time.perf_counter()
     if options.impairment is None:
         # Nothing is lost, so what does not come at first never comes.
