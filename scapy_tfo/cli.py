@@ -328,7 +328,7 @@ def _test(chosen: argparse.Namespace) -> int:
     )
     if chosen.seed is not None and not request.is_in_memory:
         raise SetupError(
-            "--seed is for targets in memory (sim:, lab:reference): others never repeat"
+            "--seed is for targets in memory (sim:, lab:reference): others do not repeat"
         )
     return judge_and_report(
         request,

@@ -30,7 +30,8 @@ class Request:
 
     target: HOST[:PORT], one of LABS, sim:reference, or lab:NAME or sim:NAME of a mutant. app:
     echo, http, none, or None for what the target is known to run. sources: addresses to send
-    from. plain_port, second_port: ports of listeners with fast open off, and on. sysctls: set in the namespace of a lab target.
+    from. plain_port, second_port: ports of listeners with fast open off, and on. sysctls: set
+    in the namespace of a lab target.
     """
 
     target: str
