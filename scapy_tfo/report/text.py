@@ -41,6 +41,7 @@ _STYLES = {
     Standing.PASS: "green",
 }
 _TERMINAL_BLOCKS = 12
+_TERMINAL_MEMBERS = 3
 """So many failures are told in full on a terminal; the rest by name, as a file has them all."""
 
 _ALWAYS = (
@@ -76,7 +77,8 @@ def print_summary(
     catalogue: Requirements | None = None,
     trace: Trace | None = None,
 ) -> None:
-    """Print the report, coloured where the console is; the first dozen failures in full.
+    """Print the report in short, coloured where the console is: the first dozen failures in full,
+    a few members of each group, and how many facts were recorded.
 
     Characters that the console's encoding lacks are shown as escapes.
     """
@@ -109,6 +111,11 @@ class _Layout:
         self.trace = trace
         self.width = width
         self.blocks = blocks
+
+    @property
+    def is_short(self) -> bool:
+        """For a terminal, where the files of the run say the rest."""
+        return self.blocks is not None
 
     def lines(self) -> Iterator[Line]:
         yield from self._header()
@@ -204,11 +211,20 @@ class _Layout:
         yield from self._heading(f"{heading} ({self.outline.counts[place]}): {meaning}", place)
         for group in groups:
             yield from self._wrapped(group.reason or "no reason given", "  ")
-            yield from self._wrapped(", ".join(labels(group.results)), "      ", "dim")
+            members = labels(group.results)
+            if self.is_short and len(members) > _TERMINAL_MEMBERS:
+                members = [
+                    *members[:_TERMINAL_MEMBERS],
+                    f"and {len(members) - _TERMINAL_MEMBERS} more",
+                ]
+            yield from self._wrapped(", ".join(members), "      ", "dim")
 
     def _observations(self) -> Iterator[Line]:
         observations = self.outline.observations()
         if not observations:
+            return
+        if self.is_short:
+            yield from self._heading(f"OBSERVED: {len(observations)} facts, told in report.txt")
             return
         yield from self._heading("OBSERVED: what this target does where the sources leave it open")
         case = ""

@@ -103,15 +103,28 @@ def test_the_real_catalogue_is_read_only_where_something_failed(run: Run, monkey
     assert summary(passed).endswith("1 pass - exit 0: no requirement failed\n")
 
 
-def test_a_pipe_gets_what_the_file_gets(run: Run, catalogue: Catalogue) -> None:
-    assert printed(run, catalogue) == summary(run, catalogue=catalogue)
+OBSERVED = re.compile(r"OBSERVED: .*?\n\n", re.DOTALL)
+
+
+def test_a_pipe_gets_what_the_file_gets_but_for_the_facts(run: Run, catalogue: Catalogue) -> None:
+    in_short = printed(run, catalogue)
+    assert "facts, told in report.txt\n" in in_short
+    whole = summary(run, catalogue=catalogue)
+    assert OBSERVED.sub("", in_short) == OBSERVED.sub("", whole)
 
 
 def test_a_terminal_gets_the_same_in_colour(run: Run, catalogue: Catalogue) -> None:
     coloured = printed(run, catalogue, force_terminal=True, color_system="standard")
     assert "\x1b[1;31mACC-2-accept [ipv4]" in coloured
     plain = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
-    assert plain == summary(run, catalogue=catalogue)
+    assert plain == printed(run, catalogue)
+
+
+def test_long_lists_are_cut_where_files_have_them(run: Run, catalogue: Catalogue) -> None:
+    many = tuple(result(f"X-{n}", Verdict.SKIPPED, reason="no time") for n in range(30))
+    listed = dataclasses.replace(run, results=many)
+    assert "and 27 more" in printed(listed, catalogue)
+    assert "X-29" in summary(listed, catalogue=catalogue)
 
 
 def test_a_terminal_is_not_flooded(run: Run, catalogue: Catalogue) -> None:
