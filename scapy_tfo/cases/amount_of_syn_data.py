@@ -11,6 +11,9 @@ from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
 from scapy_tfo.suite.together import together
 
+_LATER = 0.2
+"""Seconds in which a target that answers before the ACK has done so."""
+
 
 @case("ACC-10", needs=["echo"])
 async def small_amounts_are_taken_whole(peer: Peer) -> None:
@@ -24,6 +27,21 @@ async def small_amounts_are_taken_whole(peer: Peer) -> None:
         await flow.finish()
 
     await together(one(size) for size in (1, 2, 3, 4, 7, 8, 255, 256, 257, 511, 512, 513, 535, 536))
+
+
+@case("ACC-10")
+async def nothing_takes_the_acknowledgement_back(peer: Peer) -> None:
+    """What follows the SYN-ACK before our ACK acknowledges the SYN's data as well."""
+    flow = await peer.open()
+    for each in await flow.pause(_LATER):
+        flow.require(
+            each.is_rst or flow.acknowledged(each) == len(flow.sent[0]),
+            "a segment behind the SYN-ACK acknowledges less than that did",
+            f"an acknowledgement of the SYN and its {len(flow.sent[0])} bytes",
+            str(each),
+        )
+    if flow.app.answers:
+        await flow.finish()
 
 
 def _moved_on(flow: Flow, before: int) -> bool:

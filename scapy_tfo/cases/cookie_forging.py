@@ -47,6 +47,14 @@ async def each_address_keeps_its_own(peer: Peer) -> None:
         flow.must_accept(await flow.syn_ack(), len(request))
 
 
+@case("SRV-2")
+async def a_good_cookie_lends_no_trust(peer: Peer) -> None:
+    """A made-up cookie from a client whose own was just accepted: not accepted early."""
+    flow = await peer.open()
+    flow.hang_up()
+    await _refused(peer, [b"\x5a\xa5" * 4, b"\x5a\xa5" * 8], "a made-up cookie")
+
+
 @case("SRV-2", needs=["two_addresses"])
 async def cookies_of_neighbours_are_unlike(peer: Peer) -> None:
     """Cookies of neighbouring addresses differ in two bytes at least."""

@@ -6,8 +6,10 @@ from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.mutants.registry import mutant
 from scapy_tfo.option import FastOpen
+from scapy_tfo.reference.connection import Connection
+from scapy_tfo.reference.pending import Ticket
 from scapy_tfo.reference.recvside import ReceiveSide
-from scapy_tfo.reference.sendside import SendSide
+from scapy_tfo.reference.sendside import Chunk, SendSide
 from scapy_tfo.reference.server import Decision, Listener, PassiveConnection
 from scapy_tfo.reference.states import State
 from scapy_tfo.segment import PSH, Segment
@@ -335,3 +337,40 @@ class NoInitialWindow(SendSide):
 
     def initial_window(self) -> int:
         return 1 << 20
+
+
+@mutant("ACC-10")
+class EarlyDataAcksTheSynOnly(PassiveConnection):
+    """What is sent before the ACK, behind the SYN-ACK, takes back that the data came."""
+
+    def send_chunk(self, chunk: Chunk, now: float) -> None:
+        right = self.recv.nxt
+        if not self.is_synchronized:
+            self.recv.nxt = seq.add(self.recv.irs, 1)
+        super().send_chunk(chunk, now)
+        self.recv.nxt = right
+
+
+@mutant("ACC-9")
+class EarlyAnswerComesAgain(PassiveConnection):
+    """What was sent before the ACK is sent once more behind it, as new data."""
+
+    def establish(self, now: float) -> None:
+        early = bytes(self.send.data) if self.fast_opened else b""
+        super().establish(now)
+        self.send.data += early
+
+
+@mutant("ACC-2")
+class SecondFastOpenEndsTheFirst(Listener):
+    """A client has one pending fast open: the next one takes its place."""
+
+    latest: Connection | None = None
+
+    def open_ticket(self, segment: Segment, now: float) -> Ticket:
+        before = self.latest
+        if before and before.state is State.SYN_RCVD and before.remote[0] == segment.src:
+            before.abort(now)
+        ends = (segment.dst, segment.dport, segment.src, segment.sport)
+        self.latest = self.stack.connections[ends]
+        return super().open_ticket(segment, now)

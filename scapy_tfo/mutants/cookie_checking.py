@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from scapy_tfo import option as opt
 from scapy_tfo.cookie import KeyMatch
 from scapy_tfo.mutants.registry import mutant
 from scapy_tfo.option import FastOpen
@@ -223,3 +224,47 @@ class RefusesOnIpv6(Listener):
     def check_cookie(self, segment: Segment, option: FastOpen) -> KeyMatch:
         good = super().check_cookie(segment, option)
         return good if segment.src.version == 4 else KeyMatch.NONE
+
+
+class _Trusts(Listener):
+    """A listener that does not look at the cookies of clients that it trusts."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.trusted: set[object] = set()
+
+    def check_cookie(self, segment: Segment, option: FastOpen) -> KeyMatch:
+        if segment.src in self.trusted:
+            return KeyMatch.PRIMARY
+        return super().check_cookie(segment, option)
+
+
+@mutant("SRV-2")
+class TrustsAClientThatAsked(_Trusts):
+    """Once a client was granted a cookie, it may show any."""
+
+    def grant(self, segment: Segment, option: FastOpen) -> opt.RawOption | None:
+        if option.is_request:
+            self.trusted.add(segment.src)
+        return super().grant(segment, option)
+
+
+@mutant("SRV-2")
+class TrustsAClientThatWasAccepted(_Trusts):
+    """Once a client's cookie was good, it may show any."""
+
+    def check_cookie(self, segment: Segment, option: FastOpen) -> KeyMatch:
+        match = super().check_cookie(segment, option)
+        if match.is_valid:
+            self.trusted.add(segment.src)
+        return match
+
+
+@mutant("OPT-5")
+class MisalignedCookieIsNotChecked(Listener):
+    """A cookie that does not begin at a multiple of four bytes is compared with itself."""
+
+    def check_cookie(self, segment: Segment, option: FastOpen) -> KeyMatch:
+        if option.cookie and segment.options.find(option.cookie) % 4:
+            return KeyMatch.PRIMARY
+        return super().check_cookie(segment, option)
