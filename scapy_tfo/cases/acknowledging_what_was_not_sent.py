@@ -24,7 +24,7 @@ async def rejected(peer: Peer, beyond: int, flags: Flags, *, text: bool = True) 
     flow.send(flags, wrong, ack=number)
     flow.snd_nxt = start
     # Overtaken by what ends the handshake, it would be an old ACK, whose text may be taken.
-    await flow.pause(flow.patience / 2)
+    await flow.settled()
     await peer.goes_on(flow, rst=number)
     peer.record(
         "answer",

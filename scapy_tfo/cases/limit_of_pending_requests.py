@@ -69,6 +69,7 @@ async def fast_open_works_again_below_the_limit(peer: Peer) -> None:
     service, cookie, pending = await full(peer)
     for flow in pending:
         flow.ack()
+    await flow.settled()
     for _ in pending:
         await peer.open(service, cookie=cookie)
 
@@ -85,6 +86,7 @@ async def limit_is_found_and_kept_where_it_is_not_known(peer: Peer) -> None:
     await peer.still_serves(service)
     for flow in pending[:3]:
         flow.ack()
+        await flow.settled()
         await peer.open(service, cookie=cookie)
     for flow in pending:
         flow.ack()
@@ -100,6 +102,7 @@ async def refusals_take_no_place(peer: Peer) -> None:
         flow.must_refuse(await flow.syn_ack(), "over the limit or on a forged cookie")
     for flow in pending:
         flow.ack()
+    await flow.settled()
     await peer.open(service, cookie=cookie)
 
 
@@ -125,6 +128,7 @@ async def a_plain_syn_before_the_fast_open_takes_no_place(peer: Peer) -> None:
         await flow.syn_ack()
         flow.syn(cookie=cookie, data=flow.app.request())
         flow.ack(seq=flow.their_rcv_nxt)
+        await flow.settled()
         flow.reset()
     await peer.open(service, cookie=cookie)
 
@@ -135,6 +139,7 @@ async def ack_gives_one_place_back_at_once(peer: Peer) -> None:
     service, cookie, pending = await full(peer)
     for flow in pending:
         flow.ack()
+        await flow.settled()
         more = await peer.fill(service, most=2, cookie=cookie)
         if not more:
             await peer.open(service, cookie=cookie)
@@ -153,6 +158,7 @@ async def ack_with_data_or_fin_gives_the_place_back(peer: Peer) -> None:
     for at, flow in enumerate(pending):
         data = flow.app.request() if at % 2 else b""
         flow.send(ACK | FIN if at % 4 > 1 else ACK, data)
+        await flow.settled()
         await peer.open(service, cookie=cookie)
 
 

@@ -90,6 +90,7 @@ async def on_a_reset(peer: Peer) -> None:
     async def one(option: RawOption) -> None:
         old = await peer.connect()
         old.reset(options=[option])
+        await old.settled()
         flow = peer.flow(like=old)
         flow.syn()
         # One that answers the old SYN may still come, where the path lost the RST.

@@ -15,13 +15,20 @@ from scapy_tfo.suite.stream import Stream
 _SHOWN = 30
 """Most packets of a flow that a verdict cites."""
 
+_MOST_PIECES = 20
+"""Times the patience for one step, for a stream that comes piece by piece."""
+
+_OVERTAKEN = 0.05
+"""Seconds by which a packet may come late because others overtook it."""
+
 
 class Ear:
     """The receiving half of a flow.
 
     isn: our initial sequence number. snd_nxt: where our next byte goes. heard: segments of the
     target's in the order they came. numbers: of all the flow's packets in the capture. stream:
-    the target's bytes. patience: seconds that an expectation waits at most.
+    the target's bytes. patience: seconds that an expectation waits at most. slack: seconds that
+    the path may take, on top of what the target may.
     """
 
     def __init__(
@@ -38,6 +45,7 @@ class Ear:
         self.sport, self.dport = sport, dport
         self.isn = self.snd_nxt = isn
         self.patience = patience
+        self.slack = 0.0
         self.heard: list[Segment] = []
         self.icmp: list[IcmpError] = []
         self.numbers: list[int] = []
@@ -106,22 +114,28 @@ class Ear:
     ) -> None:
         """Wait until the condition holds; `acking` acknowledges SYN and data on the way.
 
-        Raises Missing when `within` seconds pass, WasReset when the target resets instead.
+        within: seconds that the target may take, counted anew with each piece of a stream that is
+        acknowledged. Raises Missing when they pass, and those of the path; WasReset when the
+        target resets instead.
         """
-        now = asyncio.get_running_loop().time()
-        deadline = now + self.lag + (within or self.patience)
+        loop = asyncio.get_running_loop()
+        allowed = self.patience if within is None else within + self.slack
+        deadline = loop.time() + self.lag + allowed
+        last = loop.time() + _MOST_PIECES * allowed
+        ends = False
         while not condition():
-            if self.was_reset and not may_reset:
-                reason = f"{what} did not come: the target reset"
-                raise WasReset(reason, expected=what, actual="RST", **self._here)
+            if self.was_reset and not (may_reset or ends):
+                # What it sent before may come behind its RST.
+                ends, deadline = True, min(deadline, loop.time() + _OVERTAKEN + self.slack)
             if acking and self.rcv_nxt != self._told:
                 self.ack()
+                deadline = deadline if ends else min(loop.time() + self.lag + allowed, last)
             self._news.clear()
             try:
                 async with asyncio.timeout_at(deadline):
                     await self._news.wait()
             except TimeoutError:
-                raise self.missing(what) from None
+                raise self._was_reset(what) if ends else self.missing(what) from None
         if acking and self.rcv_nxt != self._told:
             self.ack()
 
@@ -163,10 +177,14 @@ class Ear:
         return await self.expect(what, lambda each: each.is_rst, within=within, may_reset=True)
 
     async def pause(self, seconds: float) -> list[Segment]:
-        """Let time pass; what came meanwhile."""
+        """Let time pass at the target, and on the path; what came meanwhile."""
         already = len(self.heard)
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(seconds + self.slack)
         return self.heard[already:]
+
+    async def settled(self) -> None:
+        """Let what was sent arrive before what is sent next, should the path reorder them."""
+        await asyncio.sleep(self.lag + _OVERTAKEN + self.slack)
 
     # Judging
 
@@ -220,6 +238,10 @@ class Ear:
             "nothing" if not rest else f"{len(rest)} other segment(s): " + " | ".join(rest[-3:])
         )
         return Missing(f"{what} did not come", expected=what, actual=actual, **self._here)
+
+    def _was_reset(self, what: str) -> WasReset:
+        reason = f"{what} did not come: the target reset"
+        return WasReset(reason, expected=what, actual="RST", **self._here)
 
     @property
     def _here(self) -> dict[str, Any]:

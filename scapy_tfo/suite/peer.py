@@ -56,6 +56,11 @@ class Peer:
         return self.target.addresses[self.family]
 
     @property
+    def _slack(self) -> float:
+        """Seconds that the path may take, in which some round trips fit."""
+        return 4 * self._path.rtt
+
+    @property
     def largest_segment(self) -> int:
         """The MSS that the link allows, in bytes: 1460 (IPv4) or 1440 (IPv6) on Ethernet."""
         return min(self.target.link.mtu, 1500) - _HEADERS[self.family]
@@ -87,6 +92,7 @@ class Peer:
             mss=self.largest_segment,
             patience=self.patience,
         )
+        flow.slack = self._slack
         self.flows.append(flow)
         return flow
 
@@ -308,8 +314,8 @@ class Peer:
     # Time and record
 
     async def wait(self, seconds: float) -> None:
-        """Let time pass, virtual in simulation."""
-        await asyncio.sleep(seconds)
+        """Let time pass at the target, virtual in simulation, and on the path."""
+        await asyncio.sleep(seconds + self._slack)
 
     def record(self, what: str, value: object) -> None:
         """Note a fact that is shown in the report and judges nothing."""

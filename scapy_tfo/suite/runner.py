@@ -48,7 +48,8 @@ _MORE_PATIENCE = (1.0, 2.0, 3.0)
 class Options:
     """slow, intrusive: also run such cases. families: addresses to judge, None for all.
 
-    attempts: how often a case that heard nothing is run, at most 3. impairment: of the path to a
+    attempts: how often a case that heard nothing is run, at most 3; 1 where the path is known to
+    lose nothing, and need not be watched for it. impairment: of the path to a
     target in memory. on_result: called with each result as soon as its verdict stands.
     """
 
@@ -133,6 +134,8 @@ async def judge(
         with contextlib.suppress(asyncio.CancelledError):
             await watch
     await control.conclude(families)
+    if options.attempts > 1 and any(runner.blames_silence(job) for job in jobs):
+        await control.search(families)
     results = [runner.result(job) for job in jobs]
     runner.tell_deferred()
     for result in results:
@@ -286,6 +289,10 @@ class _Runner:
     def _tell(self, job: _Job) -> None:
         if self._options.on_result is not None:
             self._options.on_result(self.result(job))
+
+    def blames_silence(self, job: _Job) -> bool:
+        """Whether a job fails, as things stand, for something that did not come."""
+        return job.is_open and self._verdict(job)[0] is Verdict.FAIL
 
     def result(self, job: _Job) -> Result:
         """The verdict on a job, final once the path is known."""

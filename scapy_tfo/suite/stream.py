@@ -21,6 +21,7 @@ class Stream:
         self.conflict = False
         self._waiting: dict[int, bytes] = {}
         self._fin_at: int | None = None
+        self._early: list[Segment] = []
 
     @property
     def rcv_nxt(self) -> int:
@@ -30,13 +31,16 @@ class Stream:
         return seq.add(self.irs, 1 + len(self.data) + self.ended)
 
     def take(self, segment: Segment) -> None:
-        """Take in a segment without RST; whatever comes before the SYN is left out."""
+        """Take in a segment without RST. What overtook the SYN counts once that has come."""
         if segment.flags & SYN:
             if self.irs is None:
                 self.irs = segment.seq
+                for each in self._early:
+                    self.take(each)
             elif self.irs != segment.seq:
                 return
         if self.irs is None:
+            self._early.append(segment)
             return
         start = seq.distance(seq.add(self.irs, 1), segment.seq) + bool(segment.flags & SYN)
         if start >= 0 and segment.payload:

@@ -231,8 +231,8 @@ def test_cases_run_at_the_same_time_and_exclusive_ones_alone() -> None:
             running.add(name)
             await asyncio.sleep(1)
             seen[name] = set(running)
+            await peer.wait(0.5)
             running.discard(name)
-            await peer.wait(0)
 
         return case(run, id=f"ACC-2.{name}", **fields)
 

@@ -30,7 +30,7 @@ def deliveries(draw: st.DrawFn) -> tuple[bytes, list[Segment]]:
         stop = starts[at + 1] if at + 1 < len(starts) else len(data)
         longer = min(stop + draw(st.integers(0, 5)), len(data))
         pieces.append(segment(1 + start, data[start:longer]))
-    pieces.append(segment(1 + len(data), flags=ACK | FIN))
+    pieces += [segment(0, flags=SYN | ACK), segment(1 + len(data), flags=ACK | FIN)]
     doubled = pieces + draw(st.lists(st.sampled_from(pieces), max_size=4))
     return data, draw(st.permutations(doubled))
 
@@ -39,7 +39,6 @@ def deliveries(draw: st.DrawFn) -> tuple[bytes, list[Segment]]:
 def test_any_order_gives_the_same_stream(delivery: tuple[bytes, list[Segment]]) -> None:
     data, segments = delivery
     stream = Stream()
-    stream.take(segment(0, flags=SYN | ACK))
     for each in segments:
         stream.take(each)
     assert bytes(stream.data) == data
@@ -64,10 +63,12 @@ def test_data_in_the_syn_ack_comes_first() -> None:
     assert bytes(stream.data) == b"early late"
 
 
-def test_nothing_counts_before_the_syn() -> None:
+def test_what_overtakes_the_syn_counts_once_that_has_come() -> None:
     stream = Stream()
     stream.take(segment(1, b"abc"))
     assert (bytes(stream.data), stream.irs) == (b"", None)
+    stream.take(segment(0, flags=SYN | ACK))
+    assert bytes(stream.data) == b"abc"
 
 
 def test_two_stories_for_one_byte_are_noticed() -> None:
