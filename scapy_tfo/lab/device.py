@@ -1,4 +1,4 @@
-"""A TUN device in this network namespace, with addresses of which one is not the kernel's."""
+"""A TUN device in this network namespace, with addresses of which some are not the kernel's."""
 
 from __future__ import annotations
 
@@ -40,9 +40,11 @@ class Device:
     neighbours: tuple[Address, ...]
 
 
-def open_device(places: Sequence[Place]) -> Device:
+def open_device(places: Sequence[Place], *, hosts: int = 1, neighbours: int = NEIGHBOURS) -> Device:
     """Make a device with these addresses on its far side, and the kernel on the near one.
 
+    hosts: addresses on the far side of each place, its own the first, the others the next ones.
+    neighbours: addresses that the kernel gets of each place, its network's first that are free.
     Must not be called from a running asyncio loop, which the netlink library cannot share.
     Raises SetupError where a network is in use here, or where the host does not allow it.
     """
@@ -50,19 +52,20 @@ def open_device(places: Sequence[Place]) -> Device:
         raise SetupError("more than one --address of a family: give one of each at most")
     for place in places:
         _check(place)
-    neighbours = [near for place in places for near in _neighbours(place)]
+    far = [place.ip + step for place in places for step in range(hosts)]
+    near = [each for place in places for each in _neighbours(place, far, neighbours)]
     descriptor, name = open_tun()
     try:
         interface.bring_up(name, mtu=MTU)
-        _add(name, neighbours)
+        _add(name, near)
     except OSError as error:
         os.close(descriptor)
         raise SetupError(f"cannot set up {name}: {error.strerror}") from error
     except BaseException:
         os.close(descriptor)
         raise
-    link = TunLink(descriptor, [place.ip for place in places], MTU)
-    return Device(name, link, tuple(near.ip for near in neighbours))
+    link = TunLink(descriptor, far, MTU)
+    return Device(name, link, tuple(each.ip for each in near))
 
 
 def parse_place(text: str) -> Place:
@@ -83,13 +86,13 @@ def parse_place(text: str) -> Place:
     return place
 
 
-def _neighbours(place: Place) -> list[Place]:
-    """The first addresses of the network that are not the place's own."""
+def _neighbours(place: Place, far: Sequence[Address], count: int) -> list[Place]:
+    """The first addresses of the network that are not of the far side."""
     found: list[Place] = []
     address = place.network.network_address
-    while len(found) < NEIGHBOURS:
+    while len(found) < count:
         address += 1
-        if address != place.ip:
+        if address not in far:
             found.append(ipaddress.ip_interface(f"{address}/{place.network.prefixlen}"))
     return found
 

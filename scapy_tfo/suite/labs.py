@@ -15,6 +15,7 @@ from scapy_tfo.suite.target import Service, Target
 
 if TYPE_CHECKING:
     from scapy_tfo.lab.reference import ReferenceLab
+    from scapy_tfo.lab.served import ServedLab
 
 LABS = ("lab:linux", "lab:reference", "lab:nginx", "lab:haproxy")
 """By name; a mutant's is `lab:` and the name that it has in the registry."""
@@ -95,7 +96,7 @@ def _mutant(name: str) -> Mutant:
         ) from None
 
 
-def reference_target(name: str, lab: ReferenceLab) -> Target:
+def reference_target(name: str, lab: ReferenceLab | ServedLab) -> Target:
     """The reference stack of a lab as a target."""
     echo = Echo()
     return Target(

@@ -47,7 +47,7 @@ def simulate(
                 if options.impairment is None:
                     raise
                 loses = True
-                results.append(_unheard(case, family, catalogue, str(error)))
+                results.append(unheard(case, family, catalogue, str(error)))
                 continue
             shift = len(packets)
             packets += (
@@ -69,7 +69,7 @@ def simulate(
     )
 
 
-def _unheard(case: Case, family: int, catalogue: Catalogue, reason: str) -> Result:
+def unheard(case: Case, family: int, catalogue: Catalogue, reason: str) -> Result:
     """A case before which the impaired path let no control handshake through."""
     return Result(
         case=case.id,
