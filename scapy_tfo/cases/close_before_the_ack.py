@@ -94,6 +94,14 @@ async def close_survives_a_lost_syn_ack(peer: Peer) -> None:
 
 
 @case("AFT-3", needs=["listeners"], slow=True)
+async def close_survives_a_late_ack(peer: Peer) -> None:
+    """The ACK comes eight seconds late, when SYN-ACKs have timed out more than once."""
+    flow = await peer.open(await peer.listen("send-close:5000"), data=b"GET")
+    await flow.pause(8)
+    await closed_with(flow, pattern(5000), within=RETRANSMISSION)
+
+
+@case("AFT-3", needs=["listeners"], slow=True)
 async def answer_lost_with_the_syn_ack_is_sent_again(peer: Peer) -> None:
     """The SYN-ACK and all that came behind it are lost: after its second, all arrives."""
     flow = await peer.open(await peer.listen("send-close:5000"), data=b"GET")

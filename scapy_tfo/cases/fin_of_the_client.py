@@ -5,6 +5,7 @@ it. Everything before it is delivered, the end of the stream is told once, and i
 from __future__ import annotations
 
 from scapy_tfo import option as opt
+from scapy_tfo import seq
 from scapy_tfo.lab.apps import pattern
 from scapy_tfo.segment import ACK, FIN, PSH, SYN
 from scapy_tfo.suite.flow import Flow
@@ -120,6 +121,20 @@ async def end_of_stream_without_the_ack_flag_is_told_once(peer: Peer) -> None:
     flow = await peer.open(service)
     bare = flow.send(FIN)
     flow.fin(seq=bare.seq)
+    await ended(flow)
+    await end_told_once(peer, flow, service)
+
+
+@case("AFT-2", needs=["listeners", "sessions"])
+async def end_of_stream_past_a_gap_waits(peer: Peer) -> None:
+    """Data with FIN comes before the data in front of it: all is read, and then the end."""
+    service = await peer.listen("echo")
+    flow = await peer.open(service)
+    first, second = flow.app.request(), flow.app.request()
+    flow.send(ACK | PSH | FIN, second, seq=seq.add(flow.snd_nxt, len(first)))
+    flow.send(ACK | PSH, first)
+    flow.sent += [first, second]
+    flow.snd_nxt = seq.add(flow.snd_nxt, len(second) + 1)
     await ended(flow)
     await end_told_once(peer, flow, service)
 

@@ -147,11 +147,11 @@ class LostSynAckLosesTheAnswer(PassiveConnection):
 
 @mutant("AFT-3")
 class FinOvertakesTheData(SendSide):
-    """FIN goes out with the first data, before the rest of what was written."""
+    """FIN goes out with the next data after a close, before the rest of what was written."""
 
     def next_chunk(self, *, probe: bool = False) -> Chunk | None:
         chunk = super().next_chunk(probe=probe)
-        if chunk and self.fin_queued and not self.syn_acked and chunk.payload:
+        if chunk and self.fin_queued and chunk.payload:
             return Chunk(chunk.seq, chunk.payload, True)
         return chunk
 

@@ -46,7 +46,7 @@ class GivesUpTheSynAckAtOnce(PassiveConnection):
     """The first timeout of the SYN-ACK ends a fast open that was accepted."""
 
 
-@mutant("AFT-5", settings=Settings(syn_ack_retries=1))
+@mutant("AFT-3", settings=Settings(syn_ack_retries=1))
 class GivesUpTheSynAckEarly(PassiveConnection):
     """The second timeout of the SYN-ACK ends a fast open that was accepted."""
 

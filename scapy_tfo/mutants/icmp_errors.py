@@ -6,6 +6,7 @@ from scapy_tfo import seq
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.mutants.registry import mutant
 from scapy_tfo.reference import icmp
+from scapy_tfo.reference.connection import Connection
 from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.reference.states import State
@@ -79,6 +80,46 @@ class PacketTooBigEndsTheConnection(PassiveConnection):
         super().packet_too_big(now)
         done = seq.distance(self.send.base, self.send.point)
         self.send.data[max(done, 0) :] = b""
+
+
+@mutant("AFT-8", equivalent="RFC 5461 describes stacks that end a connection being opened so")
+class HardErrorEndsTheConnection(PassiveConnection):
+    """A hard ICMP error ends a fast open in SYN-RCVD."""
+
+    def unreachable(self, error: str, *, hard: bool, now: float) -> None:
+        if hard and self.state is State.SYN_RCVD:
+            self.fail(error, now)
+
+
+class AnyNumber(Stack):
+    """Believes ICMP errors, but packet-too-big, whatever sequence number they quote."""
+
+    def believed(self, connection: Connection, now: float) -> None:
+        raise NotImplementedError
+
+    def receive(self, packet: bytes, now: float) -> None:
+        super().receive(packet, now)
+        error = IcmpError.from_bytes(packet)
+        quoted = icmp.quoted_segment(error.quoted) if error and not error.mtu else None
+        connection = self.connections.get(quoted[:4]) if quoted else None
+        if connection is not None and connection.state is State.SYN_RCVD:
+            self.believed(connection, now)
+
+
+@mutant("AFT-8", equivalent="the check of the quoted number is advice (RFC 5927 section 4.1)")
+class AnyNumberEndsTheConnection(AnyNumber):
+    """An ICMP error ends a fast open in SYN-RCVD, even one that quotes what was never sent."""
+
+    def believed(self, connection: Connection, now: float) -> None:
+        connection.fail("ECONNREFUSED", now)
+
+
+@mutant("AFT-8")
+class AnyNumberLosesAByte(AnyNumber):
+    """An ICMP error, even one that quotes what was never sent, loses a byte of the answer."""
+
+    def believed(self, connection: Connection, now: float) -> None:  # noqa: ARG002
+        del connection.send.data[:1]
 
 
 @mutant("AFT-8")

@@ -61,3 +61,23 @@ class FinTakesNoNumber(ReceiveSide):
         if self.finished and not before:
             self.nxt = seq.add(self.nxt, -1)
         return data
+
+
+@mutant("AFT-2")
+class FinPastAGapEndsTheStream(ReceiveSide):
+    """A FIN that comes before the data in front of it ends the stream at once."""
+
+    def take(self, start: int, payload: bytes, fin: bool = False) -> bytes:
+        data = super().take(start, payload, fin)
+        if fin and seq.before(self.nxt, start):
+            self.nxt = seq.add(start, len(payload) + 1)
+            self.finished = True
+        return data
+
+
+@mutant("AFT-2")
+class FinPastAGapIsForgotten(ReceiveSide):
+    """A FIN that comes before the data in front of it is not taken, now or later."""
+
+    def take(self, start: int, payload: bytes, fin: bool = False) -> bytes:
+        return super().take(start, payload, fin and seq.at_most(start, self.nxt))

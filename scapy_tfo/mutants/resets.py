@@ -123,3 +123,11 @@ class RstTurnsFastOpenOff(PassiveConnection):
         if self.state is State.SYN_RCVD and self.fast_opened:
             self.listener.pending.limit = 0
         super().reset_by_peer(now)
+
+
+@mutant("AFT-9", equivalent="RFC 9293 believes a RST anywhere in the window, RFC 5961 does not")
+class BelievesRstInTheWindow(RstInSynRcvd):
+    """In SYN-RCVD a RST is believed anywhere in the window."""
+
+    def believes(self, segment: Segment) -> bool:
+        return self.recv.holds(segment.seq)
