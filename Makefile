@@ -7,7 +7,23 @@ export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 PYTEST_ARGS ?=
 TARGET ?= lab:linux
 
-.PHONY: help demo test lint conformance bench clean
+# The runs behind docs/trust.md: simulated ones on each of these paths, and live ones.
+SOAK_RUNS ?= 100
+SOAK := tfo-results/soak
+path_clean :=
+path_loss_1 := loss=1%
+path_loss_5 := loss=5%
+path_loss_20 := loss=20%
+path_duplicates := duplicate=20%
+path_reordering := reorder=20%
+path_corruption := corrupt=1%
+path_delay_1 := delay=1ms
+path_delay_50 := delay=50ms
+path_delay_300 := delay=300ms
+path_combined := loss=5%,duplicate=5%,reorder=10%,corrupt=1%,delay=50ms,jitter=20ms
+PATHS := clean loss_1 loss_5 loss_20 duplicates reordering corruption delay_1 delay_50 delay_300 combined
+
+.PHONY: help demo test lint conformance soak bench clean
 .NOTPARALLEL:
 
 help:
@@ -15,6 +31,7 @@ help:
 	@echo 'make test         run the tests (PYTEST_ARGS="-k option" to choose)'
 	@echo 'make conformance  the conformance cases as pytest tests (TARGET=lab:linux or HOST[:PORT])'
 	@echo 'make lint         ruff and mypy'
+	@echo 'make soak         a thousand runs that must blame nothing, for docs/trust.md (hours)'
 	@echo 'make bench        the benchmarks'
 	@echo 'make clean        remove .venv and caches; reports in tfo-results stay'
 
@@ -35,6 +52,19 @@ lint:
 	.venv/bin/python -m ruff check .
 	.venv/bin/python -m ruff format --check .
 	.venv/bin/python -m mypy
+
+# What is there already is not run again: remove $(SOAK) to begin anew.
+soak:
+	@bash scripts/setup.sh
+	@mkdir -p $(SOAK)
+	@$(MAKE) --no-print-directory $(PATHS:%=$(SOAK)/sim_%.json) $(SOAK)/linux.json
+	@.venv/bin/scapy-tfo soak --from $(PATHS:%=$(SOAK)/sim_%.json) $(SOAK)/linux.json --markdown docs/trust.md
+
+$(SOAK)/sim_%.json:
+	.venv/bin/scapy-tfo soak sim:reference --slow --runs $(SOAK_RUNS) --impair '$(path_$*)' --json $@
+
+$(SOAK)/linux.json:
+	.venv/bin/scapy-tfo soak lab:linux --runs $(SOAK_RUNS) --json $@
 
 bench:
 	@bash scripts/setup.sh test

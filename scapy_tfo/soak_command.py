@@ -78,7 +78,8 @@ def command(chosen: argparse.Namespace) -> int:
     if chosen.kept:
         figures = [soak_report.read_figures(path) for path in chosen.kept]
         if chosen.markdown is None:
-            print(soak_report.markdown(figures))
+            print(soak_report.markdown(figures), end="")
+        status = soak_report.status_of(figures)
     else:
         found = _soaked(chosen, console)
         figures, status = [soak_report.figures_of(found)], found.exit_status

@@ -70,6 +70,16 @@ def test_a_run_writes_its_reports_and_names_their_directory_last(
         (["test", "sim:reference", "--sysctl", "nonsense"], "NAME=VALUE"),
         (["test", "127.0.0.1", "--source", "nonsense"], "no IP address"),
         (["test", "127.0.0.1", "--iface", "absent0"], "no such interface"),
+        (["test", "sim:reference", "--impair", "rain=5%"], "is no impairment"),
+        (["test", "lab:linux", "--impair", "loss=5%"], "an impaired path leads"),
+        (["test", "127.0.0.1", "--seed", "7"], "--seed is for"),
+        (["soak"], "either a TARGET or"),
+        (["soak", "sim:reference", "--from", "kept.json"], "either a TARGET or"),
+        (["soak", "sim:nothing", "--runs", "1"], "no such stack"),
+        (["soak", "127.0.0.1", "--impair", "loss=5%"], "an impaired path leads"),
+        (["soak", "sim:reference", "--only", "XYZ-1", "--runs", "1"], "matches no case"),
+        (["soak", "sim:reference", "--json", "absent/s.json"], "there is no directory"),
+        (["soak", "--from", "absent.json"], "cannot read"),
         (["list", "--only", "XYZ-1"], "matches no case"),
         (["spec", "--only", "XYZ-1"], "matches no requirement"),
     ],
@@ -80,6 +90,56 @@ def test_wrong_usage_is_one_line_and_status_2(
     assert main(arguments) == 2
     assert says in complaint(capsys)
     assert not list(elsewhere.iterdir())
+
+
+def test_a_seed_repeats_a_run_on_an_impaired_path(elsewhere: Path) -> None:
+    found = []
+    for seed in ("5", "5", "6"):
+        options = ["--impair", "loss=30%,jitter=5ms", "--seed", seed, "--json", "r.json"]
+        assert main(["test", "sim:reference", *ONE, *options]) == 0
+        found.append(json.loads((elsewhere / "r.json").read_text())["results"])
+    first, again, other = ([each["flow"], each["seconds"]] for each, *_ in found)
+    assert first == again != other
+
+
+def test_figures_are_kept_and_put_into_a_document(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    soak = ["soak", "sim:reference", *ONE, "--runs", "2", "--jobs", "1", "--json"]
+    assert main([*soak, "clean.json"]) == 0
+    assert main([*soak, "lossy.json", "--impair", "loss=1%"]) == 0
+    told = capsys.readouterr().out
+    assert "sim:reference (loss=1%): 2 runs, 4 case-runs" in told
+    assert "runs that fail  0: 0 % (95 % interval 0 % to 65.8 %)" in told
+    document = elsewhere / "trust.md"
+    document.write_text("Before.\n<!-- soak: begin -->\nold\n<!-- soak: end -->\nAfter.\n")
+    arguments = ["soak", "--from", "clean.json", "lossy.json", "--markdown", "trust.md"]
+    assert main(arguments) == 0
+    once = document.read_text()
+    assert main(arguments) == 0
+    assert document.read_text() == once
+    assert "old" not in once
+    assert once.startswith("Before.\n<!-- soak: begin -->\n| target |")
+    assert "| `sim:reference` | clean | 2 | 4 | 0 | 0 | 0 |" in once
+    assert "**4 simulated runs, 8 case-runs: 0 FAIL in 0 runs**" in once
+    assert once.endswith("<!-- soak: end -->\nAfter.\n")
+
+
+def test_a_mutant_fails_a_soak(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["sim:data-is-not-acknowledged", *ONE, "--runs", "1"]
+    assert main(["soak", *arguments]) == 1
+    assert f"FAIL in 1 (seed 0) {ONE[1]} [ipv4]" in capsys.readouterr().out
+
+
+def test_a_document_without_a_place_for_the_table_is_left_alone(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = elsewhere / "trust.md"
+    document.write_text("No place.\n")
+    arguments = ["sim:reference", *ONE, "--runs", "1", "--markdown", "trust.md"]
+    assert main(["soak", *arguments]) == 2
+    assert "has no lines" in complaint(capsys)
+    assert document.read_text() == "No place.\n"
 
 
 def test_a_damaged_spec_is_one_line_and_status_2(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,7 @@ _SHOWN = 40
 """Most changes of verdict that the text lists."""
 
 _COLUMNS = (
-    *("target", "path", "runs", "case-runs", "FAIL", "contradictions", "flakes"),
+    *("target", "path", "runs", "case-runs", "FAIL", "contradictions", "inconclusive"),
     *("flake rate (95 % interval)", "retries", "seconds"),
 )
 _RULE = "|---|---|--:|--:|--:|--:|--:|---|--:|--:|"
@@ -35,6 +37,7 @@ def figures_of(found: Soak) -> Figures:
         "schema": SCHEMA,
         "tool": TOOL,
         "target": encodable(found.target),
+        "system": system(),
         "impairment": found.impairment,
         "slow": found.slow,
         "first_seed": found.first_seed,
@@ -52,6 +55,19 @@ def figures_of(found: Soak) -> Figures:
         "changes": [_record(each) for each in found.changes],
         "troubles": [encodable(each) for each in found.troubles],
     }
+
+
+def system() -> str:
+    """What this machine is, in one line."""
+    python = platform.python_version()
+    return f"{platform.system()} {platform.release()}, Python {python}, {os.cpu_count()} processors"
+
+
+def status_of(figures: Sequence[Figures]) -> int:
+    """The exit status that stands for all of them: see `Soak.exit_status`."""
+    if any(each["failed_runs"] for each in figures):
+        return 1
+    return 3 if any(each["troubles"] for each in figures) else 0
 
 
 def told(found: Soak) -> list[str]:
@@ -115,10 +131,12 @@ def _percent(share: float) -> str:
 def markdown(figures: Sequence[Figures]) -> str:
     """A table with a row for each, and a line of totals for simulated and for live runs."""
     lines = [f"| {' | '.join(_COLUMNS)} |", _RULE, *map(_row, figures)]
+    systems = dict.fromkeys(f"{each['tool']} on {each['system']}" for each in figures)
     for kind in ("simulated", "live"):
         alike = [each for each in figures if (kind == "simulated") == _is_simulated(each)]
         if alike:
             lines += ["", _totals(kind, alike)]
+    lines += ["", f"Measured by {'; '.join(systems)}."]
     return "\n".join(lines) + "\n"
 
 
@@ -134,7 +152,7 @@ def _row(each: Figures) -> str:
         f"{each['case_runs']:,}",
         f"{each['verdicts']['fail']:,}",
         f"{each['contradictions']:,}",
-        f"{each['flakes']:,}",
+        f"{each['verdicts']['inconclusive']:,}",
         _spoken(each["flake_rate"]).replace("95 % interval ", ""),
         f"{each['retries']:,}",
         f"{each['seconds']:,.0f}",
@@ -170,7 +188,7 @@ def read_figures(path: Path) -> Figures:
         raise SetupError(f"cannot read {path}: {error.strerror}") from None
     except ValueError:
         figures = None
-    if not isinstance(figures, dict) or "failed_runs" not in figures:
+    if not isinstance(figures, dict) or not figures.keys() >= {"system", "failed_runs"}:
         raise SetupError(f"{path} holds no figures: write them with 'scapy-tfo soak --json FILE'")
     return figures
 
