@@ -23,7 +23,7 @@ path_delay_300 := delay=300ms
 path_combined := loss=5%,duplicate=5%,reorder=10%,corrupt=1%,delay=50ms,jitter=20ms
 PATHS := clean loss_1 loss_5 loss_20 duplicates reordering corruption delay_1 delay_50 delay_300 combined
 
-.PHONY: help demo test lint conformance soak bench clean
+.PHONY: help demo test lint conformance soak matrix bench clean
 .NOTPARALLEL:
 
 help:
@@ -31,6 +31,7 @@ help:
 	@echo 'make test         run the tests (PYTEST_ARGS="-k option" to choose)'
 	@echo 'make conformance  the conformance cases as pytest tests (TARGET=lab:linux or HOST[:PORT])'
 	@echo 'make lint         ruff and mypy'
+	@echo 'make matrix       every case against every mutant, for docs/matrix.md (minutes)'
 	@echo 'make soak         a thousand runs that must blame nothing, for docs/trust.md (hours)'
 	@echo 'make bench        the benchmarks'
 	@echo 'make clean        remove .venv and caches; reports in tfo-results stay'
@@ -54,6 +55,10 @@ lint:
 	.venv/bin/python -m mypy
 
 # What is there already is not run again: remove $(SOAK) to begin anew.
+matrix:
+	@bash scripts/setup.sh
+	@.venv/bin/scapy-tfo spec --matrix --write docs/matrix.md
+
 soak:
 	@bash scripts/setup.sh
 	@mkdir -p $(SOAK)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -35,7 +36,10 @@ def make_matrix(*, processes: int | None = None) -> tuple[str, Coverage]:
 
 
 def show_matrix(*, write: Path | None, processes: int | None) -> int:
-    """Print the matrix, or write it; 1 where something is unchecked, idle or survives."""
+    """Print the matrix; 1 where something is unchecked, idle or survives.
+
+    write: write it to this file instead, and its witnesses to the one beside it in JSON.
+    """
     if write is not None and not write.parent.is_dir():
         raise SetupError(f"cannot write {write}: there is no directory {write.parent}")
     document, coverage = make_matrix(processes=processes)
@@ -43,6 +47,8 @@ def show_matrix(*, write: Path | None, processes: int | None) -> int:
         print(document, end="")
     else:
         write.write_text(document, encoding="utf-8")
+        witnesses = json.dumps(coverage.witnesses(), indent=1) + "\n"
+        write.with_suffix(".json").write_text(witnesses, encoding="utf-8")
     for problem in coverage.problems:
         print(problem, file=sys.stderr)
     return int(bool(coverage.problems))

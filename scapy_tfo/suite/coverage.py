@@ -46,6 +46,20 @@ class Coverage:
     survivors: tuple[str, ...]
     revived: tuple[str, ...]
 
+    def witnesses(self) -> dict[str, dict[str, str]]:
+        """For each mutant a case that catches it, and for each case a mutant that it catches.
+
+        Enough to see again in seconds that nothing survives and nothing idles. Of the mutants
+        of a case the one that fewest others catch is named.
+        """
+        ranked = sorted(self.kills.items(), key=lambda item: len(item[1]))
+        cases: dict[str, str] = {}
+        for name, by in ranked:
+            for case in by:
+                cases.setdefault(case, name)
+        mutants = {name: by[0] for name, by in self.kills.items() if by}
+        return {"cases": dict(sorted(cases.items())), "mutants": dict(sorted(mutants.items()))}
+
     @property
     def problems(self) -> tuple[str, ...]:
         """One line for each thing that is wrong."""

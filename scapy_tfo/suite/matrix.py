@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 
 from scapy_tfo import spec
 from scapy_tfo.mutants.registry import Mutant, all_mutants
+from scapy_tfo.spec import Catalogue
 from scapy_tfo.suite.registry import Case, all_cases
 from scapy_tfo.suite.result import Result, Verdict
 from scapy_tfo.suite.runner import Options
@@ -77,17 +79,31 @@ _references: dict[tuple[tuple[str, ...], int], tuple[Result, ...]] = {}
 
 
 def _kills_of(name: str, ids: tuple[str, ...], families: tuple[int, ...]) -> Kills:
-    catalogue = spec.load()
-    wanted = set(ids)
-    cases = [each for each in all_cases() if each.id in wanted]
     killers: tuple[str, ...] = ()
     for family in families:
-        options = Options(slow=True, intrusive=True, families=(family,))
-        if (ids, family) not in _references:
-            done = simulate("sim:reference", cases, catalogue, options)
-            _references[ids, family] = done.results
-        mutated = simulate(f"sim:{name}", cases, catalogue, options)
-        killers = killed_by(_references[ids, family], mutated.results)
+        killers = _killers(name, ids, family)
         if killers:
             break
     return Kills(name, killers)
+
+
+def catches(case: str, mutant: str) -> bool:
+    """Whether one case, by its id, catches one mutant."""
+    return any(_killers(mutant, (case,), family) for family in (4, 6))
+
+
+@functools.cache
+def _known() -> tuple[Catalogue, tuple[Case, ...]]:
+    return spec.load(), all_cases()
+
+
+def _killers(name: str, ids: tuple[str, ...], family: int) -> tuple[str, ...]:
+    catalogue, every = _known()
+    wanted = set(ids)
+    cases = [each for each in every if each.id in wanted]
+    options = Options(slow=True, intrusive=True, families=(family,))
+    if (ids, family) not in _references:
+        done = simulate("sim:reference", cases, catalogue, options)
+        _references[ids, family] = done.results
+    mutated = simulate(f"sim:{name}", cases, catalogue, options)
+    return killed_by(_references[ids, family], mutated.results)
