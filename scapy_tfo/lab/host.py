@@ -104,10 +104,13 @@ class ReferenceHost:
         return transport
 
     def _set_timer(self) -> None:
+        due = self.stack.deadline()
         if self._timer is not None:
+            if self._timer.when() == due:
+                # Set anew it would go behind all that waits, in a busy loop for ever.
+                return
             self._timer.cancel()
             self._timer = None
-        due = self.stack.deadline()
         if due is not None:
             self._timer = self._loop.call_at(due, self._timer_fired)
 
