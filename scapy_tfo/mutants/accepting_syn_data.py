@@ -11,6 +11,8 @@ from scapy_tfo.reference.pending import Ticket
 from scapy_tfo.reference.recvside import ReceiveSide
 from scapy_tfo.reference.sendside import Chunk, SendSide
 from scapy_tfo.reference.server import Decision, Listener, PassiveConnection
+from scapy_tfo.reference.settings import Settings
+from scapy_tfo.reference.stack import Stack
 from scapy_tfo.reference.states import State
 from scapy_tfo.segment import PSH, Segment
 
@@ -305,6 +307,11 @@ class AnswerWaitsForTheAck(PassiveConnection):
 
     def may_send_data(self) -> bool:
         return self.is_synchronized
+
+
+@mutant("ACC-13", settings=Settings(wait_for_handshake=True))
+class HoldsTheAnswer(Stack):
+    """The answer is held until the handshake ends, as a defence against reflection."""
 
 
 @mutant("ACC-7")
