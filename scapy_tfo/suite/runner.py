@@ -38,8 +38,8 @@ TOOL = f"scapy-tfo {__version__}"
 _AT_ONCE = (40, 8, 2)
 """Cases under way at a time: at first, then for those tried again, which get a quieter stack."""
 
-_WITHIN_A_CASE = (8, 4, 1)
-"""Conversations of one case under way at a time, likewise."""
+_WITHIN_A_CASE = (8, 4, 4)
+"""Conversations of one case under way at a time, likewise; but one where room was short."""
 
 _MORE_PATIENCE = (1.0, 2.0, 3.0)
 
@@ -226,7 +226,8 @@ class _Runner:
             await self._attempt(job, factor)
 
     async def _attempt(self, job: _Job, factor: float) -> None:
-        AT_ONCE.set(_WITHIN_A_CASE[job.attempts])
+        short = job.was_refused or job.was_reset
+        AT_ONCE.set(1 if short and job.attempts > 1 else _WITHIN_A_CASE[job.attempts])
         job.attempts += 1
         job.queue_was_full = False
         loop = asyncio.get_running_loop()
