@@ -1,7 +1,8 @@
 """Whether each mutant gets live, through the kernel, the verdicts that it gets in simulation.
 
 `python scripts/compare.py [NAME ...] [--jobs N] [--families 4|6|46]`; all stacks by default.
-Exits with 1 where a verdict differs or a stack could not be judged, with 2 where the host does
+Exits with 1 where a verdict differs and lateness does not explain it, where a stack could not be
+judged, or where a mutant that fails in simulation fails nothing live; with 2 where the host does
 not allow it.
 """
 
@@ -12,41 +13,57 @@ import sys
 import time
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.suite.compare import LIMIT, compare
+from scapy_tfo.suite.compare import LIMIT, Comparison, compare
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="reference, or a mutant's name")
     parser.add_argument("--jobs", type=int, metavar="N", help="stacks at a time")
-    parser.add_argument("--families", choices=("4", "6", "46"), default="46")
+    parser.add_argument("--families", choices=("4", "6", "46"), default="4")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for one stack")
     chosen = parser.parse_args()
     began = time.perf_counter()
-    stacks = compared = failed = differing = stopped = 0
-    for found in compare(
+    found = []
+    for each in compare(
         chosen.names or None,
-        families=[int(each) for each in chosen.families],
+        families=[int(digit) for digit in chosen.families],
         processes=chosen.jobs,
         limit=chosen.limit,
     ):
-        stacks += 1
-        compared += found.compared
-        failed += found.failed
-        differing += len(found.differences)
-        stopped += bool(found.stopped)
-        told = found.stopped or f"{found.compared} verdicts, {found.failed} of them FAIL"
-        print(f"{found.stack}: {told}, {len(found.differences)} differ ({found.seconds:.1f} s)")
-        for each in found.differences:
-            print(f"    {each.live.case} [ipv{each.live.family}]")
-            for where, result in (("simulated", each.simulated), ("live", each.live)):
-                print(f"        {where}: {result.verdict}, {result.reason or '-'}", flush=True)
-    seconds = time.perf_counter() - began
+        show(each)
+        found.append(each)
+    differences = [each for one in found for each in one.differences]
+    late = sum(each.late for each in differences)
+    escaped = [each.stack for each in found if each.failed and not each.failed_live]
+    stopped = [each.stack for each in found if each.stopped]
     print(
-        f"{stacks} stacks, {compared} verdicts each way, {failed} of them FAIL: "
-        f"{differing} differ, {stopped} stacks could not be judged; {seconds:.0f} s"
+        f"{len(found)} stacks in {time.perf_counter() - began:.0f} s: "
+        f"{sum(each.compared for each in found)} verdicts each way, of them FAIL "
+        f"{sum(each.failed for each in found)} in simulation and "
+        f"{sum(each.failed_live for each in found)} live; {len(differences) - late} differ, "
+        f"{late} more because of what came late; "
+        f"{sum(each.unsteady for each in found)} differed until repeated"
     )
-    return int(bool(differing or stopped))
+    for what, names in (("caught in simulation only", escaped), ("could not be judged", stopped)):
+        if names:
+            print(f"{what}: {', '.join(names)}")
+    return int(len(differences) > late or bool(escaped or stopped))
+
+
+def show(found: Comparison) -> None:
+    """One line for a stack, and three for each difference."""
+    first = f", {found.unsteady} more until repeated" if found.unsteady else ""
+    print(
+        f"{found.stack}: "
+        + (found.stopped or f"{found.compared} verdicts, {found.failed} of them FAIL")
+        + f", {len(found.differences)} differ{first} ({found.seconds:.1f} s)",
+    )
+    for each in found.differences:
+        print(f"    {each.live.case} [ipv{each.live.family}]{' (late)' if each.late else ''}")
+        for where, result in (("simulated", each.simulated), ("live", each.live)):
+            print(f"        {where}: {result.verdict}, {result.reason or '-'}")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,9 @@ port guard. Both ends live in one asyncio loop, so that the stacks' hooks are at
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from ipaddress import ip_interface
 
@@ -37,11 +39,6 @@ class ServedLab:
     ports: dict[str, int]
     addresses: dict[int, Address]
 
-    def close(self) -> None:
-        """End the stack, and the way to it. Harmless when called twice."""
-        self.link.close()
-        self.host.close()
-
 
 def open_network(hosts: int) -> Device:
     """A device with so many addresses of each family, in a new network namespace.
@@ -54,32 +51,50 @@ def open_network(hosts: int) -> Device:
 
 
 class ServedNetwork:
-    """The stacks behind one device, each at an address of its own; needs a running loop."""
+    """The stacks behind one device, as many at a time as it has addresses of their family.
+
+    Needs a running loop. Raises SetupError and OSError as HostLink does.
+    """
 
     def __init__(self, device: Device) -> None:
         self._device = device
         self._hosts: dict[bytes, ReferenceHost] = {}
-        self._free: defaultdict[int, deque[Address]] = defaultdict(deque)
-        for each in device.link.sources:
-            self._free[each.version].append(each)
+        # A way is used again: the kernel takes long to close a packet socket.
+        self._ways: list[HostLink] = []
+        self._free: dict[int, asyncio.Queue[tuple[Address, HostLink]]] = {
+            4: asyncio.Queue(),
+            6: asyncio.Queue(),
+        }
+        for address in device.link.sources:
+            sources = [each for each in device.neighbours if each.version == address.version]
+            way = HostLink([address], sources, is_local=True)
+            self._ways.append(way)
+            self._free[address.version].put_nowait((address, way))
         device.link.start(self._arrived)
 
-    async def start(
+    @asynccontextmanager
+    async def serve(
         self, family: int, *, stack_class: type[Stack], settings: Settings, keys: bytes, seed: int
-    ) -> ServedLab:
-        """Start a stack with the standing listeners at the next address of a family, 4 or 6.
+    ) -> AsyncIterator[ServedLab]:
+        """A stack with the standing listeners, as soon as an address of a family, 4 or 6, is free.
 
         keys: of its cookies, 16 bytes. seed: of everything else that is random in it.
-        Raises IndexError where all addresses have been used.
         """
-        address = self._free[family].popleft()
+        address, way = await self._free[family].get()
         stack = stack_class((address,), settings, cookies=KeyRing([keys]), seed=seed)
-        host = ReferenceHost(stack, self._device.link.send)
-        ports = {name: await host.listen(options) for name, options in STANDING.items()}
-        sources = [each for each in self._device.neighbours if each.version == family]
-        link = HostLink([address], sources, is_local=True)
-        self._hosts[address.packed] = host
-        return ServedLab(link, host, ports, {family: address})
+        host = self._hosts[address.packed] = ReferenceHost(stack, self._device.link.send)
+        try:
+            ports = {name: await host.listen(options) for name, options in STANDING.items()}
+            yield ServedLab(way, host, ports, {family: address})
+        finally:
+            host.close()
+            del self._hosts[address.packed]
+            self._free[family].put_nowait((address, way))
+
+    def close(self) -> None:
+        """Close the ways to the stacks; the device stays."""
+        for way in self._ways:
+            way.close()
 
     def _arrived(self, packet: bytes, _when: float) -> None:
         host = self._hosts.get(packets.destination(packet))

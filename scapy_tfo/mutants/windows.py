@@ -142,27 +142,18 @@ class AckSetsNothingFree(PassiveConnection):
     """What the ACK of the handshake sets free is sent when the next segment or timer comes."""
 
     def arrive(self, segment: Segment, now: float) -> None:
-        first = self.state is State.SYN_RCVD
+        self.ends_handshake = self.state is State.SYN_RCVD
         super().arrive(segment, now)
-        self.held = first and self.state is State.ESTABLISHED
+        self.ends_handshake = False
 
-    held = False
+    ends_handshake = False
 
     def flush(self, now: float) -> None:
-        if self.state is State.ESTABLISHED and self.handshake_over_now(now):
+        if self.state is State.ESTABLISHED and self.ends_handshake:
             self.send.keep_probing(now)
             self.stack.arm(self)
             return
         super().flush(now)
-
-    over_at: float | None = None
-
-    def establish(self, now: float) -> None:
-        super().establish(now)
-        self.over_at = now
-
-    def handshake_over_now(self, now: float) -> bool:
-        return self.over_at == now and not self.held
 
 
 @mutant("AFT-7a")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import multiprocessing
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -15,10 +16,11 @@ from scapy_tfo import spec
 from scapy_tfo.errors import SetupError
 from scapy_tfo.lab.device import Device
 from scapy_tfo.lab.namespace import die_with_parent
+from scapy_tfo.lab.path import Impairment
 from scapy_tfo.lab.served import open_network
 from scapy_tfo.mutants.registry import REFERENCE, all_mutants, named
 from scapy_tfo.spec import Catalogue
-from scapy_tfo.suite.live import judge_live
+from scapy_tfo.suite.live import STACKS, judge_live
 from scapy_tfo.suite.registry import Case, all_cases
 from scapy_tfo.suite.result import Result, Verdict
 from scapy_tfo.suite.runner import Options
@@ -27,27 +29,39 @@ from scapy_tfo.suite.simulation import simulate
 LIMIT = 180.0
 """Seconds that one stack may take, all its cases together."""
 
+_AT_ONCE = (STACKS, 8, 2)
+"""Cases under way at a time: at first, then of those that differed."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A case and family whose verdict live was another than in simulation."""
+    """A case and family whose verdict live was another than in simulation.
+
+    late: in simulation, too, the verdict is the live one where the case is repeated with more
+    patience, as it is live: what it waited for came, after longer than it should take.
+    """
 
     simulated: Result
     live: Result
+    late: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """One stack judged twice.
 
-    compared: how many verdicts there were of each kind. failed: those that are FAIL in
-    simulation. seconds: wall time. stopped: why nothing could be compared, or "".
+    compared: how many verdicts there were of each kind. failed, failed_live: those that were
+    FAIL. differences: those that stayed when the cases were repeated a few at a time.
+    unsteady: those that did not, as on a machine too busy to keep the time. seconds: wall time.
+    stopped: why nothing could be compared, or "".
     """
 
     stack: str
     compared: int = 0
     failed: int = 0
+    failed_live: int = 0
     differences: tuple[Difference, ...] = ()
+    unsteady: int = 0
     seconds: float = 0.0
     stopped: str = ""
 
@@ -139,7 +153,7 @@ class _Job:
 
 def _work(answer: Connection, parent: int, name: str, order: _Order) -> None:
     try:
-        device = open_network(len(order.cases))
+        device = open_network(STACKS)
         die_with_parent(parent)
         answer.send(_compare(name, device, order))
     except SetupError as error:
@@ -150,17 +164,52 @@ def _compare(name: str, device: Device, order: _Order) -> Comparison:
     began = time.perf_counter()
     options = Options(intrusive=True, families=order.families)
     run = simulate(f"sim:{name}", order.cases, order.catalogue, options)
-    results = asyncio.run(judge_live(name, device, order.cases, order.catalogue, options))
-    live = {(each.case, each.family): each for each in results}
-    pairs = [(each, live[each.case, each.family]) for each in run.results]
+    simulated = {(each.case, each.family): each for each in run.results}
+    live: dict[tuple[str, int], Result] = {}
+    cases = {each.id: each for each in order.cases}
+    found: list[Difference] = []
+    todo = [(cases[case], family) for case, family in simulated]
+    at_first = 0
+    for at_once in _AT_ONCE:
+        results = asyncio.run(judge_live(name, device, todo, order.catalogue, options, at_once))
+        live |= {(each.case, each.family): each for each in results}
+        found = [
+            Difference(simulated=before, live=after)
+            for after in results
+            if (before := simulated[after.case, after.family]).verdict is not after.verdict
+        ]
+        todo = [(cases[each.live.case], each.live.family) for each in found]
+        at_first = at_first or len(found)
+        if not found:
+            break
     return Comparison(
         stack=name,
-        compared=len(pairs),
-        failed=sum(before.verdict is Verdict.FAIL for before, _ in pairs),
-        differences=tuple(
-            Difference(simulated=before, live=after)
-            for before, after in pairs
-            if before.verdict is not after.verdict
-        ),
+        compared=len(simulated),
+        failed=_fails(simulated.values()),
+        failed_live=_fails(live.values()),
+        differences=_explained(name, found, order, options),
+        unsteady=at_first - len(found),
         seconds=time.perf_counter() - began,
+    )
+
+
+def _fails(results: Iterable[Result]) -> int:
+    return sum(each.verdict is Verdict.FAIL for each in results)
+
+
+def _explained(
+    name: str, found: Sequence[Difference], order: _Order, options: Options
+) -> tuple[Difference, ...]:
+    """The differences, marked where patience makes them."""
+    differing = {each.live.case for each in found}
+    cases = [each for each in order.cases if each.id in differing]
+    # A path that could impair, and does nothing, is one on which cases are repeated.
+    patient = dataclasses.replace(options, impairment=Impairment())
+    run = simulate(f"sim:{name}", cases, order.catalogue, patient)
+    repeated = {(each.case, each.family): each.verdict for each in run.results}
+    return tuple(
+        dataclasses.replace(
+            each, late=repeated[each.live.case, each.live.family] is each.live.verdict
+        )
+        for each in found
     )

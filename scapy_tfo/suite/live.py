@@ -20,29 +20,37 @@ from scapy_tfo.suite.result import Result
 from scapy_tfo.suite.runner import Options, judge
 from scapy_tfo.suite.simulation import unheard
 
-_AT_ONCE = 24
-"""Cases under way at a time."""
+STACKS = 24
+"""Stacks that a device should have room for, and so cases under way at a time."""
 
 
 async def judge_live(
-    name: str, device: Device, cases: Sequence[Case], catalogue: Catalogue, options: Options
+    name: str,
+    device: Device,
+    wanted: Sequence[tuple[Case, int]],
+    catalogue: Catalogue,
+    options: Options,
+    at_once: int = STACKS,
 ) -> list[Result]:
     """Judge a stack of mutants/registry.py, as `simulate` does: each case meets a fresh one.
 
-    device: of `open_network`, with an address of each family for every case. Raises SetupError
-    from the links.
+    device: of `open_network`. wanted: cases, each with the family, 4 or 6, to judge it in.
+    at_once: cases under way at a time, no more than the device has addresses of a family.
+    Raises SetupError from the links.
     """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     network = ServedNetwork(device)
-    gate = asyncio.Semaphore(_AT_ONCE)
+    gate = asyncio.Semaphore(at_once)
 
     async def within(case: Case, family: int) -> Result:
         async with gate:
             return await _one(name, network, case, family, catalogue, options)
 
-    wanted = [(case, family) for family in options.families or (4, 6) for case in cases]
-    return await asyncio.gather(*(within(case, family) for case, family in wanted))
+    try:
+        return await asyncio.gather(*(within(case, family) for case, family in wanted))
+    finally:
+        network.close()
 
 
 async def _one(
@@ -55,18 +63,16 @@ async def _one(
 ) -> Result:
     mutant = named(name)
     seed = zlib.crc32(f"{options.seed} {case.id} {family}".encode())
-    lab = await network.start(
+    alone = dataclasses.replace(options, families=(family,), seed=seed)
+    async with network.serve(
         family,
         stack_class=mutant.stack,
         settings=mutant.settings,
         keys=random.Random(seed + 1).randbytes(16),
         seed=seed + 2,
-    )
-    alone = dataclasses.replace(options, families=(family,), seed=seed)
-    try:
-        run = await judge(reference_target(name, lab), [case], catalogue, alone)
-    except TargetError as error:
-        return unheard(case, family, catalogue, str(error))
-    finally:
-        lab.close()
+    ) as lab:
+        try:
+            run = await judge(reference_target(name, lab), [case], catalogue, alone)
+        except TargetError as error:
+            return unheard(case, family, catalogue, str(error))
     return run.results[0]
