@@ -88,11 +88,11 @@ async def bulk_after_lost_early_data(peer: Peer) -> None:
 
 @case("AFT-11", needs=["echo"], slow=True)
 async def loss_is_forgotten_once_it_is_over(peer: Peer) -> None:
-    """Two losses with answers between: the second is met like the first, soon and for as long."""
+    """Two losses with answers between: the second is met like the first, as soon and as long."""
     flow = await peer.open()
     flow.ack()
     await flow.answered()
-    for times in (LOST, 2 * LOST):
+    for times in (2 * LOST, LOST):
         start = flow.rcv_nxt
         flow.request()
         await left_unacknowledged(flow, start, times)
