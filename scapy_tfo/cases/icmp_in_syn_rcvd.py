@@ -11,7 +11,7 @@ from scapy_tfo.icmp import packet_too_big, unreachable
 from scapy_tfo.lab.apps import pattern
 from scapy_tfo.segment import Segment
 from scapy_tfo.suite.flow import Flow
-from scapy_tfo.suite.outcome import Missing, Unsupported
+from scapy_tfo.suite.outcome import Absent, Inconclusive, Missing
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
 from scapy_tfo.suite.target import Service
@@ -110,9 +110,9 @@ async def packet_too_big_makes_segments_smaller(peer: Peer) -> None:
     try:
         first = await flow.expect("data", lambda each: each.seq == start and bool(each.payload))
     except Missing:
-        raise Unsupported("nothing is sent before the ACK, which is allowed") from None
+        raise Absent("nothing is sent before the ACK, which is allowed") from None
     if len(first.payload) <= room:
-        raise Unsupported("segments are that small from the start: the MTU is remembered")
+        raise Inconclusive("segments are that small from the start: is the MTU remembered?")
     flow.send_icmp(packet_too_big(first.to_bytes(), mtu=SMALL_MTU[peer.family]))
     await flow.pause(0.05)
     flow.ack(ack=start)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from scapy_tfo import option as opt
 from scapy_tfo.suite.ear import shown
 from scapy_tfo.suite.flow import Flow
-from scapy_tfo.suite.outcome import Missing, Unsupported
+from scapy_tfo.suite.outcome import Absent, Missing, Unsupported
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
 from scapy_tfo.suite.together import together
@@ -145,7 +145,7 @@ async def _conversation(peer: Peer, offer: Offer) -> Flow:
         await fast.answered(acking=False)
     except Missing:
         # Holding the answer back is a defence that RFC 7413 section 5.2 allows.
-        raise Unsupported("nothing is sent before the ACK, which is allowed") from None
+        raise Absent("nothing is sent before the ACK, which is allowed") from None
     return fast
 
 
