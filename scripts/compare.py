@@ -21,6 +21,11 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="reference, or a mutant's name")
     parser.add_argument("--jobs", type=int, metavar="N", help="stacks at a time")
     parser.add_argument("--families", choices=("4", "6", "46"), default="4")
+    parser.add_argument(
+        "--touched",
+        action="store_true",
+        help="live, leave out the cases in which a mutant behaves as the reference in simulation",
+    )
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for one stack")
     chosen = parser.parse_args()
     began = time.perf_counter()
@@ -28,6 +33,7 @@ def main() -> int:
     for each in compare(
         chosen.names or None,
         families=[int(digit) for digit in chosen.families],
+        every=not chosen.touched,
         processes=chosen.jobs,
         limit=chosen.limit,
     ):
@@ -35,11 +41,13 @@ def main() -> int:
         found.append(each)
     differences = [each for one in found for each in one.differences]
     late = sum(each.late for each in differences)
+    judged = sum(each.judged for each in found)
     escaped = [each.stack for each in found if each.failed and not each.failed_live]
     stopped = [each.stack for each in found if each.stopped]
     print(
         f"{len(found)} stacks in {time.perf_counter() - began:.0f} s: "
-        f"{sum(each.compared for each in found)} verdicts each way, of them FAIL "
+        f"{judged} verdicts in simulation, {sum(each.compared for each in found)} of them sought "
+        "live, too; of these FAIL "
         f"{sum(each.failed for each in found)} in simulation and "
         f"{sum(each.failed_live for each in found)} live; {len(differences) - late} differ, "
         f"{late} more because of what came late; "
@@ -56,7 +64,7 @@ def show(found: Comparison) -> None:
     first = f", {found.unsteady} more until repeated" if found.unsteady else ""
     print(
         f"{found.stack}: "
-        + (found.stopped or f"{found.compared} verdicts, {found.failed} of them FAIL")
+        + (found.stopped or f"{found.compared} of {found.judged} verdicts, {found.failed} FAIL")
         + f", {len(found.differences)} differ{first} ({found.seconds:.1f} s)",
     )
     for each in found.differences:

@@ -7,7 +7,7 @@ import dataclasses
 import multiprocessing
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -22,12 +22,17 @@ from scapy_tfo.mutants.registry import REFERENCE, all_mutants, named
 from scapy_tfo.spec import Catalogue
 from scapy_tfo.suite.live import STACKS, judge_live
 from scapy_tfo.suite.registry import Case, all_cases
-from scapy_tfo.suite.result import Result, Verdict
+from scapy_tfo.suite.result import Result, Run, Verdict
 from scapy_tfo.suite.runner import Options
 from scapy_tfo.suite.simulation import simulate
 
+Job = tuple[Case, int]
+"""A case, and the family to judge it in."""
+
 LIMIT = 180.0
 """Seconds that one stack may take, all its cases together."""
+
+_OPTIONS = Options(intrusive=True)
 
 _AT_ONCE = (STACKS, 8, 2)
 """Cases under way at a time: at first, then of those that differed."""
@@ -50,13 +55,14 @@ class Difference:
 class Comparison:
     """One stack judged twice.
 
-    compared: how many verdicts there were of each kind. failed, failed_live: those that were
-    FAIL. differences: those that stayed when the cases were repeated a few at a time.
-    unsteady: those that did not, as on a machine too busy to keep the time. seconds: wall time.
-    stopped: why nothing could be compared, or "".
+    judged: verdicts in simulation. compared: those that were sought live, too. failed,
+    failed_live: how many of these were FAIL. differences: those that stayed when the cases were
+    repeated a few at a time. unsteady: those that did not, as on a machine too busy to keep the
+    time. seconds: wall time. stopped: why nothing could be compared, or "".
     """
 
     stack: str
+    judged: int = 0
     compared: int = 0
     failed: int = 0
     failed_live: int = 0
@@ -68,51 +74,66 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """What every comparison of a run has in common."""
+    """What every comparison of a run has in common.
 
-    cases: tuple[Case, ...]
+    usual: the packets of the reference by case and family, where a stack is judged live by
+    those cases alone in which it sends others.
+    """
+
+    jobs: tuple[Job, ...]
     catalogue: Catalogue
-    families: tuple[int, ...]
     limit: float
+    usual: Mapping[tuple[str, int], list[bytes]] | None
 
 
 def compare(
     names: Sequence[str] | None = None,
     *,
+    cases: Sequence[Case] | None = None,
     families: Sequence[int] = (4, 6),
+    every: bool = True,
     processes: int | None = None,
     limit: float = LIMIT,
 ) -> Iterator[Comparison]:
-    """Judge stacks in simulation and live by every case that is not slow; in no set order.
+    """Judge stacks in simulation and live, by each case in a stack of its own; in no set order.
 
-    names: of mutants/registry.py; None for the reference and all mutants. processes: stacks at
+    names: of mutants/registry.py; None for the reference and all mutants. cases: None for all
+    that are not slow. every: False leaves out, live, the cases in which a mutant exchanges in
+    simulation the same packets as the reference, byte for byte. processes: stacks at
     a time, by default one for each processor. limit: seconds for one stack; what takes longer is
     ended, and told as `stopped`. Raises SetupError for a name that there is not, and where the
     host allows no namespace or no TUN device.
     """
     wanted = [REFERENCE.name, *(each.name for each in all_mutants())] if names is None else names
     waiting = [named(each).name for each in reversed(wanted)]
-    cases = tuple(each for each in all_cases() if not each.slow)
-    order = _Order(cases, spec.load(), tuple(families), limit)
+    if cases is None:
+        cases = [each for each in all_cases() if not each.slow]
+    chosen = tuple((case, family) for family in families for case in cases)
+    catalogue = spec.load()
+    usual = None
+    if not every:
+        runs = _simulated(REFERENCE.name, chosen, catalogue)
+        usual = {key: _exchanged(run) for key, run in runs.items()}
+    order = _Order(chosen, catalogue, limit, usual)
     count = processes or os.cpu_count() or 1
-    jobs: dict[Connection, _Job] = {}
+    under_way: dict[Connection, _Process] = {}
     try:
-        while waiting or jobs:
-            while waiting and len(jobs) < count:
-                job = _Job(waiting.pop(), order)
-                jobs[job.answer] = job
-            first = min(job.ends for job in jobs.values())
-            ready = wait(list(jobs), max(0.0, first - time.monotonic()))
-            for answer, job in list(jobs.items()):
-                if answer in ready or job.ends <= time.monotonic():
-                    del jobs[answer]
-                    yield job.result()
+        while waiting or under_way:
+            while waiting and len(under_way) < count:
+                process = _Process(waiting.pop(), order)
+                under_way[process.answer] = process
+            first = min(process.ends for process in under_way.values())
+            ready = wait(list(under_way), max(0.0, first - time.monotonic()))
+            for answer, process in list(under_way.items()):
+                if answer in ready or process.ends <= time.monotonic():
+                    del under_way[answer]
+                    yield process.result()
     finally:
-        for job in jobs.values():
-            job.end()
+        for process in under_way.values():
+            process.end()
 
 
-class _Job:
+class _Process:
     """One stack in a process of its own, which has a namespace of its own."""
 
     def __init__(self, name: str, order: _Order) -> None:
@@ -162,54 +183,69 @@ def _work(answer: Connection, parent: int, name: str, order: _Order) -> None:
 
 def _compare(name: str, device: Device, order: _Order) -> Comparison:
     began = time.perf_counter()
-    options = Options(intrusive=True, families=order.families)
-    run = simulate(f"sim:{name}", order.cases, order.catalogue, options)
-    simulated = {(each.case, each.family): each for each in run.results}
+    runs = _simulated(name, order.jobs, order.catalogue)
+    simulated = {key: run.results[0] for key, run in runs.items()}
+    wanted = [
+        (case, family)
+        for case, family in order.jobs
+        if order.usual is None
+        or name == REFERENCE.name
+        or _exchanged(runs[case.id, family]) != order.usual[case.id, family]
+    ]
     live: dict[tuple[str, int], Result] = {}
-    cases = {each.id: each for each in order.cases}
-    found: list[Difference] = []
-    todo = [(cases[case], family) for case, family in simulated]
-    at_first = 0
+    differing = wanted
+    at_first = -1
     for at_once in _AT_ONCE:
-        results = asyncio.run(judge_live(name, device, todo, order.catalogue, options, at_once))
-        live |= {(each.case, each.family): each for each in results}
-        found = [
-            Difference(simulated=before, live=after)
-            for after in results
-            if (before := simulated[after.case, after.family]).verdict is not after.verdict
-        ]
-        todo = [(cases[each.live.case], each.live.family) for each in found]
-        at_first = at_first or len(found)
-        if not found:
+        if not differing:
             break
+        results = asyncio.run(
+            judge_live(name, device, differing, order.catalogue, _OPTIONS, at_once)
+        )
+        live |= {(each.case, each.family): each for each in results}
+        differing = [
+            (case, family)
+            for case, family in differing
+            if live[case.id, family].verdict is not simulated[case.id, family].verdict
+        ]
+        at_first = len(differing) if at_first < 0 else at_first
+    patient = _simulated(name, differing, order.catalogue, Impairment())
     return Comparison(
         stack=name,
-        compared=len(simulated),
-        failed=_fails(simulated.values()),
+        judged=len(simulated),
+        compared=len(live),
+        failed=_fails(simulated[key] for key in live),
         failed_live=_fails(live.values()),
-        differences=_explained(name, found, order, options),
-        unsteady=at_first - len(found),
+        differences=tuple(
+            Difference(
+                simulated=simulated[key],
+                live=live[key],
+                late=run.results[0].verdict is live[key].verdict,
+            )
+            for key, run in patient.items()
+        ),
+        unsteady=max(0, at_first) - len(differing),
         seconds=time.perf_counter() - began,
     )
 
 
+def _simulated(
+    name: str, jobs: Sequence[Job], catalogue: Catalogue, path: Impairment | None = None
+) -> dict[tuple[str, int], Run]:
+    """A run for each job. path: one that could lose, on which cases are repeated as live."""
+    return {
+        (case.id, family): simulate(
+            f"sim:{name}",
+            [case],
+            catalogue,
+            dataclasses.replace(_OPTIONS, families=(family,), impairment=path),
+        )
+        for case, family in jobs
+    }
+
+
+def _exchanged(run: Run) -> list[bytes]:
+    return [each.data for each in run.packets]
+
+
 def _fails(results: Iterable[Result]) -> int:
     return sum(each.verdict is Verdict.FAIL for each in results)
-
-
-def _explained(
-    name: str, found: Sequence[Difference], order: _Order, options: Options
-) -> tuple[Difference, ...]:
-    """The differences, marked where patience makes them."""
-    differing = {each.live.case for each in found}
-    cases = [each for each in order.cases if each.id in differing]
-    # A path that could impair, and does nothing, is one on which cases are repeated.
-    patient = dataclasses.replace(options, impairment=Impairment())
-    run = simulate(f"sim:{name}", cases, order.catalogue, patient)
-    repeated = {(each.case, each.family): each.verdict for each in run.results}
-    return tuple(
-        dataclasses.replace(
-            each, late=repeated[each.live.case, each.live.family] is each.live.verdict
-        )
-        for each in found
-    )
