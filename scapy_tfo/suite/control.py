@@ -39,7 +39,8 @@ class PathRecord:
     control handshakes; one is lost, too, where only a second SYN-ACK came. reset: those answered
     with RST, as by a target short of room. recovered: cases that heard nothing at first, or a
     RST, and passed when tried again. grants, accepts: families in which a cookie was granted, and
-    SYN data accepted. gone: where the target stopped answering, and how; "" while it answers.
+    SYN data accepted. one_time: those in which a cookie is good once. gone: where the target
+    stopped answering, and how; "" while it answers.
     """
 
     rtt: float = 0.0
@@ -50,6 +51,7 @@ class PathRecord:
     recovered: int = 0
     grants: set[int] = field(default_factory=set)
     accepts: set[int] = field(default_factory=set)
+    one_time: set[int] = field(default_factory=set)
     gone: str = ""
 
     @property

@@ -13,6 +13,7 @@ from scapy_tfo.lab.path import Impairment
 from scapy_tfo.spec import Catalogue, Level
 from scapy_tfo.suite.control import Control, PathRecord
 from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.one_time import cookies_are_good_once
 from scapy_tfo.suite.outcome import (
     Absent,
     Cookieless,
@@ -133,6 +134,8 @@ async def judge(
         watch.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await watch
+    for family in {job.family for job in jobs if isinstance(job.ending, Refused)}:
+        await runner.look_for_one_time_cookies(family)
     await control.conclude(families)
     if options.attempts > 1 and any(runner.blames_silence(job) for job in jobs):
         await control.search(families)
@@ -282,6 +285,15 @@ class _Runner:
         finally:
             peer.hang_up()
 
+    async def look_for_one_time_cookies(self, family: int) -> None:
+        """A refusal may be of a cookie that was used before, where each is good once."""
+        peer = self._peer(family, "search for one-time cookies")
+        try:
+            if await cookies_are_good_once(peer):
+                self._path.one_time.add(family)
+        finally:
+            peer.hang_up()
+
     def tell_deferred(self) -> None:
         """Announce the jobs whose verdict waited for what the whole run says of the path."""
         for job in self._deferred:
@@ -345,6 +357,9 @@ class _Runner:
             return Verdict.UNSUPPORTED, ending.reason
         if isinstance(ending, Inconclusive):
             return Verdict.INCONCLUSIVE, ending.reason
+        if isinstance(ending, Refused) and job.family in self._path.one_time:
+            once = "a cookie is good once here, and the case uses one again"
+            return Verdict.UNSUPPORTED, f"{ending.reason}: {once}"
         if job.queue_was_full or isinstance(ending, Ungranted):
             full = "the queue of pending fast opens was full, too small for what the cases open"
             return Verdict.INCONCLUSIVE, f"{ending.reason}; {full}"

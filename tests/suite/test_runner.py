@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from scapy_tfo import spec
+from scapy_tfo.cookie import OneTimeCookies
 from scapy_tfo.errors import TargetError
 from scapy_tfo.lab.reference import ReferenceLab
+from scapy_tfo.reference.stack import Stack
 from scapy_tfo.suite.clock import run_virtually
 from scapy_tfo.suite.labs import reference_target
 from scapy_tfo.suite.outcome import Inconclusive, Refused, Unsupported
@@ -250,3 +252,27 @@ def test_judged_packets_say_so_in_the_capture() -> None:
     assert cited
     assert all("FAIL: wrong" in packet.comment for packet in cited)
     assert all("ACC-2.probe" in packet.comment for packet in cited)
+
+
+class _OneTime(Stack):
+    """A server of paper 7.1."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **(options | {"cookies": OneTimeCookies([bytes(16)])}))
+
+
+def test_cookies_that_are_good_once_are_no_failure_of_a_case_that_uses_one_twice() -> None:
+    async def whole() -> Run:
+        lab = await ReferenceLab.start(stack_class=_OneTime)
+        target = reference_target("test", lab)
+        return await judge(target, [case(twice)], spec.load(), Options(families=(4,)))
+
+    async def twice(peer: Peer) -> None:
+        cookie = await peer.cookie()
+        for _ in range(2):
+            await peer.open(cookie=cookie)
+
+    assert only(judged(case(twice))).verdict is Verdict.PASS
+    result = only(run_virtually(whole()))
+    assert result.verdict is Verdict.UNSUPPORTED
+    assert "good once" in result.reason
