@@ -56,7 +56,7 @@ async def abandoned_ones_give_their_places_back(peer: Peer) -> None:
 
 @case("AFT-10", needs=["listeners"], intrusive=True, slow=True)
 async def unanswered_ones_give_their_places_back(peer: Peer) -> None:
-    """The same where the application has nothing to say that would be retransmitted."""
+    """Fast opens without an ACK, to an application that is silent, give their places back."""
     await places_come_back(peer, "mute", nothing, 1)
 
 

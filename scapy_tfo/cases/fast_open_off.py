@@ -87,7 +87,7 @@ async def fast_open_off_ignores_a_cookie_without_data(peer: Peer) -> None:
 
 @case("ACC-1", needs=["plain_port"])
 async def fast_open_off_ignores_malformed_options(peer: Peer) -> None:
-    """Fast Open options of wrong lengths at a listener with fast open off: no cookie, no data."""
+    """Fast Open options of wrong lengths at a listener with fast open off bring no cookie."""
     flows = [peer.flow(_plain(peer)) for _ in _MALFORMED]
     for flow, option in zip(flows, _MALFORMED, strict=True):
         flow.syn(options=[option])

@@ -69,7 +69,7 @@ async def errors_about_the_syn_ack(peer: Peer) -> None:
 
 @case("AFT-8", needs=["answer"])
 async def error_right_behind_the_syn_ack(peer: Peer) -> None:
-    """An error that comes before the application took the connection: the same."""
+    """An error before the application took the connection: goes on or is gone, no harm done."""
     service = await apart(peer)
     cookie = await peer.cookie(service)
     for _ in range(5):
@@ -83,7 +83,7 @@ async def error_right_behind_the_syn_ack(peer: Peer) -> None:
 
 @case("AFT-8", needs=["answer"])
 async def errors_with_a_wrong_sequence_number(peer: Peer) -> None:
-    """Each error, quoting a number that was never sent: the same."""
+    """Each error, quoting a number never sent: the connection goes on or is gone, no harm."""
     await each_error(peer, ELSEWHERE)
 
 

@@ -56,7 +56,7 @@ async def idle_then_loss_then_bulk(peer: Peer) -> None:
 
 @case("AFT-11", needs=["echo"], slow=True)
 async def idle_then_loss_then_bulk_after_a_lost_syn_ack(peer: Peer) -> None:
-    """The same where only the second SYN-ACK was acknowledged."""
+    """Only the second SYN-ACK is acknowledged: then idle, timeouts, and bulk both ways."""
     flow = await peer.open()
     await flow.syn_ack("the SYN-ACK again", within=5)
     # The first timeout may be 3 s here (RFC 6298 section 5.7), and doubles.
@@ -65,7 +65,7 @@ async def idle_then_loss_then_bulk_after_a_lost_syn_ack(peer: Peer) -> None:
 
 @case("AFT-11", needs=["echo"], slow=True)
 async def idle_then_loss_then_bulk_after_a_refusal(peer: Peer) -> None:
-    """The same where the SYN's data was refused, and sent again with the ACK."""
+    """After SYN data refused and sent again: idle, several timeouts, then bulk both ways."""
     flow = peer.flow()
     flow.syn(cookie=bytes(range(8)), data=flow.app.request())
     syn_ack = await flow.syn_ack()

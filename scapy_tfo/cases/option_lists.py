@@ -164,7 +164,7 @@ async def a_kind_without_a_length_does_no_harm(peer: Peer) -> None:
 
 @case("OPT-7")
 async def unknown_options_of_illegal_length_do_no_harm(peer: Peer) -> None:
-    """An unknown option of length 0, 1 or past the end in front of a valid cookie: as above."""
+    """An unknown option of length 0, 1 or past the end and a valid cookie: dropped, or plain."""
     tfo = opt.fast_open(await _valid(peer))
     await _malformed(peer, *([RawOption(60, length), tfo] for length in (0, 1, 41, 255)))
 

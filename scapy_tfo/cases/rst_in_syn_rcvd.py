@@ -44,7 +44,7 @@ async def exact_rst_ends_the_connection(peer: Peer) -> None:
 
 @case("AFT-9", needs=["listeners", "sessions"])
 async def exact_rst_with_ack_ends_the_connection(peer: Peer) -> None:
-    """The same with the ACK flag: no different."""
+    """A RST with the ACK flag at exactly the next number ends the connection just so."""
     service = await peer.listen("echo")
     flow = await peer.open(service)
     flow.send(RST | ACK)

@@ -100,7 +100,7 @@ async def an_accepted_fast_open_keeps_the_other_options(peer: Peer) -> None:
 
 @case("OPT-9")
 async def nothing_is_offered_unasked(peer: Peer) -> None:
-    """Window scale and timestamps come only if our SYN offered them, cookie or not."""
+    """Window scale, timestamps and MD5 come only if our SYN offered them, cookie or not."""
     cookies: list[bytes | None] = [None, b"", b"\x5a\xa5" * 4]
     with contextlib.suppress(Unsupported):
         cookies.append(await peer.cookie())

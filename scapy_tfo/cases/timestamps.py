@@ -115,7 +115,7 @@ async def old_timestamp_after_the_handshake_is_rejected(peer: Peer) -> None:
 
 @case("AFT-6", needs=["answer"])
 async def old_timestamp_in_syn_rcvd_is_rejected(peer: Peer) -> None:
-    """The same in SYN-RCVD: an ACK with an old TSval and data delivers nothing."""
+    """In SYN-RCVD, an ACK with a TSval older than the SYN's and data delivers nothing."""
     await old_data_is_rejected(await opened(peer))
 
 
