@@ -288,7 +288,10 @@ def _port(text: str) -> int:
 
 
 def _listed(text: str) -> list[str]:
-    return [part for part in text.split(",") if part]
+    parts = [part for part in text.split(",") if part]
+    if not parts:
+        raise argparse.ArgumentTypeError("no id given")
+    return parts
 
 
 def _test(chosen: argparse.Namespace) -> int:

@@ -52,6 +52,8 @@ def judge_and_report(
     for path in (json, junit):
         if path is not None and not path.parent.is_dir():
             raise SetupError(f"cannot write {path}: there is no directory {path.parent}")
+        if path is not None and path.is_dir():
+            raise SetupError(f"cannot write {path}: it is a directory")
     check_writable(out)
     done = _judge(request, console, quiet=quiet)
     directory = write_all(done, out, strict=strict)

@@ -122,7 +122,8 @@ def select(
 ) -> tuple[Case, ...]:
     """The cases that match a requirement id, a group (`OPT`), a case id, or a pattern of one.
 
-    Raises SetupError for an entry that matches nothing: a typo must not pass as "nothing failed".
+    Raises SetupError for an entry that matches nothing, and where nothing is left: a typo must
+    not pass as "nothing failed".
     """
     every = tuple(cases)
     for entry in (*only, *exclude):
@@ -131,12 +132,15 @@ def select(
                 f"'{entry}' matches no case: give a case id, a requirement id such as ACC-2, "
                 "a group such as OPT, or a pattern of one ('scapy-tfo list' shows them)"
             )
-    return tuple(
+    chosen = tuple(
         each
         for each in every
         if (not only or any(_matches(each, entry) for entry in only))
         and not any(_matches(each, entry) for entry in exclude)
     )
+    if every and not chosen:
+        raise SetupError("no case is left: everything that was chosen is excluded")
+    return chosen
 
 
 def _matches(each: Case, entry: str) -> bool:

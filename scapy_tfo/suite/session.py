@@ -81,6 +81,8 @@ def run(request: Request) -> Run:
     known = load_known(request.known, (each.id for each in all_cases())) if request.known else ()
     if request.options.impairment is not None and not request.is_in_memory:
         raise SetupError("an impaired path leads to sim:NAME, lab:reference and lab:MUTANT only")
+    if request.sysctls and not request.target.startswith("lab:"):
+        raise SetupError("--sysctl is for lab targets: the namespace of another is not ours to set")
     if request.is_ours:
         request = replace(request, options=replace(request.options, intrusive=True))
     if request.target.startswith("sim:"):

@@ -33,3 +33,8 @@ def test_a_choice_that_matches_nothing_is_an_error(entry: str) -> None:
         select(all_cases(), [entry])
     with pytest.raises(SetupError, match="matches no case"):
         select(all_cases(), exclude=[entry])
+
+
+def test_a_choice_that_leaves_nothing_is_an_error() -> None:
+    with pytest.raises(SetupError, match="no case is left"):
+        select(all_cases(), ["ACC-2"], ["ACC"])
