@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable
+from collections.abc import Coroutine, Iterable
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from scapy_tfo.suite.outcome import Ending, Failed
 
@@ -17,7 +17,7 @@ AT_ONCE = ContextVar("AT_ONCE", default=8)
 a device queues by default, and a listener's backlog. The runner lowers it for repetitions."""
 
 
-async def together(conversations: Iterable[Awaitable[T]]) -> list[T]:
+async def together(conversations: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """Lead conversations side by side, each to its end; what they returned, in order.
 
     Of those that ended early the gravest counts: raises what is no ending first, then Failed,
@@ -25,11 +25,17 @@ async def together(conversations: Iterable[Awaitable[T]]) -> list[T]:
     """
     gate = asyncio.Semaphore(AT_ONCE.get())
 
-    async def within(conversation: Awaitable[T]) -> T:
+    async def within(conversation: Coroutine[Any, Any, T]) -> T:
         async with gate:
             return await conversation
 
-    ended = await asyncio.gather(*map(within, conversations), return_exceptions=True)
+    every = list(conversations)
+    try:
+        ended = await asyncio.gather(*map(within, every), return_exceptions=True)
+    finally:
+        for each in every:
+            # One that an interrupt kept from beginning would complain that nobody awaited it.
+            each.close()
     early = [each for each in ended if isinstance(each, BaseException)]
     if early:
         raise min(early, key=lambda each: (isinstance(each, Ending), not isinstance(each, Failed)))
