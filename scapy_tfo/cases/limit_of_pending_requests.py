@@ -75,7 +75,7 @@ async def fast_open_works_again_below_the_limit(peer: Peer) -> None:
     service, cookie, pending = await full(peer)
     for flow in pending:
         flow.ack()
-    await flow.settled()
+        await flow.settled()
     for _ in pending:
         await peer.open(service, cookie=cookie)
 
@@ -108,7 +108,7 @@ async def refusals_take_no_place(peer: Peer) -> None:
         flow.must_refuse(await flow.syn_ack(), "over the limit or on a forged cookie")
     for flow in pending:
         flow.ack()
-    await flow.settled()
+        await flow.settled()
     await peer.open(service, cookie=cookie)
 
 
