@@ -42,6 +42,9 @@ _AT_ONCE = (40, 8, 2)
 _WITHIN_A_CASE = (8, 4, 4)
 """Conversations of one case under way at a time, likewise; but one where room was short."""
 
+_BROKEN = (ArithmeticError, AttributeError, LookupError, NameError, TypeError, ValueError)
+"""What a mistake in a case raises, on an answer that nobody thought of."""
+
 _MORE_PATIENCE = (1.0, 2.0, 3.0)
 
 
@@ -247,7 +250,7 @@ class _Runner:
                 await self._control.handshake(job.family)
             if isinstance(ending, Refused):
                 job.queue_was_full = await self._queue_is_full(job.family)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        except _BROKEN as error:
             job.ending = Inconclusive(f"the case itself broke: {error!r}")
         finally:
             if any(_was_accepted(flow) for flow in peer.flows):
