@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -54,6 +55,8 @@ def judge_and_report(
             raise SetupError(f"cannot write {path}: there is no directory {path.parent}")
         if path is not None and path.is_dir():
             raise SetupError(f"cannot write {path}: it is a directory")
+        if path is not None and not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise SetupError(f"cannot write {path}: no permission")
     check_writable(out)
     done = _judge(request, console, quiet=quiet)
     directory = write_all(done, out, strict=strict)
