@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from scapy_tfo.report.escape import visible
 from scapy_tfo.spec import Requirement
-from scapy_tfo.suite.result import Result, Run, Standing, Verdict, standing
+from scapy_tfo.suite.result import Result, Run, Standing, Verdict, exit_status, standing
 
 Requirements = Mapping[str, Requirement]
 """The catalogue of specs/, by id."""
@@ -18,6 +18,7 @@ Requirements = Mapping[str, Requirement]
 MEANINGS = {
     0: "no requirement failed",
     1: "a requirement failed",
+    3: "the target was gone before the end",
 }
 """What the exit statuses of a run that came to its end say."""
 
@@ -67,7 +68,7 @@ class Outline:
 
     @property
     def exit_status(self) -> int:
-        return int(any(place.fails_run for place in self.counts))
+        return exit_status(self.run, strict=self.strict)
 
     @property
     def retries(self) -> int:

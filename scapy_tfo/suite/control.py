@@ -25,6 +25,9 @@ _SEARCHES, _SEARCHES_AT_ONCE = 400, 20
 _SENT_AGAIN = 0.8
 """Seconds over the shortest round trip, after which a SYN-ACK is one that was sent again."""
 
+_SENT_AGAIN_BY = 1.5
+"""Seconds after which what was lost has been sent again, by a timer of 1 s (RFC 6298 section 2)."""
+
 _FIRST_PATIENCE = 1.5
 """Seconds: over the round trip by way of two satellites."""
 
@@ -35,8 +38,8 @@ _LONGEST_PAUSE = 10.0
 class PathRecord:
     """What the run has learnt of the path to the target.
 
-    rtt, shortest: longest and shortest round trip of a control handshake, in seconds. sent, lost:
-    control handshakes; one is lost, too, where only a second SYN-ACK came. reset: those answered
+    rtt, shortest: longest and shortest round trip of a control handshake, in seconds, those left
+    out whose SYN-ACK came again. sent, lost: control handshakes, such ones counted as lost. reset: those answered
     with RST, as by a target short of room. recovered: cases that heard nothing at first, or a
     RST, and passed when tried again. grants, accepts: families in which a cookie was granted, and
     SYN data accepted. one_time: those in which a cookie is good once. gone: where the target
@@ -61,8 +64,16 @@ class PathRecord:
 
     @property
     def patience(self) -> float:
-        """Seconds to wait for an answer that should come at once."""
-        return 0.6 + 4 * self.rtt
+        """Seconds to wait for an answer that should come at once, or once more where some are lost."""
+        return 0.6 + 4 * self.rtt + (_SENT_AGAIN_BY if self.lost else 0.0)
+
+    def took(self, seconds: float) -> None:
+        """Take in the time of a handshake, whose SYN-ACK may have been sent more than once."""
+        self.shortest = min(self.shortest, seconds)
+        longest = max(self.rtt, seconds)
+        self.lost += longest > self.shortest + _SENT_AGAIN
+        within = [each for each in (self.rtt, seconds) if each <= self.shortest + _SENT_AGAIN]
+        self.rtt = max(within)
 
 
 class Control:
@@ -79,8 +90,8 @@ class Control:
                 raise TargetError(f"{self._where(family)} cannot be judged: {failure}")
 
     async def conclude(self, families: Sequence[int]) -> None:
-        """The last control of each family: whether the target is still there."""
-        for family in families:
+        """Whether the target is still there, once for all where it is not."""
+        for family in families if not self._path.gone else ():
             failure = await self._insist(family, tries=_TRIES_AT_THE_END)
             if failure:
                 self._path.gone = f"{self._where(family)} stopped answering: {failure}"
@@ -137,10 +148,7 @@ class Control:
         try:
             flow.syn()
             await flow.syn_ack()
-            took = loop.time() - began
-            self._path.rtt = max(self._path.rtt, took)
-            self._path.shortest = min(self._path.shortest, took)
-            self._path.lost += took > self._path.shortest + _SENT_AGAIN
+            self._path.took(loop.time() - began)
             flow.send(RST, seq=flow.their_rcv_nxt)
         except Ending as ending:
             if flow.was_reset:

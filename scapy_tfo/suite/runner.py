@@ -214,6 +214,10 @@ class _Runner:
             await asyncio.gather(*(self._within(gate, job, factor) for job in shared))
             for job in alone:
                 await self._attempt(job, factor)
+            if any(job.is_open for job in jobs):
+                await self._control.conclude(sorted({job.family for job in jobs}))
+            if self._path.gone:
+                break
         self._deferred = [job for job in jobs if job.is_silent]
 
     def _unmet(self, job: _Job) -> str:
