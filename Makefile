@@ -5,6 +5,7 @@ SHELL := bash
 # nginx, haproxy and ip live in sbin, which an ordinary user's PATH may lack.
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 PYTEST_ARGS ?=
+COMPARE_ARGS ?=
 TARGET ?= lab:linux
 
 # The runs behind docs/trust.md: simulated ones on each of these paths, and live ones.
@@ -23,7 +24,7 @@ path_delay_300 := delay=300ms
 path_combined := loss=5%,duplicate=5%,reorder=10%,corrupt=1%,delay=50ms,jitter=20ms
 PATHS := clean loss_1 loss_5 loss_20 duplicates reordering corruption delay_1 delay_50 delay_300 combined
 
-.PHONY: help demo test lint conformance soak matrix bench clean
+.PHONY: help demo test lint conformance soak matrix compare bench clean
 .NOTPARALLEL:
 
 help:
@@ -32,6 +33,7 @@ help:
 	@echo 'make conformance  the conformance cases as pytest tests (TARGET=lab:linux or HOST[:PORT])'
 	@echo 'make lint         ruff and mypy'
 	@echo 'make matrix       every case against every mutant, for docs/matrix.md (minutes)'
+	@echo 'make compare      every mutant in simulation and live: the same verdicts? (minutes; COMPARE_ARGS)'
 	@echo 'make soak         a thousand runs that must blame nothing, for docs/trust.md (hours)'
 	@echo 'make bench        the benchmarks'
 	@echo 'make clean        remove .venv and caches; reports in tfo-results stay'
@@ -54,11 +56,15 @@ lint:
 	.venv/bin/python -m ruff format --check .
 	.venv/bin/python -m mypy
 
-# What is there already is not run again: remove $(SOAK) to begin anew.
 matrix:
 	@bash scripts/setup.sh
 	@.venv/bin/scapy-tfo spec --matrix --write docs/matrix.md
 
+compare:
+	@bash scripts/setup.sh
+	@.venv/bin/python scripts/compare.py $(COMPARE_ARGS)
+
+# What is there already is not run again: remove $(SOAK) to begin anew.
 soak:
 	@bash scripts/setup.sh
 	@mkdir -p $(SOAK)

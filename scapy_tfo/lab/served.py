@@ -60,16 +60,11 @@ class ServedNetwork:
         self._device = device
         self._hosts: dict[bytes, ReferenceHost] = {}
         # A way is used again: the kernel takes long to close a packet socket.
-        self._ways: list[HostLink] = []
-        self._free: dict[int, asyncio.Queue[tuple[Address, HostLink]]] = {
-            4: asyncio.Queue(),
-            6: asyncio.Queue(),
-        }
+        self._ways: dict[Address, HostLink] = {}
+        # The last given back goes first, so that no more ways are made than are needed.
+        self._free = {4: asyncio.LifoQueue[Address](), 6: asyncio.LifoQueue[Address]()}
         for address in device.link.sources:
-            sources = [each for each in device.neighbours if each.version == address.version]
-            way = HostLink([address], sources, is_local=True)
-            self._ways.append(way)
-            self._free[address.version].put_nowait((address, way))
+            self._free[address.version].put_nowait(address)
         device.link.start(self._arrived)
 
     @asynccontextmanager
@@ -80,7 +75,8 @@ class ServedNetwork:
 
         keys: of its cookies, 16 bytes. seed: of everything else that is random in it.
         """
-        address, way = await self._free[family].get()
+        address = await self._free[family].get()
+        way = self._ways.get(address) or self._way(address)
         stack = stack_class((address,), settings, cookies=KeyRing([keys]), seed=seed)
         host = self._hosts[address.packed] = ReferenceHost(stack, self._device.link.send)
         try:
@@ -89,12 +85,17 @@ class ServedNetwork:
         finally:
             host.close()
             del self._hosts[address.packed]
-            self._free[family].put_nowait((address, way))
+            self._free[family].put_nowait(address)
 
     def close(self) -> None:
         """Close the ways to the stacks; the device stays."""
-        for way in self._ways:
+        for way in self._ways.values():
             way.close()
+
+    def _way(self, address: Address) -> HostLink:
+        sources = [each for each in self._device.neighbours if each.version == address.version]
+        way = self._ways[address] = HostLink([address], sources, is_local=True)
+        return way
 
     def _arrived(self, packet: bytes, _when: float) -> None:
         host = self._hosts.get(packets.destination(packet))

@@ -128,6 +128,18 @@ def test_the_suite_finds_no_fault_through_raw_sockets(host, tmp_path, target):
     assert any(each.startswith("TCPFastOpenPassive ") for each in counters)
 
 
+def test_a_mutant_is_found_out_through_raw_sockets(host, tmp_path):
+    server = host.serve("--mutant", "accepts-any-cookie", "--app", "echo", "--port", "7")
+    done = host.run(
+        *(*SCAPY_TFO, "test", f"{V4}:7", "--app", "echo", "--only", "ACC-3,ACC-2"),
+        *("--quiet", "--out", str(tmp_path / "out")),
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "ACC-3.a-wrong-cookie-stays-wrong [ipv4]  FAIL" in done.stdout
+    assert "ACC-2.syn-data-is-acknowledged [ipv4]  FAIL" not in done.stdout
+    server.end(signal.SIGTERM)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_it_ends_with_a_signal_and_leaves_nothing(host, number):
     before = host.interfaces().count(":")
@@ -172,6 +184,7 @@ def test_a_network_that_is_in_use_is_refused(host):
         (["--plain-port", "80"], "must differ"),
         (["--port", "0"], "'0' is no port"),
         (["--queue", "-1"], "no limit"),
+        (["--mutant", "gopher"], "no such stack: 'gopher'"),
     ],
 )
 def test_a_mistake_is_a_complaint_and_status_2(options, says):
