@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from scapy_tfo import __version__
 from scapy_tfo.lab.path import Impairment
 from scapy_tfo.spec import Catalogue, Level
+from scapy_tfo.suite.acquaintance import meet_the_application
 from scapy_tfo.suite.control import Control, PathRecord
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.one_time import cookies_are_good_once
@@ -117,7 +118,8 @@ async def judge(
 ) -> Run:
     """Judge a target by the cases, at each of its addresses.
 
-    Raises TargetError where no control handshake succeeds, and SetupError from the link.
+    Raises TargetError where no control handshake succeeds, or where another application answers
+    than the one named, and SetupError from the link.
     """
     options = options or Options()
     began, started = asyncio.get_running_loop().time(), time.time()
@@ -129,6 +131,9 @@ async def judge(
     families = [each for each in families if each in (options.families or families)]
     await control.establish(families)
     runner = _Runner(target, board, control, path, options)
+    if target.hooks is None and target.main.app.answers:
+        for each in families:
+            await meet_the_application(runner.peer(each, "control request"))
     jobs = [_Job(case, family, case.level(catalogue)) for family in families for case in cases]
     watch = asyncio.create_task(control.keep_watch(families))
     try:
@@ -242,7 +247,7 @@ class _Runner:
         job.queue_was_full = False
         loop = asyncio.get_running_loop()
         began = loop.time()
-        peer = self._peer(job.family, job.owner, factor)
+        peer = self.peer(job.family, job.owner, factor)
         silent_before = job.heard_nothing
         try:
             await job.case.run(peer)
@@ -267,7 +272,7 @@ class _Runner:
         if not job.is_silent:
             self._tell(job)
 
-    def _peer(self, family: int, owner: str, factor: float = 1.0) -> Peer:
+    def peer(self, family: int, owner: str, factor: float = 1.0) -> Peer:
         return Peer(
             self._target,
             self._board,
@@ -284,7 +289,7 @@ class _Runner:
         """
         if self._target.hooks is not None or family not in self._path.accepts:
             return False
-        peer = self._peer(family, "control fast open")
+        peer = self.peer(family, "control fast open")
         try:
             return not await peer.accepts(await peer.cookie())
         except Ending:
@@ -294,7 +299,7 @@ class _Runner:
 
     async def look_for_one_time_cookies(self, family: int) -> None:
         """A refusal may be of a cookie that was used before, where each is good once."""
-        peer = self._peer(family, "search for one-time cookies")
+        peer = self.peer(family, "search for one-time cookies")
         try:
             if await cookies_are_good_once(peer):
                 self._path.one_time.add(family)

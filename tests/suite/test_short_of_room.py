@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from scapy_tfo import spec
+from scapy_tfo.errors import TargetError
 from scapy_tfo.lab.hooks import ListenerOptions
 from scapy_tfo.lab.reference import ReferenceLab
 from scapy_tfo.segment import ACK, RST, SYN, Segment
-from scapy_tfo.suite.app import Echo
+from scapy_tfo.suite.app import App, Echo, Http
 from scapy_tfo.suite.clock import run_virtually
 from scapy_tfo.suite.labs import reference_target
 from scapy_tfo.suite.peer import Peer
@@ -23,7 +24,9 @@ from scapy_tfo.suite.target import Service
 Spoil = Callable[[ReferenceLab], None]
 
 
-def judged(*conversations: Any, queue: int = 256, spoil: Spoil | None = None) -> Run:
+def judged(
+    *conversations: Any, queue: int = 256, spoil: Spoil | None = None, app: App | None = None
+) -> Run:
     """Judge the reference from outside, without its hooks."""
     cases = [
         Case(
@@ -43,7 +46,7 @@ def judged(*conversations: Any, queue: int = 256, spoil: Spoil | None = None) ->
         lab = await ReferenceLab.start()
         target = reference_target("test", lab)
         port = await lab.host.listen(ListenerOptions("echo", queue=queue))
-        target.main, target.hooks = Service(port, Echo()), None
+        target.main, target.hooks = Service(port, app or Echo()), None
         if spoil is not None:
             spoil(lab)
         return await judge(target, cases, spec.load(), Options(families=(4,)))
@@ -137,3 +140,8 @@ def test_a_link_is_listened_to_before_it_is_prepared() -> None:
 
     judged(one_pending, spoil=spoil)
     assert said == ["start", "prepare"]
+
+
+def test_another_application_than_the_one_named_is_no_fault_of_the_stack() -> None:
+    with pytest.raises(TargetError, match="does not answer a plain connection as --app http"):
+        judged(one_pending, app=Http("target"))
