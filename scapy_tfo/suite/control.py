@@ -39,11 +39,11 @@ class PathRecord:
     """What the run has learnt of the path to the target.
 
     rtt, shortest: longest and shortest round trip of a control handshake, in seconds, those left
-    out whose SYN-ACK came again. sent, lost: control handshakes, such ones counted as lost. reset: those answered
-    with RST, as by a target short of room. recovered: cases that heard nothing at first, or a
-    RST, and passed when tried again. grants, accepts: families in which a cookie was granted, and
-    SYN data accepted. one_time: those in which a cookie is good once. gone: where the target
-    stopped answering, and how; "" while it answers.
+    out whose SYN-ACK came again. sent, lost: control handshakes, such ones counted as lost.
+    reset: those answered with RST, as by a target short of room. recovered: cases that heard
+    nothing at first, or a RST, and passed when tried again. grants, accepts: families in which a
+    cookie was granted, and SYN data accepted. one_time: those in which a cookie is good once.
+    gone: where the target stopped answering, and how; "" while it answers.
     """
 
     rtt: float = 0.0
@@ -64,7 +64,7 @@ class PathRecord:
 
     @property
     def patience(self) -> float:
-        """Seconds to wait for an answer that should come at once, or once more where some are lost."""
+        """Seconds to wait for an answer that comes at once, or once more where some are lost."""
         return 0.6 + 4 * self.rtt + (_SENT_AGAIN_BY if self.lost else 0.0)
 
     def took(self, seconds: float) -> None:
@@ -143,12 +143,13 @@ class Control:
             patience=max(_FIRST_PATIENCE, self._path.patience),
         )
         loop = asyncio.get_running_loop()
-        began = loop.time()
+        # Waiting for our own turn to send is no part of the way there and back.
+        began = loop.time() + link.lag
         self._path.sent += 1
         try:
             flow.syn()
             await flow.syn_ack()
-            self._path.took(loop.time() - began)
+            self._path.took(max(loop.time() - began, 0.0))
             flow.send(RST, seq=flow.their_rcv_nxt)
         except Ending as ending:
             if flow.was_reset:

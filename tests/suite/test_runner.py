@@ -12,7 +12,7 @@ import pytest
 from scapy_tfo import spec
 from scapy_tfo.cookie import OneTimeCookies
 from scapy_tfo.errors import TargetError
-from scapy_tfo.lab.reference import ReferenceLab
+from scapy_tfo.lab.reference import MemoryLink, ReferenceLab
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.suite.clock import run_virtually
 from scapy_tfo.suite.labs import reference_target
@@ -276,3 +276,19 @@ def test_cookies_that_are_good_once_are_no_failure_of_a_case_that_uses_one_twice
     result = only(run_virtually(whole()))
     assert result.verdict is Verdict.UNSUPPORTED
     assert "good once" in result.reason
+
+
+def test_waiting_for_our_own_turn_to_send_is_no_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lag(_link: object = None) -> float:
+        return 2.0 if asyncio.get_running_loop().time() > 0.1 else 0.0
+
+    def pace(lab: ReferenceLab) -> None:
+        send = lab.link.send
+        call_later = asyncio.get_running_loop().call_later
+        monkeypatch.setattr(lab.link, "send", lambda packet: call_later(lag(), send, packet))
+
+    async def waits(peer: Peer) -> None:
+        await peer.wait(5)
+
+    monkeypatch.setattr(MemoryLink, "lag", property(lag))
+    assert not judged(case(waits), spoil=pace).loses
