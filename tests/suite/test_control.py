@@ -1,0 +1,36 @@
+"""What control handshakes tell of a path."""
+
+from __future__ import annotations
+
+import pytest
+
+from scapy_tfo.suite.control import PathRecord
+
+
+@pytest.mark.parametrize(
+    ("times", "rtt", "lost"),
+    [
+        ([0.001, 0.02, 0.003], 0.02, 0),
+        # Two satellites away, and steady.
+        ([1.2, 1.3], 1.3, 0),
+        # The second SYN-ACK was one that came again.
+        ([0.001, 1.002, 0.003], 0.003, 1),
+        # The first was, which the second tells.
+        ([1.002, 0.001, 0.003], 0.003, 1),
+    ],
+)
+def test_a_syn_ack_that_came_again_is_loss_and_no_round_trip(
+    times: list[float], rtt: float, lost: int
+) -> None:
+    path = PathRecord()
+    for each in times:
+        path.took(each)
+    assert (path.rtt, path.lost) == (rtt, lost)
+    assert path.is_clean == (not lost)
+
+
+def test_a_path_that_loses_is_waited_for_until_the_timer_of_the_target() -> None:
+    path = PathRecord(rtt=0.1)
+    assert path.patience == pytest.approx(1.0)
+    path.lost = 1
+    assert path.patience > 0.1 + 1
