@@ -32,12 +32,15 @@ class Switchboard:
         self.link = link
         self.packets: list[CapturedPacket] = []
         self.random = random.Random(seed)
-        self._flows: dict[Key, Heard] = {}
+        self._flows: dict[Key, tuple[Heard, float]] = {}
         link.start(self._receive)
 
     def open(self, key: Key, heard: Heard) -> None:
-        """Hand everything from that remote address and port to `heard`."""
-        self._flows[key] = heard
+        """Hand everything from that remote address and port to `heard`, as it arrives from now on.
+
+        What waited in a socket's buffer belongs to an earlier flow with the same ports.
+        """
+        self._flows[key] = heard, self.link.now()
 
     def close(self, key: Key) -> None:
         """Stop handing in; later packets of the flow are kept in the capture only."""
@@ -80,16 +83,21 @@ class Switchboard:
             key = _quoted_flow(error) if error is not None else None
             if error is None or key is None:
                 return
-            heard, deliver = self._flows.get(key), lambda to, at: to.hear_icmp(error, at, when)
+            heard, deliver = self._flow(key, when), lambda to, at: to.hear_icmp(error, at, when)
         else:
             if segment.checksum is not None:
                 return
-            heard = self._flows.get((segment.dst, segment.dport, segment.src, segment.sport))
+            key = (segment.dst, segment.dport, segment.src, segment.sport)
+            heard = self._flow(key, when)
             deliver = lambda to, at: to.hear(segment, at, when)  # noqa: E731
         owner = heard.owner if heard else "no case (its flow is closed)"
         number = self._keep(data, outbound=False, when=when, owner=owner, comment="")
         if heard is not None:
             deliver(heard, number)
+
+    def _flow(self, key: Key, when: float) -> Heard | None:
+        heard, since = self._flows.get(key, (None, 0.0))
+        return heard if when >= since else None
 
 
 def _quoted_flow(error: IcmpError) -> Key | None:
