@@ -171,9 +171,9 @@ def test_a_closed_port_is_status_3(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can drop a capability")
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv (util-linux) is missing")
 def test_a_missing_privilege_is_one_line_and_status_2() -> None:
+    unprivileged = ["setpriv", "--bounding-set=-net_raw"]
     done = subprocess.run(
-        ["setpriv", "--bounding-set=-net_raw"]
-        + [sys.executable, "-m", "scapy_tfo.cli", "test", "127.0.0.1:9"],
+        [*unprivileged, sys.executable, "-m", "scapy_tfo.cli", "test", "127.0.0.1:9"],
         capture_output=True,
         text=True,
         check=False,
