@@ -292,3 +292,14 @@ def test_waiting_for_our_own_turn_to_send_is_no_loss(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(MemoryLink, "lag", property(lag))
     assert not judged(case(waits), spoil=pace).loses
+
+
+def test_what_came_in_the_turn_that_ran_out_of_time_has_come() -> None:
+    async def held_up(peer: Peer) -> None:
+        flow = await peer.connect()
+        late = flow.heard[0]
+        loop = asyncio.get_running_loop()
+        loop.call_at(loop.time() + 0.5, lambda: flow.hear(late, 1, 0.0))
+        await flow.until("more", lambda: len(flow.heard) > 1, within=0.5)
+
+    assert only(judged(case(held_up))).verdict is Verdict.PASS
