@@ -69,6 +69,8 @@ async def application_has_the_data_before_our_ack(peer: Peer) -> None:
         if [each.received for each in seen] == flow.sent:
             break
         await peer.wait(_BETWEEN_POLLS)
+    if not seen:
+        raise flow.missing("a session of the application before the ACK")
     flow.require(
         [each.received for each in seen] == flow.sent,
         "the application does not have the SYN's data before the ACK",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from scapy_tfo.errors import TargetError
 from scapy_tfo.segment import RST, endpoint
 from scapy_tfo.suite.flow import Flow
-from scapy_tfo.suite.outcome import Ending
+from scapy_tfo.suite.outcome import Ending, Missing
 from scapy_tfo.suite.switchboard import Switchboard
 from scapy_tfo.suite.target import Target
 
@@ -158,6 +158,8 @@ class Control:
             if flow.icmp:
                 error = flow.icmp[-1]
                 return f"ICMP error type {error.type} code {error.code} from {error.src}"
+            if not isinstance(ending, Missing):
+                return f"a wrong answer to a plain SYN: {ending.reason}"
             self._path.lost += 1
             return f"no answer to a plain SYN ({ending.actual})"
         finally:

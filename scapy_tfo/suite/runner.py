@@ -216,7 +216,8 @@ class _Runner:
             shared = [job for job in wave if not job.goes_alone]
             alone = [job for job in wave if job.goes_alone]
             gate = asyncio.Semaphore(limit)
-            await asyncio.gather(*(self._within(gate, job, factor) for job in shared))
+            # The last sections have the longest waits: begun first, they end with the others.
+            await asyncio.gather(*(self._within(gate, job, factor) for job in reversed(shared)))
             for job in alone:
                 await self._attempt(job, factor)
             if any(job.is_open for job in jobs):

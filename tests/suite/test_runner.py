@@ -106,12 +106,12 @@ def test_silence_on_a_path_that_loses_is_inconclusive() -> None:
 
 
 def test_a_case_that_recovers_passes_and_makes_other_silences_inconclusive() -> None:
-    # 0 and 1 are the control handshake, 2 is the first SYN of the first case.
+    # 0 and 1 are the control handshake, 2 is the first SYN of the case that begins first: the last.
     quick = case(plain_handshake, id="ACC-2.quick")
-    run = judged(quick, case(deaf_port), spoil=lose(lambda number: number == 2))
-    first, second = run.results
-    assert (first.verdict, first.attempts) == (Verdict.PASS, 2)
-    assert second.verdict is Verdict.INCONCLUSIVE
+    run = judged(case(deaf_port), quick, spoil=lose(lambda number: number == 2))
+    deaf, recovered = run.results
+    assert (recovered.verdict, recovered.attempts) == (Verdict.PASS, 2)
+    assert deaf.verdict is Verdict.INCONCLUSIVE
     assert any("repeated" in note for note in run.notes)
 
 
