@@ -1,7 +1,7 @@
 """Whether each mutant gets live, through the kernel, the verdicts that it gets in simulation.
 
 `python scripts/compare.py [NAME ...] [--jobs N] [--families 4|6|46]`; all stacks by default.
-Exits with 1 where a verdict differs and lateness does not explain it, where a stack could not be
+Exits with 1 where a verdict differs and repetition does not explain it, where a stack could not be
 judged, or where a mutant that fails in simulation fails nothing live; with 2 where the host does
 not allow it.
 """
@@ -40,7 +40,7 @@ def main() -> int:
         show(each)
         found.append(each)
     differences = [each for one in found for each in one.differences]
-    late = sum(each.late for each in differences)
+    repeated = sum(each.by_repetition for each in differences)
     judged = sum(each.judged for each in found)
     escaped = [each.stack for each in found if each.failed and not each.failed_live]
     stopped = [each.stack for each in found if each.stopped]
@@ -49,14 +49,14 @@ def main() -> int:
         f"{judged} verdicts in simulation, {sum(each.compared for each in found)} of them sought "
         "live, too; of these FAIL "
         f"{sum(each.failed for each in found)} in simulation and "
-        f"{sum(each.failed_live for each in found)} live; {len(differences) - late} differ, "
-        f"{late} more because of what came late; "
+        f"{sum(each.failed_live for each in found)} live; {len(differences) - repeated} differ, "
+        f"{repeated} more because live they are repeated; "
         f"{sum(each.unsteady for each in found)} differed until repeated"
     )
     for what, names in (("caught in simulation only", escaped), ("could not be judged", stopped)):
         if names:
             print(f"{what}: {', '.join(names)}")
-    return int(len(differences) > late or bool(escaped or stopped))
+    return int(len(differences) > repeated or bool(escaped or stopped))
 
 
 def show(found: Comparison) -> None:
@@ -68,7 +68,9 @@ def show(found: Comparison) -> None:
         + f", {len(found.differences)} differ{first} ({found.seconds:.1f} s)",
     )
     for each in found.differences:
-        print(f"    {each.live.case} [ipv{each.live.family}]{' (late)' if each.late else ''}")
+        print(
+            f"    {each.live.case} [ipv{each.live.family}]{' (by repetition)' if each.by_repetition else ''}"
+        )
         for where, result in (("simulated", each.simulated), ("live", each.live)):
             print(f"        {where}: {result.verdict}, {result.reason or '-'}")
     sys.stdout.flush()

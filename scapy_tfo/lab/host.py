@@ -68,7 +68,9 @@ class ReferenceHost:
         try:
             while True:
                 for packet in self.stack.take_packets():
-                    self._emit(packet)
+                    # No interface takes more, however wrong the stack is.
+                    if len(packet) <= self.stack.settings.mtu:
+                        self._emit(packet)
                 events = self.stack.take_events()
                 if not events:
                     break

@@ -29,7 +29,7 @@ from scapy_tfo.suite.simulation import simulate
 Job = tuple[Case, int]
 """A case, and the family to judge it in."""
 
-LIMIT = 180.0
+LIMIT = 600.0
 """Seconds that one stack may take, all its cases together."""
 
 _OPTIONS = Options(intrusive=True)
@@ -42,13 +42,13 @@ _AT_ONCE = (STACKS, 8, 2)
 class Difference:
     """A case and family whose verdict live was another than in simulation.
 
-    late: in simulation, too, the verdict is the live one where the case is repeated with more
-    patience, as it is live: what it waited for came, after longer than it should take.
+    by_repetition: in simulation, too, the verdict becomes the live one where the case is
+    repeated, with more patience, when it heard nothing at first, as it is live.
     """
 
     simulated: Result
     live: Result
-    late: bool = False
+    by_repetition: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +219,7 @@ def _compare(name: str, device: Device, order: _Order) -> Comparison:
             Difference(
                 simulated=simulated[key],
                 live=live[key],
-                late=run.results[0].verdict is live[key].verdict,
+                by_repetition=run.results[0].verdict is live[key].verdict,
             )
             for key, run in patient.items()
         ),
