@@ -68,9 +68,8 @@ def show(found: Comparison) -> None:
         + f", {len(found.differences)} differ{first} ({found.seconds:.1f} s)",
     )
     for each in found.differences:
-        print(
-            f"    {each.live.case} [ipv{each.live.family}]{' (by repetition)' if each.by_repetition else ''}"
-        )
+        why = " (by repetition)" if each.by_repetition else ""
+        print(f"    {each.live.case} [ipv{each.live.family}]{why}")
         for where, result in (("simulated", each.simulated), ("live", each.live)):
             print(f"        {where}: {result.verdict}, {result.reason or '-'}")
     sys.stdout.flush()
