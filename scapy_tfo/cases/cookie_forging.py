@@ -25,7 +25,7 @@ async def _refused(peer: Peer, cookies: Iterable[bytes], why: str, *, source: in
 
 async def _cookies(peer: Peer) -> list[bytes]:
     """One cookie for each of our source addresses, four at most."""
-    count = min(len(peer.target.sources(peer.family)), 4)
+    count = min(len(peer.sources), 4)
     return [await peer.cookie(source=source) for source in range(count)]
 
 
@@ -75,7 +75,7 @@ async def a_neighbours_cookie_does_not_tell_ours(peer: Peer) -> None:
     """A neighbour's cookie, changed as its address differs from ours: not accepted early."""
     theirs = await peer.cookie(source=1)
     size, width = len(theirs), 8 * len(theirs)
-    ours, other = (each.packed for each in peer.target.sources(peer.family)[:2])
+    ours, other = (each.packed for each in peer.sources[:2])
     change = bytes(a ^ b for a, b in zip(ours, other, strict=True))
     masks = {change[-size:].ljust(size, b"\0"), change[-size:].rjust(size, b"\0")}
     masks.add(change[:4][::-1].ljust(size, b"\0"))

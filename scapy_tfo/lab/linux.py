@@ -27,10 +27,10 @@ TARGETS: dict[int, IPv4Interface | IPv6Interface] = {
 """The target's address and network, by family."""
 
 SOURCES: dict[int, tuple[Address, ...]] = {
-    family: tuple(target.ip + 15 + number for number in range(4))
+    family: tuple(target.ip + 15 + number for number in range(6))
     for family, target in TARGETS.items()
 }
-"""What the suite sends from: four addresses of each family, in the target's own networks."""
+"""What the suite sends from, in the target's own networks: two addresses for each attempt."""
 
 STANDING = {
     "echo": ListenerOptions("echo", queue=8192),

@@ -24,8 +24,8 @@ from scapy_tfo.wire.ports import PortPool
 TARGET_V4 = IPv4Address("192.0.2.1")
 TARGET_V6 = IPv6Address("fd00:7413::1")
 SOURCES: tuple[Address, ...] = (
-    *(TARGET_V4 + 9 + number for number in range(4)),
-    *(TARGET_V6 + 0xF + number for number in range(4)),
+    *(TARGET_V4 + 9 + number for number in range(6)),
+    *(TARGET_V6 + 0xF + number for number in range(6)),
 )
 """What the suite sends from, as in the Linux lab."""
 

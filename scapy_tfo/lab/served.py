@@ -27,7 +27,7 @@ from scapy_tfo.wire.host import HostLink
 PLACES = (ip_interface("198.18.0.16/16"), ip_interface("fd00:7413:2::10/64"))
 """Of the first stack of each family (RFC 2544 and RFC 4193: nobody's real networks)."""
 
-_NEIGHBOURS = 4
+_NEIGHBOURS = 6
 
 
 @dataclass(frozen=True, slots=True)

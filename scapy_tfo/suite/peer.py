@@ -29,6 +29,8 @@ class Peer:
     family: 4 or 6. main: the listener to use unless a case needs another. observed: facts that
     the case records where the standard leaves the outcome open. patience: seconds that an
     expectation waits, worked out from the path's round trip. path: the run's own record.
+    sources: addresses to send from, the preferred first. attempt: counted from 1; a target of
+    our own meets the second from other addresses, so that it remembers nothing of them.
     """
 
     def __init__(
@@ -40,7 +42,12 @@ class Peer:
         owner: str,
         patience: float,
         path: PathRecord,
+        attempt: int = 1,
     ) -> None:
+        known = target.sources(family)
+        # Two by two, because cases use no more; with hooks, for others may have to allow each.
+        fresh = 2 * (attempt - 1) % len(known) if target.hooks is not None else 0
+        self.sources = known[fresh:] + known[:fresh]
         self.target = target
         self.family = family
         self.main: Service = target.main
@@ -78,7 +85,7 @@ class Peer:
         source: 0 for the first source address, 1 for the second.
         """
         where = service or self.main
-        address = like.source if like else self.target.sources(self.family)[source]
+        address = like.source if like else self.sources[source]
         port = like.sport if like else self.target.link.reserve_port(address)
         flow = Flow(
             self._board,

@@ -248,7 +248,7 @@ class _Runner:
         job.queue_was_full = False
         loop = asyncio.get_running_loop()
         began = loop.time()
-        peer = self.peer(job.family, job.owner, factor)
+        peer = self.peer(job.family, job.owner, factor, job.attempts)
         silent_before = job.heard_nothing
         try:
             await job.case.run(peer)
@@ -273,7 +273,7 @@ class _Runner:
         if not job.is_silent:
             self._tell(job)
 
-    def peer(self, family: int, owner: str, factor: float = 1.0) -> Peer:
+    def peer(self, family: int, owner: str, factor: float = 1.0, attempt: int = 1) -> Peer:
         return Peer(
             self._target,
             self._board,
@@ -281,6 +281,7 @@ class _Runner:
             owner=owner,
             patience=self._path.patience * factor,
             path=self._path,
+            attempt=attempt,
         )
 
     async def _queue_is_full(self, family: int) -> bool:
