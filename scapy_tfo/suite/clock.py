@@ -3,44 +3,64 @@
 from __future__ import annotations
 
 import asyncio
-import selectors
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+import heapq
+from collections import deque
+from collections.abc import Callable, Coroutine
+from contextvars import Context
+from typing import Any, TypeVar, TypeVarTuple
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+_RESOLUTION = 1e-9
+"""Seconds by which a timer may come early, for sums of times are not exact."""
 
 
 class StalledError(RuntimeError):
     """Everything waits and nothing is due: a conversation that would hang for ever."""
 
 
-class _JumpingSelector(selectors.SelectSelector):
-    """Never waits: where it would, it moves the clock on."""
+class VirtualLoop(asyncio.BaseEventLoop):
+    """An event loop on virtual time: deterministic, and as fast as its callbacks.
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.clock = 0.0
+    It watches no file and takes nothing from other threads, so it asks the system for nothing.
+    """
 
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        ready = super().select(0)
-        if not ready:
-            if timeout is None:
-                raise StalledError("nothing is due: the conversation would never end")
-            self.clock += timeout
-        return ready
-
-
-class VirtualLoop(asyncio.SelectorEventLoop):
-    """An event loop on virtual time: deterministic, and as fast as its callbacks."""
+    # What BaseEventLoop keeps callbacks and timers in.
+    _ready: deque[asyncio.Handle]
+    _scheduled: list[asyncio.TimerHandle]
 
     def __init__(self, start: float = 0.0) -> None:
-        self._jumping = _JumpingSelector()
-        self._jumping.clock = start
-        super().__init__(self._jumping)
+        super().__init__()
+        self._clock = start
 
     def time(self) -> float:
         """Virtual seconds."""
-        return self._jumping.clock
+        return self._clock
+
+    def call_soon(
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.Handle:
+        handle = asyncio.Handle(callback, args, self, context)
+        self._ready.append(handle)
+        return handle
+
+    def _run_once(self) -> None:
+        """One turn: where nothing is ready, the clock goes on to the next timer."""
+        ready, timers = self._ready, self._scheduled
+        while timers and timers[0].cancelled():
+            heapq.heappop(timers)
+        if not ready:
+            if not timers:
+                raise StalledError("nothing is due: the conversation would never end")
+            self._clock += max(0.0, timers[0].when() - self.time())
+        due = self.time() + _RESOLUTION
+        while timers and timers[0].when() < due:
+            ready.append(heapq.heappop(timers))
+        for _ in range(len(ready)):
+            handle = ready.popleft()
+            if not handle.cancelled():
+                handle._run()
 
 
 def run_virtually(conversation: Coroutine[Any, Any, T], *, start: float = 0.0) -> T:
@@ -53,12 +73,9 @@ def run_virtually(conversation: Coroutine[Any, Any, T], *, start: float = 0.0) -
     try:
         return loop.run_until_complete(conversation)
     finally:
-        loop.run_until_complete(_cancel_others())
+        left = asyncio.all_tasks(loop)
+        for each in left:
+            each.cancel()
+        if left:
+            loop.run_until_complete(asyncio.wait(left))
         loop.close()
-
-
-async def _cancel_others() -> None:
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for each in others:
-        each.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
