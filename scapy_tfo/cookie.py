@@ -8,6 +8,7 @@ only. A server takes either, as `Cookies`. Ports never enter a cookie (RFC 7413 
 from __future__ import annotations
 
 import enum
+import functools
 import hashlib
 import hmac
 import re
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from typing import ClassVar, Protocol
 
-from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 from siphashc import siphash
@@ -234,14 +235,23 @@ def key_from_sysctl(text: str) -> bytes:
 
 
 def _encrypt_block(key: bytes, block: bytes) -> bytes:
-    _require_key(key)
-    encryptor = Cipher(AES(key), ECB()).encryptor()
-    return encryptor.update(block) + encryptor.finalize()
+    return _encryptor(key).update(block)
 
 
 def _decrypt_block(key: bytes, block: bytes) -> bytes:
-    decryptor = Cipher(AES(key), ECB()).decryptor()
-    return decryptor.update(block) + decryptor.finalize()
+    return _decryptor(key).update(block)
+
+
+@functools.lru_cache(maxsize=64)
+def _encryptor(key: bytes) -> CipherContext:
+    """Of single blocks, which leave no trace in it."""
+    _require_key(key)
+    return Cipher(AES(key), ECB()).encryptor()
+
+
+@functools.lru_cache(maxsize=64)
+def _decryptor(key: bytes) -> CipherContext:
+    return Cipher(AES(key), ECB()).decryptor()
 
 
 def _parties(key: bytes, client: Address, server: Address) -> bytes:

@@ -9,10 +9,12 @@ a cookie request, a cookie, or the rule that the option breaks.
 from __future__ import annotations
 
 import enum
+import functools
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from scapy_tfo.values import value
 
 EOL = 0
 NOP = 1
@@ -43,7 +45,7 @@ _EXID_BYTES = EXID.to_bytes(2, "big")
 _EXPERIMENTS = (EXPERIMENT_1, EXPERIMENT_2)
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class RawOption:
     """One option as its bytes stand, sound or not.
 
@@ -105,7 +107,8 @@ def push_options(options: Iterable[RawOption]) -> bytes:
 
 def padded(block: bytes, fill: int = EOL) -> bytes:
     """The block filled up to a multiple of four bytes with EOL, or with NOP."""
-    return block + bytes([fill]) * (-len(block) % 4)
+    missing = -len(block) % 4
+    return block + bytes((fill,)) * missing if missing else block
 
 
 class Form(enum.IntEnum):
@@ -130,7 +133,7 @@ class FastOpen(NamedTuple):
         return not self.cookie
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Broken:
     """A Fast Open option that must be ignored, and the requirement (id in specs/) it breaks."""
 
@@ -204,16 +207,19 @@ def find_fast_open(block: bytes) -> tuple[FastOpen | Broken, ...]:
     return found
 
 
+@functools.cache
 def mss(size: int) -> RawOption:
     """Maximum segment size in bytes (RFC 9293 section 3.7.1)."""
     return RawOption(MSS, 4, struct.pack("!H", size))
 
 
+@functools.cache
 def window_scale(shift: int) -> RawOption:
     """Window scale, as a shift count of 0 to 14 (RFC 7323 section 2.2)."""
     return RawOption(WINDOW_SCALE, 3, bytes([shift]))
 
 
+@functools.cache
 def sack_permitted() -> RawOption:
     """SACK permitted (RFC 2018 section 2)."""
     return RawOption(SACK_PERMITTED, 2)
@@ -224,6 +230,7 @@ def timestamps(value: int, echo: int = 0) -> RawOption:
     return RawOption(TIMESTAMPS, 10, struct.pack("!II", value & 0xFFFFFFFF, echo & 0xFFFFFFFF))
 
 
+@functools.cache
 def nop() -> RawOption:
     """No operation: one byte of padding (RFC 9293 section 3.2)."""
     return RawOption(NOP)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import struct
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 
 from scapy_tfo import option as opt
+from scapy_tfo.values import value
 
 Address = IPv4Address | IPv6Address
 
@@ -15,7 +15,10 @@ PROTOCOL_TCP = 6
 _TCP = struct.Struct("!HHIIHHHH")
 _IPV4 = struct.Struct("!BBHHHBBH4s4s")
 _IPV6 = struct.Struct("!IHBB16s16s")
+_PSEUDO = struct.Struct("!IHH")
 _TCP_FIXED = 20
+_IPV6_BYTES = 16
+_LARGEST_FLAGS = 0xFF
 _DONT_FRAGMENT = 0x4000
 _MORE_FRAGMENTS_OR_OFFSET = 0x3FFF
 
@@ -30,11 +33,17 @@ FIN, SYN, RST, PSH = 0x01, 0x02, 0x04, 0x08
 ACK, URG, ECE, CWR = 0x10, 0x20, 0x40, 0x80
 
 
+_REMEMBERED = 1024
+_pull_options = functools.lru_cache(_REMEMBERED)(opt.pull_options)
+_find_fast_open = functools.lru_cache(_REMEMBERED)(opt.find_fast_open)
+"""Much is asked of one segment's options, one thing at a time."""
+
+
 class MalformedPacketError(ValueError):
     """The bytes are not a TCP segment in an IP packet; the message says what is wrong."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Segment:
     """A TCP segment with the few fields of its IP header that matter.
 
@@ -90,7 +99,7 @@ class Segment:
     def option(self, kind: int) -> opt.RawOption | None:
         """The last sound option of that kind before EOL, as most stacks read it."""
         found = None
-        for each in opt.pull_options(self.options):
+        for each in _pull_options(self.options):
             if each.kind == kind and each.is_sound:
                 found = each
         return found
@@ -98,7 +107,7 @@ class Segment:
     @property
     def fast_open(self) -> tuple[opt.FastOpen | opt.Broken, ...]:
         """Its Fast Open options, valid or broken, in order."""
-        return opt.find_fast_open(self.options)
+        return _find_fast_open(self.options)
 
     @property
     def cookie(self) -> bytes | None:
@@ -148,60 +157,68 @@ class Segment:
         are. Raises ValueError where the options do not fit and `data_offset` was not given, where
         a number does not fit its field, and where the addresses are of two families.
         """
-        if self.src.version != self.dst.version:
-            raise ValueError(f"{self.src} and {self.dst} are not of one IP version")
         try:
-            return self._build()
+            packet = self._build()
         except (struct.error, OverflowError) as error:
             raise ValueError(f"a number does not fit its field: {error}") from error
+        if self._reads_back:
+            if len(_built) >= _REMEMBERED:
+                _built.clear()
+            _built[packet] = self
+        return packet
+
+    @property
+    def _reads_back(self) -> bool:
+        """Whether its packet, taken apart, gives the same segment."""
+        return (
+            self.data_offset is None
+            and self.checksum is None
+            and len(self.options) % 4 == 0
+            and self.flags <= _LARGEST_FLAGS
+            and self.reserved == 0 == self.traffic_class
+        )
 
     def _build(self) -> bytes:
+        src, dst = self.src.packed, self.dst.packed
+        if len(src) != len(dst):
+            raise ValueError(f"{self.src} and {self.dst} are not of one IP version")
         options, offset = self.options, self.data_offset
         if offset is None:
             options = opt.padded(options)
             if len(options) > opt.MAX_OPTIONS:
                 raise ValueError(f"{len(options)} bytes of options; a header holds 40")
             offset = (_TCP_FIXED + len(options)) // 4
-        first_word = (offset & 15) << 12 | (self.reserved & 15) << 8 | int(self.flags)
-        tcp = (
-            _TCP.pack(
-                self.sport,
-                self.dport,
-                self.seq,
-                self.ack,
-                first_word,
-                self.window,
-                0,
-                self.urgent,
-            )
-            + options
-            + self.payload
+        head = _TCP.pack(
+            self.sport,
+            self.dport,
+            self.seq,
+            self.ack,
+            (offset & 15) << 12 | (self.reserved & 15) << 8 | int(self.flags),
+            self.window,
+            0,
+            self.urgent,
         )
+        rest = options + self.payload
         checksum = self.checksum
         if checksum is None:
-            checksum = tcp_checksum(self.src, self.dst, tcp)
-        tcp = tcp[:16] + checksum.to_bytes(2, "big") + tcp[18:]
-        return self._ip_header(len(tcp)) + tcp
-
-    def _ip_header(self, size: int) -> bytes:
-        if isinstance(self.src, IPv4Address):
-            header = _IPV4.pack(
-                0x45,
-                self.traffic_class,
-                20 + size,
-                0,
-                _DONT_FRAGMENT,
-                self.hop_limit,
-                PROTOCOL_TCP,
-                0,
-                self.src.packed,
-                self.dst.packed,
-            )
-            return header[:10] + internet_checksum(header).to_bytes(2, "big") + header[12:]
-        word = 6 << 28 | self.traffic_class << 20
-        return _IPV6.pack(
-            word, size, PROTOCOL_TCP, self.hop_limit, self.src.packed, self.dst.packed
+            checksum = _tcp_checksum(src, dst, head + rest)
+        tcp = head[:16] + checksum.to_bytes(2, "big") + head[18:] + rest
+        if len(src) == _IPV6_BYTES:
+            word = 6 << 28 | self.traffic_class << 20
+            return _IPV6.pack(word, len(tcp), PROTOCOL_TCP, self.hop_limit, src, dst) + tcp
+        header = _IPV4.pack(
+            0x45,
+            self.traffic_class,
+            20 + len(tcp),
+            0,
+            _DONT_FRAGMENT,
+            self.hop_limit,
+            PROTOCOL_TCP,
+            0,
+            src,
+            dst,
         )
+        return header[:10] + internet_checksum(header).to_bytes(2, "big") + header[12:] + tcp
 
     @classmethod
     def from_bytes(cls, packet: bytes) -> Segment:
@@ -237,6 +254,11 @@ class Segment:
             hop_limit=hop_limit,
             traffic_class=traffic_class,
         )
+
+    @classmethod
+    def read_back(cls, packet: bytes) -> Segment:
+        """As `from_bytes`, and at once where `to_bytes` made the packet here and just now."""
+        return _built.pop(packet, None) or cls.from_bytes(packet)
 
 
 def _open_ip(packet: bytes) -> tuple[Address, Address, int, int, bytes]:
@@ -299,5 +321,13 @@ def tcp_checksum(src: Address, dst: Address, tcp: bytes) -> int:
 
     Of a segment with a checksum: 0 where it is right.
     """
-    pseudo = src.packed + dst.packed + struct.pack("!IHH", len(tcp), 0, PROTOCOL_TCP)
-    return internet_checksum(pseudo + tcp)
+    return _tcp_checksum(src.packed, dst.packed, tcp)
+
+
+def _tcp_checksum(src: bytes, dst: bytes, tcp: bytes) -> int:
+    return internet_checksum(src + dst + _PSEUDO.pack(len(tcp), 0, PROTOCOL_TCP) + tcp)
+
+
+_built: dict[bytes, Segment] = {}
+"""Segments by the packets that were built of them lately: in memory, most are read where they were
+built."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from ipaddress import IPv6Address
 
 from scapy_tfo import option as opt
 from scapy_tfo.segment import Address, Segment
+from scapy_tfo.values import value
 
 DEFAULT_MSS = {4: 536, 6: 1220}
 """Bytes, where no MSS option came (RFC 9293 section 3.7.1)."""
@@ -19,7 +19,7 @@ _LEAST_MSS = 48
 """Bytes; less would leave no room for data beside options."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Offer:
     """The options of a SYN or SYN-ACK; those that are unsound are left out.
 

@@ -6,13 +6,12 @@ back behind `nxt` when what was sent must be sent again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from scapy_tfo import seq
 from scapy_tfo.reference.settings import Settings
+from scapy_tfo.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Chunk:
     """What one segment carries: its first sequence number, payload, and whether FIN."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scapy_tfo import option as opt
@@ -14,12 +13,13 @@ from scapy_tfo.reference.pending import Pending, Ticket
 from scapy_tfo.reference.settings import Cookieless
 from scapy_tfo.reference.states import Accepted, Closed, State
 from scapy_tfo.segment import ACK, FIN, Segment
+from scapy_tfo.values import value
 
 if TYPE_CHECKING:
     from scapy_tfo.reference.stack import Stack
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Decision:
     """What becomes of a SYN. accept: it is a fast open. answer: the option for the SYN-ACK."""
 

@@ -142,7 +142,7 @@ class Stack:
             icmp.arrive(self, error, now)
             return
         try:
-            segment = Segment.from_bytes(packet)
+            segment = Segment.read_back(packet)
         except MalformedPacketError:
             return
         if self.is_sound(segment):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from scapy_tfo.values import value
 
 if TYPE_CHECKING:
     from scapy_tfo.reference.core import Core
@@ -40,7 +41,7 @@ def settled(*, fin_sent: bool, fin_acked: bool, fin_received: bool, received_fir
     return State.TIME_WAIT if fin_acked else State.CLOSING
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Accepted:
     """A connection for the application: at the SYN of a fast open, else when established."""
 
@@ -48,14 +49,14 @@ class Accepted:
     listener: Listener
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Connected:
     """An active open succeeded."""
 
     connection: Core
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Received:
     """The next bytes of the stream."""
 
@@ -63,14 +64,14 @@ class Received:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class EndOfStream:
     """The peer sent FIN: no more bytes will come. Told once."""
 
     connection: Core
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Reset:
     """The connection failed: `ECONNRESET`, `ECONNREFUSED`, `ETIMEDOUT`, `EHOSTUNREACH`.
 
@@ -81,7 +82,7 @@ class Reset:
     error: str
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Closed:
     """Both directions have ended in order, or the application gave up. The last event."""
 

@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass, field
 
 from scapy_tfo.spec import Level
+from scapy_tfo.values import value
 
 __all__ = ["CapturedPacket", "Level", "Result", "Run", "Verdict"]
 
@@ -56,7 +57,7 @@ class Result:
     silent: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class CapturedPacket:
     """One packet of a run: its IP bytes, when, and which case sent or judged it.
 

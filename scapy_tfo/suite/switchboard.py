@@ -77,7 +77,7 @@ class Switchboard:
     def _receive(self, data: bytes, when: float) -> None:
         deliver: Callable[[Heard, int], None]
         try:
-            segment = Segment.from_bytes(data)
+            segment = Segment.read_back(data)
         except MalformedPacketError:
             error = IcmpError.from_bytes(data)
             key = _quoted_flow(error) if error is not None else None
