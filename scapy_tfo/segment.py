@@ -199,26 +199,12 @@ class Segment:
             self.urgent,
         )
         rest = options + self.payload
+        size = _TCP_FIXED + len(rest)
+        header, pseudo = _headers(src, dst, size, self.hop_limit, self.traffic_class)
         checksum = self.checksum
         if checksum is None:
-            checksum = _tcp_checksum(src, dst, head + rest)
-        tcp = head[:16] + checksum.to_bytes(2, "big") + head[18:] + rest
-        if len(src) == _IPV6_BYTES:
-            word = 6 << 28 | self.traffic_class << 20
-            return _IPV6.pack(word, len(tcp), PROTOCOL_TCP, self.hop_limit, src, dst) + tcp
-        header = _IPV4.pack(
-            0x45,
-            self.traffic_class,
-            20 + len(tcp),
-            0,
-            _DONT_FRAGMENT,
-            self.hop_limit,
-            PROTOCOL_TCP,
-            0,
-            src,
-            dst,
-        )
-        return header[:10] + internet_checksum(header).to_bytes(2, "big") + header[12:] + tcp
+            checksum = internet_checksum(pseudo + head + rest)
+        return b"".join((header, head[:16], checksum.to_bytes(2, "big"), head[18:], rest))
 
     @classmethod
     def from_bytes(cls, packet: bytes) -> Segment:
@@ -259,6 +245,30 @@ class Segment:
     def read_back(cls, packet: bytes) -> Segment:
         """As `from_bytes`, and at once where `to_bytes` made the packet here and just now."""
         return _built.pop(packet, None) or cls.from_bytes(packet)
+
+
+@functools.lru_cache(_REMEMBERED)
+def _headers(
+    src: bytes, dst: bytes, size: int, hop_limit: int, traffic_class: int
+) -> tuple[bytes, bytes]:
+    """The IP header before `size` bytes of TCP, and what the TCP checksum covers in its stead."""
+    pseudo = src + dst + _PSEUDO.pack(size, 0, PROTOCOL_TCP)
+    if len(src) == _IPV6_BYTES:
+        word = 6 << 28 | traffic_class << 20
+        return _IPV6.pack(word, size, PROTOCOL_TCP, hop_limit, src, dst), pseudo
+    header = _IPV4.pack(
+        0x45,
+        traffic_class,
+        20 + size,
+        0,
+        _DONT_FRAGMENT,
+        hop_limit,
+        PROTOCOL_TCP,
+        0,
+        src,
+        dst,
+    )
+    return header[:10] + internet_checksum(header).to_bytes(2, "big") + header[12:], pseudo
 
 
 def _open_ip(packet: bytes) -> tuple[Address, Address, int, int, bytes]:
@@ -321,11 +331,8 @@ def tcp_checksum(src: Address, dst: Address, tcp: bytes) -> int:
 
     Of a segment with a checksum: 0 where it is right.
     """
-    return _tcp_checksum(src.packed, dst.packed, tcp)
-
-
-def _tcp_checksum(src: bytes, dst: bytes, tcp: bytes) -> int:
-    return internet_checksum(src + dst + _PSEUDO.pack(len(tcp), 0, PROTOCOL_TCP) + tcp)
+    pseudo = src.packed + dst.packed + _PSEUDO.pack(len(tcp), 0, PROTOCOL_TCP)
+    return internet_checksum(pseudo + tcp)
 
 
 _built: dict[bytes, Segment] = {}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from scapy_tfo.reference.stack import Stack
 
 _TIMESTAMPS_SIZE = 12
+_NOT_SYNCHRONIZED = (State.SYN_SENT, State.SYN_RCVD, State.CLOSED)
 
 
 class Throttle:
@@ -114,7 +115,7 @@ class Core:
     @property
     def is_synchronized(self) -> bool:
         """Past the handshake (RFC 9293 section 3.3.2)."""
-        return self.state not in (State.SYN_SENT, State.SYN_RCVD, State.CLOSED)
+        return self.state not in _NOT_SYNCHRONIZED
 
     def may_send_data(self) -> bool:
         """Whether data may go out in this state at all."""

@@ -109,6 +109,8 @@ class SendSide:
         """
         start = self.point
         left = seq.distance(start, self.end)
+        if left <= 0 and not self.fin_queued and not probe:
+            return None
         window = seq.distance(start, self.right_edge())
         room = min(window, seq.distance(start, seq.add(self.floor, self.cwnd)))
         if probe:

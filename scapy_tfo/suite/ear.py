@@ -51,7 +51,8 @@ class Ear:
         self.numbers: list[int] = []
         self.stream = Stream()
         self._taken: set[int] = set()
-        self._news = asyncio.Event()
+        self._is_news = False
+        self._waiting: list[asyncio.Future[None]] = []
         self._acked: int | None = None
         self._told = 0
 
@@ -93,13 +94,18 @@ class Ear:
             self._acked = segment.ack if new else self._acked
         if not segment.is_rst:
             self.stream.take(segment)
-        self._news.set()
+        self._wake()
 
     def hear_icmp(self, error: IcmpError, number: int, when: float) -> None:  # noqa: ARG002
         """Take in an ICMP error about this flow."""
         self.icmp.append(error)
         self.numbers.append(number)
-        self._news.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        self._is_news = True
+        for each in self._waiting:
+            _end(each)
 
     # Waiting
 
@@ -130,16 +136,26 @@ class Ear:
             if acking and self.rcv_nxt != self._told:
                 self.ack()
                 deadline = deadline if ends else min(loop.time() + self.lag + allowed, last)
-            self._news.clear()
-            try:
-                async with asyncio.timeout_at(deadline):
-                    await self._news.wait()
-            except TimeoutError:
-                # In a loop that was held up, it may have come in the turn that ran out of time.
-                if not self._news.is_set():
-                    raise self._was_reset(what) if ends else self.missing(what) from None
+            if not await self._news_by(deadline):
+                raise self._was_reset(what) if ends else self.missing(what)
         if acking and self.rcv_nxt != self._told:
             self.ack()
+
+    async def _news_by(self, deadline: float) -> bool:
+        """Wait for anything to come; False where nothing does until then."""
+        # Not asyncio's Event and timeout, which cost as much as a packet's way there and back.
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[None] = loop.create_future()
+        timer = loop.call_at(deadline, _end, waiter)
+        self._is_news = False
+        self._waiting.append(waiter)
+        try:
+            await waiter
+        finally:
+            self._waiting.remove(waiter)
+            timer.cancel()
+        # In a loop that was held up, it may have come in the turn that ran out of time.
+        return self._is_news
 
     async def expect(
         self,
@@ -257,6 +273,11 @@ class Ear:
     @property
     def name(self) -> str:
         return f"{endpoint(self.source, self.sport)}>{endpoint(self.target, self.dport)}"
+
+
+def _end(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
 
 
 def shown(segments: Sequence[Segment]) -> str:

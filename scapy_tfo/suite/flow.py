@@ -89,7 +89,8 @@ class Flow(Ear):
             "options": block,
             "payload": data,
         }
-        segment = Segment(**(values | fields))
+        values.update(fields)
+        segment = Segment(**values)
         self._told = segment.ack if flags & ACK else self._told
         if segment.seq == self.snd_nxt and not flags & RST:
             self.snd_nxt = segment.end

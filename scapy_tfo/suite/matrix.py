@@ -101,7 +101,7 @@ def _killers(name: str, ids: tuple[str, ...], family: int) -> tuple[str, ...]:
     catalogue, every = _known()
     wanted = set(ids)
     cases = [each for each in every if each.id in wanted]
-    options = Options(slow=True, intrusive=True, families=(family,))
+    options = Options(slow=True, intrusive=True, families=(family,), capture=False)
     if (ids, family) not in _references:
         done = simulate("sim:reference", cases, catalogue, options)
         _references[ids, family] = done.results

@@ -54,8 +54,8 @@ class Options:
     """slow, intrusive: also run such cases. families: addresses to judge, None for all.
 
     attempts: how often a case that heard nothing is run, at most 3; 1 where the path is known to
-    lose nothing, and need not be watched for it. impairment: of the path to a
-    target in memory. on_result: called with each result as soon as its verdict stands.
+    lose nothing, and need not be watched for it. impairment: of the path to a target in memory.
+    capture: keep the packets. on_result: called with each result as soon as its verdict stands.
     """
 
     slow: bool = False
@@ -64,6 +64,7 @@ class Options:
     seed: int = 0
     attempts: int = len(_AT_ONCE)
     impairment: Impairment | None = None
+    capture: bool = True
     on_result: Callable[[Result], None] | None = None
 
 
@@ -123,7 +124,7 @@ async def judge(
     """
     options = options or Options()
     began, started = asyncio.get_running_loop().time(), time.time()
-    board = Switchboard(target.link, seed=options.seed)
+    board = Switchboard(target.link, seed=options.seed, capture=options.capture)
     await target.link.prepare()
     path = PathRecord()
     control = Control(target, board, path)

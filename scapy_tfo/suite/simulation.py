@@ -50,9 +50,7 @@ def simulate(
                 results.append(unheard(case, family, catalogue, str(error)))
                 continue
             shift = len(packets)
-            packets += (
-                dataclasses.replace(each, number=each.number + shift) for each in run.packets
-            )
+            packets += (_renumbered(each, shift) for each in run.packets)
             results += (_shifted(each, shift) for each in run.results)
             notes += run.notes
             # A target that went away loses everything, and says nothing of the path.
@@ -111,6 +109,16 @@ async def _one(
         return await judge(reference_target(name, lab), [case], catalogue, options)
     finally:
         lab.close()
+
+
+def _renumbered(packet: CapturedPacket, shift: int) -> CapturedPacket:
+    return CapturedPacket(
+        number=packet.number + shift,
+        when=packet.when,
+        outbound=packet.outbound,
+        data=packet.data,
+        comment=packet.comment,
+    )
 
 
 def _shifted(result: Result, shift: int) -> Result:

@@ -242,7 +242,7 @@ def try_once(request: Request, seed: int) -> Trial:
     """One run. Raises SetupError as session.run does."""
     began = time.perf_counter()
     try:
-        done = run(replace(request, options=replace(request.options, seed=seed)))
+        done = run(replace(request, options=replace(request.options, seed=seed, capture=False)))
     except TargetError as error:
         return Trial(seed=seed, seconds=time.perf_counter() - began, trouble=str(error))
     return trial_of(done, seed, time.perf_counter() - began)
