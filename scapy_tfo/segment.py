@@ -161,22 +161,18 @@ class Segment:
             packet = self._build()
         except (struct.error, OverflowError) as error:
             raise ValueError(f"a number does not fit its field: {error}") from error
-        if self._reads_back:
+        # It reads back as it is: nothing in it is a lie, or filled up.
+        if (
+            self.data_offset is None
+            and self.checksum is None
+            and not len(self.options) % 4
+            and self.flags <= _LARGEST_FLAGS
+            and self.reserved == 0 == self.traffic_class
+        ):
             if len(_built) >= _REMEMBERED:
                 _built.clear()
             _built[packet] = self
         return packet
-
-    @property
-    def _reads_back(self) -> bool:
-        """Whether its packet, taken apart, gives the same segment."""
-        return (
-            self.data_offset is None
-            and self.checksum is None
-            and len(self.options) % 4 == 0
-            and self.flags <= _LARGEST_FLAGS
-            and self.reserved == 0 == self.traffic_class
-        )
 
     def _build(self) -> bytes:
         src, dst = self.src.packed, self.dst.packed

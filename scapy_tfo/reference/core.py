@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from scapy_tfo.reference.stack import Stack
 
 _TIMESTAMPS_SIZE = 12
+_CLOSED = State.CLOSED
 _NOT_SYNCHRONIZED = (State.SYN_SENT, State.SYN_RCVD, State.CLOSED)
 
 
@@ -210,13 +211,13 @@ class Core:
 
     def flush(self, now: float) -> None:
         """Send what the windows allow, and the acknowledgement that is due."""
-        if self.state is not State.CLOSED and self.may_send_data():
+        if self.state is not _CLOSED and self.may_send_data():
             while chunk := self.send.next_chunk():
                 self.send_chunk(chunk, now)
             if self.is_synchronized:
                 self.send.keep_probing(now)
                 self.settle(now)
-        if self._ack_wanted and self.state is not State.CLOSED:
+        if self._ack_wanted and self.state is not _CLOSED:
             self.send_ack(now)
         self.stack.arm(self)
 
@@ -255,6 +256,9 @@ class Core:
     def settle(self, now: float) -> None:
         """Enter the state that the FINs of both sides say (RFC 9293 section 3.3.2)."""
         if not self.is_synchronized:
+            return
+        if not (self.send.fin_queued or self.recv.finished):
+            self.state = State.ESTABLISHED
             return
         state = settled(
             fin_sent=self.send.fin_sent,
@@ -300,8 +304,11 @@ class Core:
 
     def deadline(self) -> float | None:
         """When `on_timer` should be called next, in seconds; None where nothing waits."""
-        times = (self.handshake_timer, self.send.timer, self.time_wait_timer)
-        return min((each for each in times if each is not None), default=None)
+        first = self.handshake_timer
+        for each in (self.send.timer, self.time_wait_timer):
+            if each is not None and (first is None or each < first):
+                first = each
+        return first
 
     def on_timer(self, now: float) -> None:
         """Do what is due."""

@@ -137,13 +137,12 @@ class Stack:
 
     def receive(self, packet: bytes, now: float) -> None:
         """Take one IP packet; what is not a sound TCP segment or ICMP error for us is ignored."""
-        error = IcmpError.from_bytes(packet)
-        if error is not None:
-            icmp.arrive(self, error, now)
-            return
         try:
             segment = Segment.read_back(packet)
         except MalformedPacketError:
+            error = IcmpError.from_bytes(packet)
+            if error is not None:
+                icmp.arrive(self, error, now)
             return
         if self.is_sound(segment):
             self.segment_arrives(segment, now)

@@ -51,7 +51,7 @@ def simulate(
                 continue
             shift = len(packets)
             packets += (_renumbered(each, shift) for each in run.packets)
-            results += (_shifted(each, shift) for each in run.results)
+            results += (_shifted(each, shift) for each in run.results) if shift else run.results
             notes += run.notes
             # A target that went away loses everything, and says nothing of the path.
             loses = loses or (run.loses and not run.gone)
