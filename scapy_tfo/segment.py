@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import struct
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv6Address
 
 from scapy_tfo import option as opt
+from scapy_tfo.address import Address as Address
+from scapy_tfo.address import known_address
 from scapy_tfo.values import value
-
-Address = IPv4Address | IPv6Address
 
 PROTOCOL_TCP = 6
 _TCP = struct.Struct("!HHIIHHHH")
@@ -279,8 +279,8 @@ def _open_ip(packet: bytes) -> tuple[Address, Address, int, int, bytes]:
         if not 20 <= head <= total <= len(packet):
             raise MalformedPacketError("the IPv4 lengths do not fit the packet")
         return (
-            _address(packet[12:16]),
-            _address(packet[16:20]),
+            known_address(packet[12:16]),
+            known_address(packet[16:20]),
             packet[8],
             packet[1],
             packet[head:total],
@@ -292,18 +292,13 @@ def _open_ip(packet: bytes) -> tuple[Address, Address, int, int, bytes]:
         if 40 + size > len(packet):
             raise MalformedPacketError("the IPv6 length does not fit the packet")
         return (
-            _address(src),
-            _address(dst),
+            known_address(src),
+            known_address(dst),
             hop_limit,
             word >> 20 & 0xFF,
             packet[40 : 40 + size],
         )
     raise MalformedPacketError("not an IP packet")
-
-
-@functools.lru_cache(maxsize=1024)
-def _address(packed: bytes) -> Address:
-    return IPv4Address(packed) if len(packed) == 4 else IPv6Address(packed)
 
 
 def endpoint(address: Address, port: int) -> str:

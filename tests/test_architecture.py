@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "scapy_tfo"
 
 # Values and bytes: what every room may use. Only `spec` reads files.
-VALUES = {"cookie", "errors", "icmp", "option", "segment", "seq", "spec", "values"}
+VALUES = {"address", "cookie", "errors", "icmp", "option", "segment", "seq", "spec", "values"}
 MECHANISMS = VALUES | {"scapy_bridge", "reference", "wire"}
 JUDGES = MECHANISMS | {"lab", "mutants", "suite", "cases"}
 

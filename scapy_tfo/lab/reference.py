@@ -9,8 +9,9 @@ import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import ip_address
 
+from scapy_tfo.address import known_address
 from scapy_tfo.cookie import KeyRing
 from scapy_tfo.lab.hooks import ListenerOptions
 from scapy_tfo.lab.host import ReferenceHost
@@ -21,8 +22,8 @@ from scapy_tfo.segment import Address
 from scapy_tfo.wire.link import Receiver
 from scapy_tfo.wire.ports import PortPool
 
-TARGET_V4 = IPv4Address("192.0.2.1")
-TARGET_V6 = IPv6Address("fd00:7413::1")
+TARGET_V4 = known_address(ip_address("192.0.2.1").packed)
+TARGET_V6 = known_address(ip_address("fd00:7413::1").packed)
 SOURCES: tuple[Address, ...] = (
     *(TARGET_V4 + 9 + number for number in range(6)),
     *(TARGET_V6 + 0xF + number for number in range(6)),
