@@ -16,6 +16,9 @@ class _KnownIPv4(IPv4Address):
         super().__init__(address)
         self._hash = super().__hash__()
 
+    def __repr__(self) -> str:
+        return f"IPv4Address({str(self)!r})"
+
     def __hash__(self) -> int:
         return self._hash
 
@@ -38,6 +41,9 @@ class _KnownIPv6(IPv6Address):
     def __init__(self, address: int | bytes | str) -> None:
         super().__init__(address)
         self._hash = super().__hash__()
+
+    def __repr__(self) -> str:
+        return f"IPv6Address({str(self)!r})"
 
     def __hash__(self) -> int:
         return self._hash

@@ -51,7 +51,6 @@ class Ear:
         self.numbers: list[int] = []
         self.stream = Stream()
         self._taken: set[int] = set()
-        self._is_news = False
         self._waiting: list[asyncio.Future[None]] = []
         self._acked: int | None = None
         self._told = 0
@@ -103,7 +102,6 @@ class Ear:
         self._wake()
 
     def _wake(self) -> None:
-        self._is_news = True
         for each in self._waiting:
             _end(each)
 
@@ -145,9 +143,9 @@ class Ear:
         """Wait for anything to come; False where nothing does until then."""
         # Not asyncio's Event and timeout, which cost as much as a packet's way there and back.
         loop = asyncio.get_running_loop()
+        known = self._received
         waiter: asyncio.Future[None] = loop.create_future()
         timer = loop.call_at(deadline, _end, waiter)
-        self._is_news = False
         self._waiting.append(waiter)
         try:
             await waiter
@@ -155,7 +153,11 @@ class Ear:
             self._waiting.remove(waiter)
             timer.cancel()
         # In a loop that was held up, it may have come in the turn that ran out of time.
-        return self._is_news
+        return self._received > known
+
+    @property
+    def _received(self) -> int:
+        return len(self.heard) + len(self.icmp)
 
     async def expect(
         self,
