@@ -65,17 +65,16 @@ async def application_has_the_data_before_our_ack(peer: Peer) -> None:
     service = await peer.listen()
     flow = await peer.open(service)
     for _ in range(_POLLS):
-        seen = [each for each in await peer.sessions(service) if each.peer[1] == flow.sport]
+        seen = await peer.sessions(service)
         if [each.received for each in seen] == flow.sent:
-            break
+            return
         await peer.wait(_BETWEEN_POLLS)
-    if not seen:
-        raise flow.missing("a session of the application before the ACK")
-    flow.require(
-        [each.received for each in seen] == flow.sent,
+    raise Missing(
         "the application does not have the SYN's data before the ACK",
-        f"one session that received {flow.sent[0]!r}",
-        str(seen),
+        expected=f"one session that received {flow.sent[0]!r}",
+        actual=str(seen),
+        packets=flow.cited,
+        flow=flow.name,
     )
 
 

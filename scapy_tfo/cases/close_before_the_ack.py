@@ -132,8 +132,8 @@ async def comes_twice_more(flow: Flow) -> None:
     """End the handshake, acknowledge nothing of the answer, and see it twice; then close."""
     flow.send(ACK, ack=seq.add(flow.irs or 0, 1))
     for _ in range(3):
-        await flow.expect("the answer again", lambda each: first_byte(flow, each), within=20)
+        await flow.expect("the answer again", lambda each: first_byte(flow, each), within=15)
     flow.ack()
-    await flow.until("FIN", lambda: flow.stream.ended, within=20, acking=True)
+    await flow.until("FIN", lambda: flow.stream.ended, acking=True)
     flow.fin()
     await flow.until("an acknowledgement of our FIN", lambda: flow.their_rcv_nxt == flow.snd_nxt)

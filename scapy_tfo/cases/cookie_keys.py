@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scapy_tfo.cookie import AesCookie, SipHashCookie
 from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.outcome import Unsupported
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
 from scapy_tfo.suite.target import Service
@@ -109,12 +110,8 @@ async def a_known_key_tells_the_cookie(peer: Peer) -> None:
             "SipHash-2-4": SipHashCookie().make(key, client, peer.address),
         }
         names.append(", ".join(name for name in made if made[name] == cookie))
-        peer.require(
-            bool(names[-1]),
-            "the cookie is made by a scheme that is not known",
-            expected=" or ".join(f"{each.hex()} ({name})" for name, each in made.items()),
-            actual=cookie.hex(),
-        )
+    if not all(names):
+        raise Unsupported("cookies are made by a scheme that is not known")
     peer.record("cookies are made with", " / ".join(sorted(set(names))))
 
 
@@ -143,5 +140,5 @@ async def a_farm_keeps_its_cookies_across_a_rotation(peer: Peer) -> None:
         await _opened(peer, cookie, two)
     await peer.hooks.set_keys(two.port, [NEW, OLD])
     for service in (one, two):
-        await _opened(peer, old, service)
-        await _opened(peer, new, service)
+        for cookie in (old, new):
+            await _opened(peer, cookie, service)

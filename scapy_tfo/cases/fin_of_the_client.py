@@ -30,12 +30,12 @@ async def end_told_once(peer: Peer, flow: Flow, service: Service) -> None:
     """The application has read every byte once, and was told of the end once."""
     session = await peer.session(flow, service)
     sent = b"".join(flow.sent)
-    seen = f"{len(session.received)} bytes, end told {session.eof} times" if session else "nothing"
+    seen = (session.received, session.eof) if session else (b"", 0)
     flow.require(
-        session is not None and session.received == sent and session.eof == 1,
+        seen == (sent, 1),
         "the application did not see the stream and one end of it",
         f"{len(sent)} bytes, end told once",
-        seen,
+        f"{len(seen[0])} bytes, end told {seen[1]} times",
     )
 
 

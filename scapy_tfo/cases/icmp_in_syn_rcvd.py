@@ -78,7 +78,6 @@ async def error_right_behind_the_syn_ack(peer: Peer) -> None:
         flow.send_icmp(unreachable(flow.heard[0].to_bytes(), code=code))
         await peer.goes_on(flow)
         flow.reset()
-    await (await peer.open(service, cookie=cookie)).finish()
 
 
 @case("AFT-8", needs=["answer"])
@@ -145,19 +144,20 @@ async def packet_too_big_with_a_tiny_mtu(peer: Peer) -> None:
     await flow.pause(0.05)
     before = len(flow.heard)
     await whole(flow)
-    largest = max(len(each.payload) for each in flow.heard[before:])
-    flow.require(
-        peer.family == 4 or largest > LEAST_IPV6,
-        "an MTU below the least of IPv6 was believed",
-        f"segments of more than {LEAST_IPV6} bytes",
-        f"{largest} bytes at most",
-    )
+    if peer.family == 6:
+        largest = max(len(each.payload) for each in flow.heard[before:])
+        flow.require(
+            largest > LEAST_IPV6,
+            "an MTU below the least of IPv6 was believed",
+            f"segments of more than {LEAST_IPV6} bytes",
+            f"{largest} bytes at most",
+        )
 
 
 async def whole(flow: Flow) -> None:
     """End the handshake; all bytes of the pattern and FIN come."""
     flow.ack()
-    await flow.until("all bytes and FIN", lambda: flow.stream.ended, within=3.2, acking=True)
+    await flow.until("all bytes and FIN", lambda: flow.stream.ended, acking=True)
     flow.require(
         flow.stream.data == pattern(SIZE),
         "the bytes that came are not those that were written",

@@ -95,8 +95,15 @@ async def on_a_reset(peer: Peer) -> None:
         flow.syn()
         # One that answers the old SYN may still come, where the path lost the RST.
         what = "a SYN-ACK to a new SYN after the RST"
-        await flow.expect(what, lambda each: each.is_syn_ack and not flow.acknowledged(each))
-        _none_came_back(flow)
+        answer = await flow.expect(
+            what, lambda each: each.is_syn_ack and not flow.acknowledged(each)
+        )
+        flow.require(
+            not answer.fast_open,
+            "the option on a RST is answered at the next SYN",
+            "a SYN-ACK without a Fast Open option",
+            str(answer),
+        )
 
     await together([one(option) for option in await _options(peer)])
 

@@ -16,15 +16,8 @@ OUTSIDE = 1 << 30
 
 async def is_over(peer: Peer, flow: Flow, service: Service) -> None:
     """The connection is unknown to the target, and the application's end of it is gone."""
-    already = bytes(flow.stream.data)
     flow.ack(data=b"after the RST")
     await flow.rst("a RST for what follows the RST")
-    peer.require(
-        bytes(flow.stream.data).startswith(already) and b"after" not in flow.stream.data,
-        "a connection that was reset still answers",
-        expected="nothing more",
-        actual=repr(bytes(flow.stream.data)),
-    )
     for _ in range(20):
         session = await peer.session(flow, service)
         if session is None or session.closed:

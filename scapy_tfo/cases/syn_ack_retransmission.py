@@ -79,7 +79,7 @@ async def repeated_syn_ack_acknowledges_accepted_data(peer: Peer) -> None:
     again = await retransmitted(flow)
     size = len(flow.sent[0])
     flow.require(
-        flow.acknowledged(again) == size and again.seq == flow.irs,
+        (flow.acknowledged(again), again.seq) == (size, flow.irs),
         "the retransmitted SYN-ACK differs",
         f"sequence number {flow.irs}, the SYN and {size} bytes acknowledged",
         str(again),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scapy_tfo.segment import ACK
 from scapy_tfo.seq import add
+from scapy_tfo.suite.ear import shown
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
@@ -23,7 +24,7 @@ def _must_not_open(flow: Flow) -> None:
     """No second connection: no SYN-ACK but that of the first."""
     others = [each for each in flow.heard if each.is_syn_ack and each.seq != flow.irs]
     flow.require(
-        not others, "a SYN opened a second connection", "an ACK, a RST or nothing", str(others)
+        not others, "a SYN opened a second connection", "an ACK, a RST or nothing", shown(others)
     )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from scapy_tfo import seq
 from scapy_tfo.segment import ACK, PSH, Segment
+from scapy_tfo.suite.ear import shown
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.outcome import Unsupported
 from scapy_tfo.suite.peer import Peer
@@ -152,7 +153,7 @@ async def data_past_a_gap_is_not_echoed(peer: Peer) -> None:
     flow.send(ACK | PSH, second, seq=seq.add(flow.snd_nxt, len(first)))
     early = [each for each in await flow.pause(0.1) if each.timestamps]
     wrong = [each for each in early if each.timestamps and each.timestamps[1] == flow.timestamp]
-    flow.require(not wrong, "a TSval from past a gap is echoed", "an older TSecr", str(wrong[:1]))
+    flow.require(not wrong, "a TSval from past a gap is echoed", "an older TSecr", shown(wrong[:1]))
     tick(flow)
     flow.send(ACK | PSH, first)
     flow.snd_nxt = seq.add(flow.snd_nxt, len(second))

@@ -268,3 +268,14 @@ class MisalignedCookieIsNotChecked(Listener):
         if option.cookie and segment.options.find(option.cookie) % 4:
             return KeyMatch.PRIMARY
         return super().check_cookie(segment, option)
+
+
+@mutant("SRV-1")
+class CookieOfTheNextAddressIsGood(Listener):
+    """The cookie of the address one above the client's is taken for its own."""
+
+    def check_cookie(self, segment: Segment, option: FastOpen) -> KeyMatch:
+        found = super().check_cookie(segment, option)
+        if found is KeyMatch.NONE:
+            return self.cookies.check(option.cookie, segment.src + 1, segment.dst)
+        return found

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, ClassVar, cast
+from weakref import WeakKeyDictionary
 
 from scapy_tfo import option as opt
 from scapy_tfo.cookie import AesCookie, Cookies, KeyMatch, KeyRing, SipHashCookie
 from scapy_tfo.mutants.registry import mutant
 from scapy_tfo.option import FastOpen
 from scapy_tfo.reference.server import Listener
+from scapy_tfo.reference.stack import Stack
 from scapy_tfo.segment import Address, Segment
 
 
@@ -125,3 +127,53 @@ class FarmOfTwoSchemes(Listener):
     @cookies.setter
     def cookies(self, cookies: Cookies | None) -> None:
         self.own_cookies = cookies
+
+
+@mutant("SRV-7")
+class CookiesOfLaterListenersAreRefused(Listener):
+    """A cookie is refused by listeners older than the youngest that granted it."""
+
+    granted: ClassVar[WeakKeyDictionary[Stack, dict[bytes, int]]] = WeakKeyDictionary()
+
+    def grant(self, segment: Segment, option: FastOpen) -> opt.RawOption | None:
+        cookie = self.cookies.cookie_for(segment.src, segment.dst)
+        ports = self.granted.setdefault(self.stack, {})
+        ports[cookie] = max(self.port, ports.get(cookie, 0))
+        return super().grant(segment, option)
+
+    def check_cookie(self, segment: Segment, option: FastOpen) -> KeyMatch:
+        if self.granted.get(self.stack, {}).get(option.cookie, self.port) > self.port:
+            return KeyMatch.NONE
+        return super().check_cookie(segment, option)
+
+
+@mutant("SRV-2")
+class KeysOfEarlierListenersAreGood(Listener):
+    """A listener takes the cookies of every older one, too, though their keys differ."""
+
+    def check_cookie(self, segment: Segment, option: FastOpen) -> KeyMatch:
+        older = [each for port, each in self.stack.listeners.items() if port < self.port]
+        found = super().check_cookie(segment, option)
+        for each in older:
+            if found is KeyMatch.NONE:
+                found = each.cookies.check(option.cookie, segment.src, segment.dst)
+        return found
+
+
+@mutant("SRV-7")
+class KeysThatSwapLoseTheOlder(Listener):
+    """When primary and backup key change places, the new backup is not kept."""
+
+    @property
+    def cookies(self) -> Cookies:
+        return super().cookies
+
+    @cookies.setter
+    def cookies(self, cookies: Cookies | None) -> None:
+        before = self.own_cookies
+        swapped = (
+            isinstance(before, KeyRing)
+            and isinstance(cookies, KeyRing)
+            and list(cookies.keys) == list(before.keys)[::-1]
+        )
+        self.own_cookies = KeyRing(cast(KeyRing, cookies).keys[:1]) if swapped else cookies

@@ -245,3 +245,15 @@ class InvalidLengthTakesTheData(Listener):
         if option is None and any(isinstance(each, opt.Broken) for each in segment.fast_open):
             return self.accept(None)
         return super().decide(segment, option, now)
+
+
+@mutant("ACC-1")
+class MalformedOptionsAreAnsweredWhenOff(Listener):
+    """With fast open off, an option of illegal length is answered with a cookie."""
+
+    def decide(self, segment: Segment, option: FastOpen | None, now: float) -> Decision:
+        if self.fast_open_enabled or not any(
+            isinstance(each, opt.Broken) for each in segment.fast_open
+        ):
+            return super().decide(segment, option, now)
+        return Decision(answer=self.grant(segment, FastOpen(opt.Form.IANA, b"")))

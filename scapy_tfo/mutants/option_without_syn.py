@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from scapy_tfo import option as opt
 from scapy_tfo.cookie import KeyMatch
 from scapy_tfo.mutants.registry import mutant
@@ -137,3 +139,29 @@ class RequestOnTheAckIsGranted(PassiveConnection):
             cookie = self.listener.cookies.cookie_for(self.remote[0], self.local[0])
             out.append(opt.fast_open(cookie))
         return out
+
+
+@mutant("OPT-4")
+class OptionOnAFinIsAnswered(PassiveConnection):
+    """The option on a FIN is answered with a cookie."""
+
+    def other_arrives(self, segment: Segment, now: float) -> None:
+        super().other_arrives(segment, now)
+        if segment.cookie is not None and segment.is_fin and not segment.payload:
+            cookie = self.listener.cookies.cookie_for(segment.src, segment.dst)
+            self.transmit(self.send.nxt, ACK, now, raw_options=[opt.fast_open(cookie)])
+
+
+@mutant("OPT-4")
+class OptionOnAResetCountsForTheNextSyn(Stack):
+    """The option on a RST is remembered: the next SYN from its port is answered with a cookie."""
+
+    def segment_arrives(self, segment: Segment, now: float) -> None:
+        place = f"{segment.src} {segment.sport}"
+        if segment.is_rst and segment.cookie is not None:
+            self.counters[place] = 1
+        elif segment.is_syn and self.counters[place]:
+            segment = dataclasses.replace(
+                segment, options=opt.padded(segment.options + bytes([opt.TFO, 2]))
+            )
+        super().segment_arrives(segment, now)

@@ -236,7 +236,7 @@ class Ear:
         """Demand that a SYN-ACK acknowledges the SYN alone, `why` says on what ground."""
         got = self.acknowledged(syn_ack)
         self.require(
-            got == 0,
+            not got,
             f"SYN data acknowledged {why}",
             "SYN-ACK that acknowledges the SYN only",
             f"SYN-ACK that acknowledges the SYN and {got} bytes",

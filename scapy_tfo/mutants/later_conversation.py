@@ -1,0 +1,185 @@
+"""Servers that open well and go wrong later: in bulk, on a timer, at the close, or with others."""
+
+from __future__ import annotations
+
+from scapy_tfo import seq
+from scapy_tfo.mutants.registry import mutant
+from scapy_tfo.reference.pending import Ticket
+from scapy_tfo.reference.sendside import SendSide
+from scapy_tfo.reference.server import PassiveConnection
+from scapy_tfo.reference.settings import Cookieless, Settings
+from scapy_tfo.reference.states import State
+from scapy_tfo.segment import ACK, SYN, Segment
+
+
+@mutant("AFT-3", settings=Settings(initial_rto=10.0, min_rto=10.0, max_rto=600.0))
+class TimersAreTenTimesTooLong(PassiveConnection):
+    """Whatever is lost is sent again ten times later than RFC 6298 has it."""
+
+
+@mutant("AFT-2")
+class NeverClosesAfterItsPeer(PassiveConnection):
+    """The client's FIN is acknowledged, and none of its own ever follows."""
+
+    def close(self, now: float) -> None:
+        if self.state is not State.CLOSE_WAIT:
+            super().close(now)
+
+
+@mutant("AFT-11")
+class StallsInBulk(PassiveConnection):
+    """After 20,000 bytes nothing more is taken or acknowledged."""
+
+    def take_text(self, start: int, payload: bytes, fin: bool) -> None:
+        if seq.distance(self.recv.irs, start) <= 20_000:
+            super().take_text(start, payload, fin)
+
+
+class _Starves(PassiveConnection):
+    """A connection of a host that may cease to take what plain ones send."""
+
+    def is_plague(self, syn: Segment) -> bool:
+        """Whether this fast open is one after which plain connections starve."""
+        raise NotImplementedError
+
+    def open_fast(self, syn: Segment, ticket: Ticket, now: float) -> None:
+        if self.is_plague(syn):
+            self.stack.counters["Starving"] = 1
+        super().open_fast(syn, ticket, now)
+
+    def take_text(self, start: int, payload: bytes, fin: bool) -> None:
+        if self.fast_opened or not self.stack.counters["Starving"]:
+            super().take_text(start, payload, fin)
+
+
+@mutant("ACC-2")
+class FastOpenStarvesPlainConnections(_Starves):
+    """Once a fast open was accepted, what plain connections send is taken no more."""
+
+    def is_plague(self, syn: Segment) -> bool:  # noqa: ARG002
+        return True
+
+
+@mutant("DUP-3")
+class ReplayStarvesPlainConnections(_Starves):
+    """Once a fast open's SYN came again, what plain connections send is taken no more."""
+
+    def is_plague(self, syn: Segment) -> bool:
+        seen = f"{syn.src} {syn.sport} {syn.seq}"
+        self.stack.counters[seen] += 1
+        return self.stack.counters[seen] > 1
+
+
+@mutant("ACC-13", settings=Settings(wait_for_handshake=True))
+class HeldAnswerIsLost(PassiveConnection):
+    """The answer is held until the handshake ends, and then forgotten."""
+
+    def establish(self, now: float) -> None:
+        if self.fast_opened:
+            self.send.data.clear()
+        super().establish(now)
+
+
+@mutant("DUP-1")
+class DuplicateSynCountsInTheAck(PassiveConnection):
+    """The SYN again is acknowledged once more, with bytes that were never sent."""
+
+    def answer_duplicate(self, segment: Segment, now: float) -> None:
+        super().answer_duplicate(segment, now)
+        right, self.recv.nxt = self.recv.nxt, seq.add(self.recv.nxt, 8)
+        self.send_ack(now)
+        self.recv.nxt = right
+
+
+@mutant("AFT-7")
+class SendsIntoAWindowThatTheAckClosed(SendSide):
+    """A window of zero is not believed once the handshake is over."""
+
+    def set_window(self, window: int) -> bool:
+        return super().set_window(window) if window or not self.syn_acked else False
+
+
+@mutant("AFT-7")
+class ClosedWindowStopsItsAcks(PassiveConnection):
+    """While the client's window is closed its data is not acknowledged."""
+
+    def send_ack(self, now: float) -> None:
+        if self.send.wnd:
+            super().send_ack(now)
+
+
+@mutant("DUP-2")
+class SynInTheWindowIsAnsweredAsNew(PassiveConnection):
+    """A SYN inside the window of an open connection gets a SYN-ACK beside the challenge."""
+
+    def syn_arrives(self, segment: Segment, now: float) -> None:
+        super().syn_arrives(segment, now)
+        if self.state is State.ESTABLISHED and self.recv.holds(segment.seq):
+            self.stack.send(
+                Segment(
+                    src=segment.dst,
+                    dst=segment.src,
+                    sport=segment.dport,
+                    dport=segment.sport,
+                    seq=seq.add(self.send.iss, 1 << 30),
+                    ack=seq.add(segment.seq, 1),
+                    flags=SYN | ACK,
+                )
+            )
+
+
+@mutant("AFT-8")
+class ErrorEndsOtherConnections(PassiveConnection):
+    """An ICMP error about one connection in SYN-RCVD ends the client's established ones."""
+
+    def unreachable(self, error: str, *, hard: bool, now: float) -> None:
+        super().unreachable(error, hard=hard, now=now)
+        for each in tuple(self.stack.connections.values()):
+            if each.state is State.ESTABLISHED and each.remote[0] == self.remote[0]:
+                each.fail(error, now)
+
+
+@mutant("LIM-3")
+class FreedPlaceTakesHalfTheData(PassiveConnection):
+    """Once the limit was reached, a fast open is accepted with half of its data."""
+
+    def take_syn_data(self, syn: Segment) -> None:
+        if self.stack.counters["TCPFastOpenListenOverflow"]:
+            self.take_text(self.recv.nxt, syn.payload[: len(syn.payload) // 2], False)
+        else:
+            super().take_syn_data(syn)
+
+
+@mutant("OPT-11", settings=Settings(cookieless=Cookieless.ANY))
+class AcknowledgesHalfOfWhatHasNoCookie(PassiveConnection):
+    """Data without any option is accepted, and half of it acknowledged."""
+
+    has_cookie = False
+
+    def open_fast(self, syn: Segment, ticket: Ticket, now: float) -> None:
+        self.has_cookie = bool(syn.fast_open)
+        super().open_fast(syn, ticket, now)
+
+    def send_first_syn_ack(self, now: float) -> None:
+        taken = self.recv.nxt
+        if not self.has_cookie:
+            self.recv.nxt = seq.add(self.recv.irs, 1 + seq.distance(self.recv.irs, taken) // 2)
+        super().send_first_syn_ack(now)
+        self.recv.nxt = taken
+
+
+@mutant("AFT-8")
+class PacketTooBigWaitsForALongTimer(PassiveConnection):
+    """After packet-too-big the segments are smaller, but come again after ten seconds only."""
+
+    not_before = 0.0
+
+    def packet_too_big(self, now: float) -> None:
+        self.resize()
+        self.not_before = now + 10
+
+    def retransmit(self, now: float) -> None:
+        if now < self.not_before:
+            self.send.timer = self.not_before
+        else:
+            super().retransmit(now)

@@ -1,0 +1,218 @@
+"""Whether each assertion of the cases guards something: weakened, it lets a wrong stack pass."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+import signal
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from typing import NoReturn
+
+from scapy_tfo import spec
+from scapy_tfo.mutants.registry import REFERENCE
+from scapy_tfo.spec import Catalogue
+from scapy_tfo.suite.matrix import Kills
+from scapy_tfo.suite.outcome import Ending, Inconclusive
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.registry import Case, all_cases
+from scapy_tfo.suite.result import Result, Verdict
+from scapy_tfo.suite.runner import Options
+from scapy_tfo.suite.simulation import simulate
+from scapy_tfo.suite.weakening import Role, Weakening, weakened, weakenings
+
+_FAMILIES = (4, 6)
+_BROKEN = "the weakened case cannot be run"
+
+_LIMIT = 3.0
+"""CPU seconds for a conversation, some hundred times what it takes: without a wait some loop."""
+
+
+class _Endless(SystemExit):
+    """A weakened case does not end. A SystemExit, which asyncio lets through."""
+
+
+EXEMPT = {
+    (
+        "cases.accepting_syn_data.answer_held_until_the_ack",
+        "await flow.finish()",
+    ): "only a stack that holds its answers back gets here, which the reference does not",
+    (
+        "suite.ear.Ear.must_accept",
+        "raise Refused(reason, expected=expected, actual=actual, **self._here)",
+    ): "the line behind it fails the case as well, and only says less about the cause",
+}
+"""Assertions that no mutant can show to be needed, with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """A case whose verdict tells a mutant over one family.
+
+    trace: file and line of all that the ending passed through. killers: how many cases catch
+    that mutant.
+    """
+
+    case: str
+    mutant: str
+    family: int
+    trace: frozenset[tuple[str, int]]
+    killers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What became of a weakened assertion.
+
+    case, mutant, family: a kill that it took away, or "" and 0. alone: no other case catches
+    that mutant, so that it would survive the whole list. tried: kills that failed through the
+    assertion and were tried without it. broken: without it the case cannot be run.
+    """
+
+    weakening: Weakening
+    case: str = ""
+    mutant: str = ""
+    family: int = 0
+    alone: bool = False
+    tried: int = 0
+    broken: bool = False
+
+    @property
+    def exemption(self) -> str:
+        """Why the assertion stays though it guards nothing, or ""."""
+        return EXEMPT.get((self.weakening.where, self.weakening.code), "")
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the assertion guards nothing, and the conversation could go without it.
+
+        To wait is a step of the conversation also where a later assertion of the same case
+        tells what it told; and so is the handshake, where nothing but a SYN-ACK is waited for.
+        """
+        step = self.weakening.role is Role.HANDSHAKE or (
+            self.weakening.role is Role.WAIT and self.tried > 0
+        )
+        return not (self.case or self.broken or step or self.exemption)
+
+
+def trace_kills(kills: Iterable[Kills], *, processes: int | None = None) -> list[Kill]:
+    """Run each case against each mutant that it catches once more, to see where it fails."""
+    every = list(kills)
+    with ProcessPoolExecutor(processes or os.cpu_count() or 1) as pool:
+        return [kill for found in pool.map(_traced, every, chunksize=4) for kill in found]
+
+
+def weigh(
+    kills: Sequence[Kill],
+    wanted: Sequence[Weakening] | None = None,
+    *,
+    processes: int | None = None,
+    on_guard: Callable[[Guard], None] | None = None,
+) -> list[Guard]:
+    """Weaken each assertion in turn, and look for a kill that this takes away.
+
+    Those of mutants that fewest cases catch are tried first.
+    """
+    ordered = sorted(kills, key=lambda each: each.killers)
+    found = []
+    jobs = [(each, _through(each, ordered)) for each in wanted or weakenings()]
+    with ProcessPoolExecutor(processes or os.cpu_count() or 1) as pool:
+        for guard in pool.map(_guarded, *zip(*jobs, strict=True), chunksize=4):
+            found.append(guard)
+            if on_guard is not None:
+                on_guard(guard)
+    return found
+
+
+def takes_away(weakening: Weakening, case: str, mutant: str, family: int) -> bool:
+    """Whether a case catches a mutant, and does not where its assertion is weakened."""
+    if not _tells(case, mutant, family):
+        return False
+    with weakened(weakening):
+        return _tells(case, mutant, family) is False
+
+
+def _through(weakening: Weakening, kills: Sequence[Kill]) -> list[Kill]:
+    """The kills that the weakening may take away: their failure passes through its lines."""
+    lines = range(weakening.first, weakening.last + 1)
+    return [
+        each
+        for each in kills
+        if any(file == weakening.file and line in lines for file, line in each.trace)
+    ]
+
+
+@functools.cache
+def _known() -> tuple[Catalogue, dict[str, Case]]:
+    return spec.load(), {each.id: each for each in all_cases()}
+
+
+def _simulated(
+    case: Case, mutant: str, family: int, trace: set[tuple[str, int]] | None = None
+) -> Result:
+    async def run(peer: Peer) -> None:
+        try:
+            await case.run(peer)
+        except Ending as ending:
+            if trace is not None:
+                stack = traceback.extract_tb(ending.__traceback__)
+                trace.update((each.filename, each.lineno or 0) for each in stack)
+            raise
+        except Exception as error:
+            raise Inconclusive(_BROKEN) from error
+
+    options = Options(slow=True, intrusive=True, families=(family,))
+    spied = dataclasses.replace(case, run=run)
+    signal.signal(signal.SIGVTALRM, _stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, _LIMIT, _LIMIT)
+    try:
+        return simulate(f"sim:{mutant}", [spied], _known()[0], options).results[0]
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def _stop(_number: int, _frame: object) -> NoReturn:
+    raise _Endless
+
+
+def _tells(
+    case: str, mutant: str, family: int, trace: set[tuple[str, int]] | None = None
+) -> bool | None:
+    """Whether a case tells a mutant from the reference by its verdict; None where it breaks."""
+    chosen = _known()[1][case]
+    try:
+        mutated = _simulated(chosen, mutant, family, trace)
+    except (_Endless, LookupError):
+        # The weakened assertion may be one that the control handshakes share.
+        return None
+    if mutated.reason == _BROKEN:
+        return None
+    if mutated.level.can_fail:
+        return mutated.verdict is Verdict.FAIL
+    return mutated.verdict is not _simulated(chosen, REFERENCE.name, family).verdict
+
+
+def _traced(kills: Kills) -> list[Kill]:
+    found = []
+    for name in kills.cases:
+        for family in _FAMILIES:
+            trace: set[tuple[str, int]] = set()
+            if _tells(name, kills.mutant, family, trace):
+                found.append(Kill(name, kills.mutant, family, frozenset(trace), len(kills.cases)))
+                break
+    return found
+
+
+def _guarded(weakening: Weakening, kills: Sequence[Kill]) -> Guard:
+    broken = False
+    with weakened(weakening):
+        for tried, kill in enumerate(kills, 1):
+            told = _tells(kill.case, kill.mutant, kill.family)
+            if told is False:
+                alone = kill.killers == 1
+                return Guard(weakening, kill.case, kill.mutant, kill.family, alone, tried)
+            broken = broken or told is None
+    return Guard(weakening, tried=len(kills), broken=broken)
