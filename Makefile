@@ -7,6 +7,7 @@ export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 PYTEST_ARGS ?=
 COMPARE_ARGS ?=
 TARGET ?= lab:linux
+KILLS := tfo-results/kills.json
 
 # The runs behind docs/trust.md: simulated ones on each of these paths, and live ones.
 SOAK_RUNS ?= 100
@@ -24,7 +25,7 @@ path_delay_300 := delay=300ms
 path_combined := loss=5%,duplicate=5%,reorder=10%,corrupt=1%,delay=50ms,jitter=20ms
 PATHS := clean loss_1 loss_5 loss_20 duplicates reordering corruption delay_1 delay_50 delay_300 combined
 
-.PHONY: help demo test lint conformance soak matrix compare bench clean
+.PHONY: help demo test lint conformance soak matrix weaken compare bench clean
 .NOTPARALLEL:
 
 help:
@@ -33,6 +34,7 @@ help:
 	@echo 'make conformance  the conformance cases as pytest tests (TARGET=lab:linux or HOST[:PORT])'
 	@echo 'make lint         ruff and mypy'
 	@echo 'make matrix       every case against every mutant, for docs/matrix.md (minutes)'
+	@echo 'make weaken       the matrix, then every case without each of its assertions (minutes)'
 	@echo 'make compare      every mutant in simulation and live: the same verdicts? (minutes; COMPARE_ARGS)'
 	@echo 'make soak         a thousand runs that must blame nothing, for docs/trust.md (hours)'
 	@echo 'make bench        the benchmarks'
@@ -58,7 +60,11 @@ lint:
 
 matrix:
 	@bash scripts/setup.sh
-	@.venv/bin/scapy-tfo spec --matrix --write docs/matrix.md
+	@mkdir -p $(dir $(KILLS))
+	@.venv/bin/scapy-tfo spec --matrix --write docs/matrix.md --kills $(KILLS)
+
+weaken: matrix
+	@.venv/bin/python scripts/weaken.py --kills $(KILLS) --write docs/assertions.md
 
 compare:
 	@bash scripts/setup.sh

@@ -229,6 +229,7 @@ def _add_spec(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         help="run every case against every mutant, and print what catches what (takes minutes)",
     )
     group.add_argument("--write", type=Path, metavar="FILE", help="write the matrix there")
+    group.add_argument("--kills", type=Path, metavar="FILE", help="write there, in JSON, each kill")
     group.add_argument("--jobs", type=int, metavar="N", help="mutants at a time")
 
 
@@ -368,7 +369,7 @@ def _spec(chosen: argparse.Namespace) -> int:
     if chosen.matrix:
         from scapy_tfo.matrix_command import show_matrix
 
-        return show_matrix(write=chosen.write, processes=chosen.jobs)
+        return show_matrix(write=chosen.write, kills=chosen.kills, processes=chosen.jobs)
     from scapy_tfo.listing import print_requirements
 
     print_requirements(chosen.only, chosen.exclude)

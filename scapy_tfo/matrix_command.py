@@ -35,13 +35,15 @@ def make_matrix(*, processes: int | None = None) -> tuple[str, Coverage]:
     return matrix_markdown(coverage, cases, mutants), coverage
 
 
-def show_matrix(*, write: Path | None, processes: int | None) -> int:
+def show_matrix(*, write: Path | None, kills: Path | None, processes: int | None) -> int:
     """Print the matrix; 1 where something is unchecked, idle or survives.
 
-    write: write it to this file instead, and its witnesses to the one beside it in JSON.
+    write: write it to this file instead, and its witnesses to the one beside it in JSON. kills:
+    write every case that caught a mutant to this file, in JSON.
     """
-    if write is not None and not write.parent.is_dir():
-        raise SetupError(f"cannot write {write}: there is no directory {write.parent}")
+    for file in (write, kills):
+        if file is not None and not file.parent.is_dir():
+            raise SetupError(f"cannot write {file}: there is no directory {file.parent}")
     document, coverage = make_matrix(processes=processes)
     if write is None:
         print(document, end="")
@@ -49,6 +51,8 @@ def show_matrix(*, write: Path | None, processes: int | None) -> int:
         write.write_text(document, encoding="utf-8")
         witnesses = json.dumps(coverage.witnesses(), indent=1) + "\n"
         write.with_suffix(".json").write_text(witnesses, encoding="utf-8")
+    if kills is not None:
+        kills.write_text(json.dumps(coverage.kills, indent=0) + "\n", encoding="utf-8")
     for problem in coverage.problems:
         print(problem, file=sys.stderr)
     return int(bool(coverage.problems))

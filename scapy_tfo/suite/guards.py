@@ -15,6 +15,7 @@ from typing import NoReturn
 from scapy_tfo import spec
 from scapy_tfo.mutants.registry import REFERENCE
 from scapy_tfo.spec import Catalogue
+from scapy_tfo.suite.assertions import Role, Weakening, weakenings
 from scapy_tfo.suite.matrix import Kills
 from scapy_tfo.suite.outcome import Ending, Inconclusive
 from scapy_tfo.suite.peer import Peer
@@ -22,7 +23,7 @@ from scapy_tfo.suite.registry import Case, all_cases
 from scapy_tfo.suite.result import Result, Verdict
 from scapy_tfo.suite.runner import Options
 from scapy_tfo.suite.simulation import simulate
-from scapy_tfo.suite.weakening import Role, Weakening, weakened, weakenings
+from scapy_tfo.suite.weakening import weakened
 
 _FAMILIES = (4, 6)
 _BROKEN = "the weakened case cannot be run"
@@ -125,6 +126,26 @@ def weigh(
             if on_guard is not None:
                 on_guard(guard)
     return found
+
+
+def keys(found: Iterable[Weakening]) -> dict[str, Weakening]:
+    """Weakenings by a name that stays when lines move."""
+    named: dict[str, Weakening] = {}
+    for each in found:
+        name = f"{each.where}: {each.how}: {each.code}"
+        alike = sum(other.startswith(name) for other in named)
+        named[f"{name} ({alike + 1})" if alike else name] = each
+    return named
+
+
+def witnesses(guards: Iterable[Guard]) -> dict[str, tuple[str, str, int] | None]:
+    """For each weakening, by its name, the case, mutant and family that show what it guards."""
+    by_weakening = {each.weakening: each for each in guards}
+    found = {name: by_weakening[each] for name, each in keys(by_weakening).items()}
+    return {
+        name: (each.case, each.mutant, each.family) if each.case else None
+        for name, each in found.items()
+    }
 
 
 def takes_away(weakening: Weakening, case: str, mutant: str, family: int) -> bool:

@@ -43,7 +43,15 @@ _AT_ONCE = (40, 8, 2)
 _WITHIN_A_CASE = (8, 4, 4)
 """Conversations of one case under way at a time, likewise; but one where room was short."""
 
-_BROKEN = (ArithmeticError, AttributeError, LookupError, NameError, TypeError, ValueError)
+_BROKEN = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    NameError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 """What a mistake in a case raises, on an answer that nobody thought of."""
 
 _MORE_PATIENCE = (1.0, 2.0, 3.0)
