@@ -97,11 +97,11 @@ class _Weakener(ast.NodeTransformer):
         if self._how is How.PART_REMOVED:
             return ast.Constant(self._holds)
         assert isinstance(node, ast.Compare)
-        return _widened(node, self._how, self._holds)
+        return widened(node, self._how, self._holds)
 
 
-def _widened(node: ast.Compare, how: How, holds: bool) -> ast.expr:
-    """The comparison, true more often where it must hold, and less often where it must not."""
+def widened(node: ast.Compare, how: How, holds: bool) -> ast.expr:
+    """The comparison, changed in place: true more often where it must hold, and less often where it must not."""
     if how is How.AT_LEAST:
         node.ops = [ast.GtE() if holds else ast.Lt()]
         return node
