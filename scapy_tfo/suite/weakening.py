@@ -101,7 +101,7 @@ class _Weakener(ast.NodeTransformer):
 
 
 def widened(node: ast.Compare, how: How, holds: bool) -> ast.expr:
-    """The comparison, changed in place: true more often where it must hold, and less often where it must not."""
+    """The comparison, changed in place: what must hold does so more often, what must not less."""
     if how is How.AT_LEAST:
         node.ops = [ast.GtE() if holds else ast.Lt()]
         return node
