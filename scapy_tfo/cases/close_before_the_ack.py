@@ -137,3 +137,37 @@ async def comes_twice_more(flow: Flow) -> None:
     await flow.until("FIN", lambda: flow.stream.ended, acking=True)
     flow.fin()
     await flow.until("an acknowledgement of our FIN", lambda: flow.their_rcv_nxt == flow.snd_nxt)
+
+
+async def comes_again_behind_our_fin(flow: Flow) -> None:
+    """Close with an ACK that covers the SYN only, and see what it leaves out come again."""
+    await flow.pause(0.1)
+    before = len(flow.heard)
+    flow.fin(ack=seq.add(flow.irs or 0, 1))
+    await flow.until(
+        "what is not acknowledged, behind our FIN",
+        lambda: any(first_byte(flow, each) for each in flow.heard[before:]),
+        within=REMEMBERED,
+    )
+    flow.ack()
+    await flow.until("FIN", lambda: flow.stream.ended, within=RETRANSMISSION, acking=True)
+    await flow.until("an acknowledgement of our FIN", lambda: flow.their_rcv_nxt == flow.snd_nxt)
+
+
+@case("AFT-3", needs=["listeners"])
+async def lost_early_answer_is_sent_again_behind_our_fin(peer: Peer) -> None:
+    """Our FIN crosses an answer that was lost: answer and FIN come again all the same."""
+    flow = await peer.open(await peer.listen("send-close:1000"), data=b"GET")
+    await comes_again_behind_our_fin(flow)
+    flow.require(
+        flow.stream.data == pattern(1000),
+        "the answer that our FIN crossed is wrong",
+        "1000 bytes of the pattern",
+        f"{len(flow.stream.data)} bytes",
+    )
+
+
+@case("AFT-3", needs=["listeners"])
+async def lost_early_fin_is_sent_again_behind_ours(peer: Peer) -> None:
+    """Our FIN crosses one that was lost: that comes again all the same."""
+    await comes_again_behind_our_fin(await peer.open(await peer.listen("close"), data=b"GET"))

@@ -5,6 +5,7 @@ open, counted from the SYN on.
 from __future__ import annotations
 
 from scapy_tfo import seq
+from scapy_tfo.cases.syn_ack_retransmission import retransmitted
 from scapy_tfo.segment import ACK, PSH, Segment
 from scapy_tfo.suite.ear import shown
 from scapy_tfo.suite.flow import Flow
@@ -159,3 +160,40 @@ async def data_past_a_gap_is_not_echoed(peer: Peer) -> None:
     flow.snd_nxt = seq.add(flow.snd_nxt, len(second))
     must_echo(flow, await answer_to_last(flow), flow.timestamp or 0)
     await flow.finish()
+
+
+def must_not_go_back(flow: Flow, earlier: Segment, later: Segment) -> None:
+    """Demand that what the target sent later has no older TSval, or its peer has to drop it."""
+    before, after = (each.timestamps[0] if each.timestamps else 0 for each in (earlier, later))
+    flow.require(
+        seq.at_most(before, after),
+        "the target's TSval goes back",
+        f"TSval {before} or later",
+        f"TSval {after}",
+    )
+
+
+@case("AFT-6", needs=["answer"])
+async def tsval_never_goes_back(peer: Peer) -> None:
+    """From the SYN-ACK on, each answer has the same TSval as the one before or a later one."""
+    flow = await opened(peer)
+    earlier = next(each for each in flow.heard if each.is_syn_ack)
+    for _ in range(3):
+        tick(flow)
+        flow.request()
+        later = await answer_to_last(flow)
+        must_not_go_back(flow, earlier, later)
+        earlier = later
+    await flow.finish()
+
+
+@case("AFT-6")
+async def tsval_of_a_repeated_syn_ack_does_not_go_back(peer: Peer) -> None:
+    """The SYN-ACK that comes again, and what follows it, has no older TSval than the first."""
+    flow = await opened(peer)
+    earlier = next(each for each in flow.heard if each.is_syn_ack)
+    again = await retransmitted(flow)
+    must_not_go_back(flow, earlier, again)
+    tick(flow)
+    flow.request()
+    must_not_go_back(flow, again, await answer_to_last(flow))

@@ -162,3 +162,27 @@ class FinIsNotCountedAsSent(PassiveConnection):
 
     def completes_handshake(self, ack: int) -> bool:
         return super().completes_handshake(ack) and seq.at_most(ack, self.send.end)
+
+
+@mutant("AFT-3")
+class CrossingFinsStopTheTimer(PassiveConnection):
+    """Once both sides have sent FIN nothing is sent again, acknowledged or not."""
+
+    def settle(self, now: float) -> None:
+        super().settle(now)
+        if self.state is State.CLOSING:
+            self.state = State.TIME_WAIT
+            self.send.timer = None
+            self._application_is_done()
+            if self.time_wait_timer is None:
+                self.time_wait_timer = now + 2 * self.settings.msl
+
+    def retransmit(self, now: float) -> None:
+        if self.state is State.TIME_WAIT:
+            self.send.timer = None
+        else:
+            super().retransmit(now)
+
+    def send_head(self, now: float) -> None:
+        if self.state is not State.TIME_WAIT:
+            super().send_head(now)

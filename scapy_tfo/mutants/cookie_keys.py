@@ -9,8 +9,10 @@ from scapy_tfo import option as opt
 from scapy_tfo.cookie import AesCookie, Cookies, KeyMatch, KeyRing, SipHashCookie
 from scapy_tfo.mutants.registry import mutant
 from scapy_tfo.option import FastOpen
-from scapy_tfo.reference.server import Listener
+from scapy_tfo.reference.pending import Ticket
+from scapy_tfo.reference.server import Listener, PassiveConnection
 from scapy_tfo.reference.stack import Stack
+from scapy_tfo.reference.states import State
 from scapy_tfo.segment import Address, Segment
 
 
@@ -177,3 +179,32 @@ class KeysThatSwapLoseTheOlder(Listener):
             and list(cookies.keys) == list(before.keys)[::-1]
         )
         self.own_cookies = KeyRing(cast(KeyRing, cookies).keys[:1]) if swapped else cookies
+
+
+@mutant("SRV-4")
+class AckProvesTheCookieAgain(PassiveConnection):
+    """The cookie is checked again at the ACK: if its key has gone by then, RST is the answer."""
+
+    shown: FastOpen | None = None
+
+    def open_fast(self, syn: Segment, ticket: Ticket, now: float) -> None:
+        self.shown = self.listener.read_fast_open(syn)
+        super().open_fast(syn, ticket, now)
+
+    def ack_arrives(self, segment: Segment, start: int, now: float) -> bool:
+        if (
+            self.state is State.SYN_RCVD
+            and self.completes_handshake(segment.ack)
+            and self.has_expired()
+        ):
+            self.refuse_ack(segment.ack)
+            self.fail("ECONNRESET", now)
+            return False
+        return super().ack_arrives(segment, start, now)
+
+    def has_expired(self) -> bool:
+        cookies = self.listener.cookies
+        if self.shown is None or self.shown.is_request or cookies.one_time:
+            return False
+        client, server = self.remote[0], self.local[0]
+        return cookies.check(self.shown.cookie, client, server) is KeyMatch.NONE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.mutants.registry import mutant
 from scapy_tfo.reference.pending import Ticket
@@ -183,3 +184,37 @@ class PacketTooBigWaitsForALongTimer(PassiveConnection):
             self.send.timer = self.not_before
         else:
             super().retransmit(now)
+
+
+@mutant("AFT-11")
+class SackLeavesTheSynDataOut(PassiveConnection):
+    """The edges of SACK blocks are too low by the data that the SYN brought."""
+
+    early_bytes = 0
+
+    def take_syn_data(self, syn: Segment) -> None:
+        super().take_syn_data(syn)
+        self.early_bytes = seq.distance(self.recv.irs, self.recv.nxt) - 1
+
+    def segment_options(self, now: float, *, payload: bool) -> list[opt.RawOption]:
+        return [
+            opt.RawOption(each.kind, each.length, self.lowered(each.data))
+            if each.kind == opt.SACK
+            else each
+            for each in super().segment_options(now, payload=payload)
+        ]
+
+    def lowered(self, edges: bytes) -> bytes:
+        return b"".join(
+            seq.add(int.from_bytes(edges[at : at + 4], "big"), -self.early_bytes).to_bytes(4, "big")
+            for at in range(0, len(edges), 4)
+        )
+
+
+@mutant("AFT-11")
+class SackLeavesWhatWasRefusedOut(SackLeavesTheSynDataOut):
+    """The edges of SACK blocks are too low by data that the SYN brought in vain."""
+
+    def open_slowly(self, syn: Segment, now: float) -> None:
+        self.early_bytes = len(syn.payload)
+        super().open_slowly(syn, now)

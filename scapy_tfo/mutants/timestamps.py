@@ -122,3 +122,15 @@ class OldTimestampResets(PassiveConnection):
             self.abort(now)
             return False
         return True
+
+
+@mutant("AFT-6")
+class SynAckHasAnotherClock(PassiveConnection):
+    """TSval goes back ten minutes between the SYN-ACK of a fast open and what follows it."""
+
+    def syn_ack_options(self, now: float) -> list[opt.RawOption]:
+        out = super().syn_ack_options(now)
+        if not self.fast_opened:
+            return out
+        ahead = opt.timestamps(seq.add(self.timestamp(now), 600_000), self.recv.ts_recent)
+        return [ahead if each.kind == opt.TIMESTAMPS else each for each in out]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from scapy_tfo.errors import SetupError
 from scapy_tfo.lab.hooks import BACKLOG, Hooks, ListenerOptions, Session
 from scapy_tfo.segment import ACK, RST, Address
 from scapy_tfo.suite.app import NoApp, make_app
 from scapy_tfo.suite.control import PathRecord
 from scapy_tfo.suite.flow import Flow
-from scapy_tfo.suite.outcome import Cookieless, Failed, Refused, Skipped, Ungranted
+from scapy_tfo.suite.outcome import Cookieless, Failed, Inconclusive, Refused, Skipped, Ungranted
 from scapy_tfo.suite.registry import NEEDS
 from scapy_tfo.suite.switchboard import Switchboard
 from scapy_tfo.suite.target import Service, Target
@@ -18,6 +19,8 @@ from scapy_tfo.suite.target import Service, Target
 _HEADERS = {4: 40, 6: 60}
 """IP and TCP header without options, in bytes."""
 
+
+_PORTS_TRIED = 8
 
 _COOKIE_REQUESTS = 3
 """Without a cookie, after so many a target counts as granting none."""
@@ -79,14 +82,18 @@ class Peer:
         source: int = 0,
         isn: int | None = None,
         like: Flow | None = None,
+        port: int = 0,
     ) -> Flow:
         """A new conversation on a source port of its own, or on the 4-tuple of `like`.
 
-        source: 0 for the first source address, 1 for the second.
+        source: 0 for the first source address, 1 for the second. port: the source port, which
+        other flows of this case may have, too; raises SetupError where somebody else has it.
         """
         where = service or self.main
         address = like.source if like else self.sources[source]
-        port = like.sport if like else self.target.link.reserve_port(address)
+        port = like.sport if like else port
+        if not any((each.source, each.sport) == (address, port) for each in self.flows):
+            port = self.target.link.reserve_port(address, port)
         flow = Flow(
             self._board,
             owner=self._owner,
@@ -102,6 +109,16 @@ class Peer:
         flow.slack = self._slack
         self.flows.append(flow)
         return flow
+
+    def two_clients(self, isns: Sequence[int | None] = (None, None)) -> tuple[Flow, Flow]:
+        """Conversations from two source addresses that have the source port in common."""
+        for _ in range(_PORTS_TRIED):
+            first = self.flow(isn=isns[0])
+            try:
+                return first, self.flow(source=1, isn=isns[1], port=first.sport)
+            except SetupError:
+                continue
+        raise Inconclusive("no port is free at both source addresses")
 
     async def cookie(self, service: Service | None = None, *, source: int = 0) -> bytes:
         """Ask for a cookie as a client does, and give the connection up again.

@@ -75,8 +75,8 @@ class BareLink:
     def now(self) -> float:
         return time.time()
 
-    def reserve_port(self, source: Address) -> int:
-        return self._ports.reserve(source)
+    def reserve_port(self, source: Address, port: int = 0) -> int:
+        return self._ports.reserve(source, port)
 
     def release_port(self, source: Address, port: int) -> None:
         self._ports.release(source, port)

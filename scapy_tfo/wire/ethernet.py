@@ -133,8 +133,8 @@ class EthernetLink:
     def now(self) -> float:
         return time.time()
 
-    def reserve_port(self, source: Address) -> int:
-        return self._ports.reserve(source)
+    def reserve_port(self, source: Address, port: int = 0) -> int:
+        return self._ports.reserve(source, port)
 
     def release_port(self, source: Address, port: int) -> None:
         self._ports.release(source, port)

@@ -20,17 +20,18 @@ _REST = 256
 
 
 class PortGuard:
-    """One guarded port of one source address, chosen by the kernel.
+    """One guarded port of one source address.
 
-    scope: index of the interface, for a link-local source; else 0. Raises OSError.
+    scope: index of the interface, for a link-local source; else 0. port: 0 lets the kernel choose.
+    Raises OSError.
     """
 
-    def __init__(self, source: Address, scope: int = 0) -> None:
+    def __init__(self, source: Address, scope: int = 0, port: int = 0) -> None:
         family = socket.AF_INET if source.version == 4 else socket.AF_INET6
         self._socket = socket.socket(family, socket.SOCK_STREAM)
         try:
             bpf.attach(self._socket, bpf.drop_all())
-            where = (str(source), 0) if source.version == 4 else (str(source), 0, 0, scope)
+            where = (str(source), port) if source.version == 4 else (str(source), port, 0, scope)
             self._socket.bind(where)
             self._socket.listen(1)
         except OSError:
@@ -59,14 +60,16 @@ class GuardedPorts:
         """Whether (packed source address, port) is reserved now."""
         return end in self._held
 
-    def reserve(self, source: Address) -> int:
-        """A port of `source`. Raises SetupError where the host has none left."""
+    def reserve(self, source: Address, port: int = 0) -> int:
+        """A port of `source`: that one, or any for 0. Raises SetupError where there is none."""
         while True:
             try:
-                guard = PortGuard(source, self._scope)
+                guard = PortGuard(source, self._scope, port)
                 break
             except OSError as error:
-                spent = error.errno in (errno.EMFILE, errno.ENFILE, errno.EADDRINUSE)
+                spent = error.errno in (errno.EMFILE, errno.ENFILE)
+                if not port:
+                    spent = spent or error.errno == errno.EADDRINUSE
                 if not (spent and self._resting):
                     why = error.strerror
                     raise SetupError(f"cannot reserve a port of {source}: {why}") from error

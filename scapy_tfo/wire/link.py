@@ -48,10 +48,10 @@ class Link(Protocol):
         """The clock that packets are stamped with, in seconds since the epoch."""
         ...
 
-    def reserve_port(self, source: Address) -> int:
-        """A source port that is nobody else's until released.
+    def reserve_port(self, source: Address, port: int = 0) -> int:
+        """A source port that is nobody else's until released: that one, or any for 0.
 
-        Raises SetupError when none is left.
+        Raises SetupError when none is left, or that one is taken.
         """
         ...
 

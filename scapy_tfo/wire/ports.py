@@ -24,8 +24,13 @@ class PortPool:
         self._next: dict[Address, int] = {}
         self._reserved: set[tuple[Address, int]] = set()
 
-    def reserve(self, source: Address) -> int:
-        """A port that is not reserved. Raises SetupError where none is left."""
+    def reserve(self, source: Address, port: int = 0) -> int:
+        """A port that is free: that one, or any for 0. Raises SetupError where there is none."""
+        if port:
+            if (source, port) in self._reserved:
+                raise SetupError(f"port {port} of {source} is in use: choose another")
+            self._reserved.add((source, port))
+            return port
         start = self._next.setdefault(source, self._random.randrange(_COUNT))
         for step in range(_COUNT):
             at = (start + step) % _COUNT

@@ -1,0 +1,107 @@
+"""RFC 2018 sections 3 and 4: SACK on a connection whose stream began in the SYN."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scapy_tfo import option as opt
+from scapy_tfo import seq
+from scapy_tfo.segment import ACK, PSH, Segment
+from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.outcome import Absent, Unsupported
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.registry import case
+
+FORGED = b"\x5a\xa5" * 4
+PIECE = 50
+"""Bytes of each segment that is sent, or left out."""
+
+Block = tuple[int, int]
+
+
+def blocks(segment: Segment) -> list[Block]:
+    """The edges of a segment's SACK blocks: first byte, and the one behind the last."""
+    sack = segment.option(opt.SACK)
+    edges = sack.data if sack else b""
+    numbers = [int.from_bytes(edges[at : at + 4], "big") for at in range(0, len(edges), 4)]
+    return list(zip(numbers[::2], numbers[1::2], strict=False))
+
+
+def shown(found: Iterable[Block], start: int) -> str:
+    """Blocks relative to where the pieces begin."""
+    return ", ".join(
+        f"{seq.distance(start, first)} to {seq.distance(start, end)}" for first, end in found
+    )
+
+
+async def opened(peer: Peer, cookie: bytes, isn: int | None = None) -> Flow:
+    """A connection with SACK whose SYN brought data, acknowledged by now; Unsupported without."""
+    flow = peer.flow(isn=isn)
+    flow.syn(cookie=cookie, data=flow.app.request(PIECE), options=[opt.sack_permitted()])
+    syn_ack = await flow.syn_ack()
+    if not syn_ack.option(opt.SACK_PERMITTED):
+        raise Unsupported("the target agrees to no SACK")
+    flow.resend()
+    flow.snd_nxt = seq.add(flow.isn, 1 + len(flow.sent[0]))
+    await flow.answered()
+    return flow
+
+
+async def names_what_came(peer: Peer, flow: Flow, gaps: int) -> None:
+    """Send every second piece, and demand that SACK names these; then fill the gaps and close."""
+    start, data = flow.snd_nxt, flow.app.request(2 * gaps * PIECE)
+    last = 2 * gaps - 1
+    ends = [(seq.add(start, at * PIECE), seq.add(start, (at + 1) * PIECE)) for at in range(last)]
+    ends.append((seq.add(start, last * PIECE), seq.add(start, len(data))))
+    pieces = [data[at * PIECE : (at + 1) * PIECE] for at in range(last)] + [data[last * PIECE :]]
+    flow.sent.append(data)
+    for at in range(1, 2 * gaps, 2):
+        flow.send(ACK | PSH, pieces[at], seq=ends[at][0])
+    await peer.still_serves()
+    wrong = [
+        block
+        for each in flow.heard
+        for block in blocks(each)
+        # One that repeats what is acknowledged reports a duplicate (RFC 2883).
+        if block not in ends[1::2] and seq.before(each.ack, block[1])
+    ]
+    flow.require(
+        not wrong,
+        "a SACK block names what was not sent",
+        " ".join(
+            f"{seq.distance(start, at)} to {seq.distance(start, end)}" for at, end in ends[1::2]
+        ),
+        " ".join(f"{seq.distance(start, at)} to {seq.distance(start, end)}" for at, end in wrong),
+    )
+    named = {block for each in flow.heard for block in blocks(each)}
+    for at in range(0, 2 * gaps, 2):
+        flow.send(ACK | PSH, pieces[at], seq=ends[at][0])
+    flow.snd_nxt = ends[-1][1]
+    await flow.finish()
+    if not named.issuperset(ends[1::2]):
+        raise Absent("SACK is agreed to, and names not all that came past a gap")
+
+
+@case("AFT-11", needs=["answer"])
+async def sack_names_what_came_past_a_gap(peer: Peer) -> None:
+    """A gap behind accepted SYN data: the SACK block is what came past it, to the byte."""
+    await names_what_came(peer, await opened(peer, await peer.cookie()), 1)
+
+
+@case("AFT-11", needs=["answer"])
+async def sack_names_what_came_past_two_gaps(peer: Peer) -> None:
+    """Two gaps behind accepted SYN data: the SACK blocks are what came past each."""
+    await names_what_came(peer, await opened(peer, await peer.cookie()), 2)
+
+
+@case("AFT-11", needs=["answer"])
+async def sack_across_zero(peer: Peer) -> None:
+    """Sequence number zero lies inside the SACK block behind accepted SYN data."""
+    isn = -(1 + PIECE + PIECE + PIECE // 2) % (1 << 32)
+    await names_what_came(peer, await opened(peer, await peer.cookie(), isn), 1)
+
+
+@case("AFT-11", needs=["answer"])
+async def sack_after_a_refusal(peer: Peer) -> None:
+    """A gap behind SYN data that was refused and resent: the SACK block is what came past it."""
+    await names_what_came(peer, await opened(peer, FORGED), 1)
