@@ -16,6 +16,9 @@ FORGED = b"\x5a\xa5" * 4
 PIECE = 50
 """Bytes of each segment that is sent, or left out."""
 
+LATER = 0.1
+"""Seconds in which whatever is sent at once has come."""
+
 Block = tuple[int, int]
 
 
@@ -47,7 +50,7 @@ async def opened(peer: Peer, cookie: bytes, isn: int | None = None) -> Flow:
     return flow
 
 
-async def names_what_came(peer: Peer, flow: Flow, gaps: int) -> None:
+async def names_what_came(flow: Flow, gaps: int) -> None:
     """Send every second piece, and demand that SACK names these; then fill the gaps and close."""
     start, data = flow.snd_nxt, flow.app.request(2 * gaps * PIECE)
     last = 2 * gaps - 1
@@ -57,7 +60,8 @@ async def names_what_came(peer: Peer, flow: Flow, gaps: int) -> None:
     flow.sent.append(data)
     for at in range(1, 2 * gaps, 2):
         flow.send(ACK | PSH, pieces[at], seq=ends[at][0])
-    await peer.still_serves()
+    await flow.settled()
+    await flow.pause(LATER)
     wrong = [
         block
         for each in flow.heard
@@ -85,23 +89,23 @@ async def names_what_came(peer: Peer, flow: Flow, gaps: int) -> None:
 @case("AFT-11", needs=["answer"])
 async def sack_names_what_came_past_a_gap(peer: Peer) -> None:
     """A gap behind accepted SYN data: the SACK block is what came past it, to the byte."""
-    await names_what_came(peer, await opened(peer, await peer.cookie()), 1)
+    await names_what_came(await opened(peer, await peer.cookie()), 1)
 
 
 @case("AFT-11", needs=["answer"])
 async def sack_names_what_came_past_two_gaps(peer: Peer) -> None:
     """Two gaps behind accepted SYN data: the SACK blocks are what came past each."""
-    await names_what_came(peer, await opened(peer, await peer.cookie()), 2)
+    await names_what_came(await opened(peer, await peer.cookie()), 2)
 
 
 @case("AFT-11", needs=["answer"])
 async def sack_across_zero(peer: Peer) -> None:
     """Sequence number zero lies inside the SACK block behind accepted SYN data."""
     isn = -(1 + PIECE + PIECE + PIECE // 2) % (1 << 32)
-    await names_what_came(peer, await opened(peer, await peer.cookie(), isn), 1)
+    await names_what_came(await opened(peer, await peer.cookie(), isn), 1)
 
 
 @case("AFT-11", needs=["answer"])
 async def sack_after_a_refusal(peer: Peer) -> None:
     """A gap behind SYN data that was refused and resent: the SACK block is what came past it."""
-    await names_what_came(peer, await opened(peer, FORGED), 1)
+    await names_what_came(await opened(peer, FORGED), 1)
