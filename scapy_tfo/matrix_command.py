@@ -24,11 +24,12 @@ def make_matrix(*, processes: int | None = None) -> tuple[str, Coverage]:
     processes: how many mutants are hunted at a time, by default one for each processor.
     """
     cases, mutants = all_cases(), all_mutants()
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    # Drawn by this thread alone: processes are forked beneath it.
+    with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as progress:
         task = progress.add_task("hunting mutants", total=len(mutants))
 
         def seen(kills: Kills) -> None:
-            progress.update(task, advance=1, description=f"hunting {kills.mutant}")
+            progress.update(task, advance=1, description=f"hunting {kills.mutant}", refresh=True)
 
         kills = hunt(cases, mutants, processes=processes, on_kills=seen)
     coverage = cover(spec.load(), cases, mutants, kills)

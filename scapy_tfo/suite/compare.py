@@ -76,14 +76,14 @@ class Comparison:
 class _Order:
     """What every comparison of a run has in common.
 
-    usual: the packets of the reference by case and family, where a stack is judged live by
+    usual: verdict and packets of the reference by case and family, where a stack is judged live by
     those cases alone in which it sends others.
     """
 
     jobs: tuple[Job, ...]
     catalogue: Catalogue
     limit: float
-    usual: Mapping[tuple[str, int], list[bytes]] | None
+    usual: Mapping[tuple[str, int], tuple[Verdict, list[bytes]]] | None
 
 
 def compare(
@@ -99,8 +99,8 @@ def compare(
 
     names: of mutants/registry.py; None for the reference and all mutants. cases: None for all
     that are not slow. every: False leaves out, live, the cases in which a mutant exchanges in
-    simulation the same packets as the reference, byte for byte. processes: stacks at
-    a time, by default one for each processor. limit: seconds for one stack; what takes longer is
+    simulation the same packets as the reference, byte for byte, and gets the same verdict.
+    processes: stacks at a time, by default one for each processor. limit: seconds for one stack; what takes longer is
     ended, and told as `stopped`. Raises SetupError for a name that there is not, and where the
     host allows no namespace or no TUN device.
     """
@@ -113,7 +113,7 @@ def compare(
     usual = None
     if not every:
         runs = _simulated(REFERENCE.name, chosen, catalogue)
-        usual = {key: _exchanged(run) for key, run in runs.items()}
+        usual = {key: _shown(run) for key, run in runs.items()}
     order = _Order(chosen, catalogue, limit, usual)
     count = processes or os.cpu_count() or 1
     under_way: dict[Connection, _Process] = {}
@@ -190,7 +190,7 @@ def _compare(name: str, device: Device, order: _Order) -> Comparison:
         for case, family in order.jobs
         if order.usual is None
         or name == REFERENCE.name
-        or _exchanged(runs[case.id, family]) != order.usual[case.id, family]
+        or _shown(runs[case.id, family]) != order.usual[case.id, family]
     ]
     live: dict[tuple[str, int], Result] = {}
     differing = wanted
@@ -243,8 +243,9 @@ def _simulated(
     }
 
 
-def _exchanged(run: Run) -> list[bytes]:
-    return [each.data for each in run.packets]
+def _shown(run: Run) -> tuple[Verdict, list[bytes]]:
+    """What tells a stack from the reference: its application may, where its packets do not."""
+    return run.results[0].verdict, [each.data for each in run.packets]
 
 
 def _fails(results: Iterable[Result]) -> int:

@@ -84,6 +84,7 @@ def run(request: Request) -> Run:
     if request.sysctls and not request.target.startswith("lab:"):
         raise SetupError("--sysctl is for lab targets: the namespace of another is not ours to set")
     if request.is_ours:
+        _must_leave_to_us(request)
         request = replace(request, options=replace(request.options, intrusive=True))
     if request.target.startswith("sim:"):
         from scapy_tfo.suite.simulation import simulate
@@ -92,6 +93,21 @@ def run(request: Request) -> Run:
     else:
         done = asyncio.run(_run_live(request, cases, catalogue))
     return replace(done, results=mark_known(done.results, known))
+
+
+def _must_leave_to_us(request: Request) -> None:
+    given = {
+        "--app": request.app,
+        "--source": request.sources,
+        "--iface": request.iface,
+        "--plain-port": request.plain_port,
+        "--second-port": request.second_port,
+    }
+    needless = [option for option, value in given.items() if value]
+    if needless:
+        raise SetupError(
+            f"{', '.join(needless)}: for a target of yours; {request.target} brings its own"
+        )
 
 
 async def _run_live(request: Request, cases: Sequence[Case], catalogue: spec.Catalogue) -> Run:

@@ -39,6 +39,11 @@ SAMPLES = {
         "ACC-8a.repeated-syn-ack-acknowledges-accepted-data",
     ),
     "icmp_errors": ("icmp-ends-the-listener", "AFT-8.errors-about-the-syn-ack"),
+    "later_conversation": (
+        "syn-in-the-window-is-answered-as-new",
+        "DUP-2.isn-in-the-window-when-established",
+    ),
+    "mixed_up_connections": ("pending-ones-are-their-ports", "ACC-2.two-clients-with-one-port"),
     "option_forms": (
         "experimental-cookie-is-not-checked",
         "ACC-3.forged-cookies-are-refused-in-the-experimental-form",
@@ -51,6 +56,10 @@ SAMPLES = {
     "refusing_syn_data": ("refused-data-is-delivered", "ACC-3.a-wrong-cookie-stays-wrong"),
     "reset_accounting": ("rst-frees-the-place-at-once", "LIM-2.resets-are-accounted-for"),
     "resets": ("believes-every-rst", "AFT-9.rst-before-the-window-is-not-believed"),
+    "second_sessions": (
+        "duplicate-syn-is-handed-over-again",
+        "DUP-1.duplicate-syns-are-one-session",
+    ),
     "syn_ack_options": (
         "cookie-takes-the-place-of-the-mss",
         "OPT-9.a-request-keeps-the-other-options",
