@@ -100,9 +100,9 @@ def compare(
     names: of mutants/registry.py; None for the reference and all mutants. cases: None for all
     that are not slow. every: False leaves out, live, the cases in which a mutant exchanges in
     simulation the same packets as the reference, byte for byte, and gets the same verdict.
-    processes: stacks at a time, by default one for each processor. limit: seconds for one stack; what takes longer is
-    ended, and told as `stopped`. Raises SetupError for a name that there is not, and where the
-    host allows no namespace or no TUN device.
+    processes: stacks at a time, by default one for each processor. limit: seconds for one
+    stack; what takes longer is ended, and told as `stopped`. Raises SetupError for a name that
+    there is not, and where the host allows no namespace or no TUN device.
     """
     wanted = [REFERENCE.name, *(each.name for each in all_mutants())] if names is None else names
     waiting = [named(each).name for each in reversed(wanted)]
