@@ -255,7 +255,7 @@ def _add_lab(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--app",
         default="http",
         help="what answers: http (default), echo, mute, close, abort, send:N, send-close:N, "
-        "two-sends:N",
+        "send-abort:N, two-sends:N",
     )
     parser.add_argument(
         "--mutant",

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from scapy_tfo.cases.resets_and_the_limit import accepted_by_the_application
 from scapy_tfo.icmp import unreachable
 from scapy_tfo.segment import RST
 from scapy_tfo.suite.flow import Flow
@@ -13,9 +14,14 @@ from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
 
 LIMIT = 4
+LATER = 30
+"""Seconds between two resets: less than the minute for which they count on Linux."""
+
 TIMEOUT = 240
 """Seconds: RFC 9293 wants a SYN retransmitted for three minutes, and a SYN-ACK may be."""
 STEP = 10
+SOON = 2
+"""Seconds by which one timer may be later than another."""
 
 
 def nothing(flow: Flow) -> None:
@@ -82,3 +88,22 @@ async def ones_aborted_by_the_application_give_their_places_back(peer: Peer) -> 
 async def ones_that_icmp_complains_about_give_their_places_back(peer: Peer) -> None:
     """Fast opens that are told to be unreachable, and never get an ACK."""
     await places_come_back(peer, "echo", complain, 3)
+
+
+@case("AFT-10", "LIM-2", needs=["listeners", "sessions"], intrusive=True, slow=True)
+async def a_later_reset_does_not_prolong_an_earlier_one(peer: Peer) -> None:
+    """Of two resets half a minute apart the first gives its place back as soon as one alone."""
+    alone, both = await peer.small_queue(1), await peer.small_queue(2)
+    cookie = await peer.cookie(alone)
+    for service, seconds in ((alone, 0), (both, LATER), (both, 0)):
+        count = len(await peer.sessions(service))
+        flow = await peer.open(service, cookie=cookie)
+        await accepted_by_the_application(peer, service, count + 1)
+        flow.send(RST)
+        await peer.wait(seconds)
+    for _ in range(0, TIMEOUT, SOON):
+        if await peer.accepts(cookie, alone):
+            break
+        await peer.wait(SOON)
+    await peer.wait(SOON)
+    await (await peer.open(both, cookie=cookie)).finish()

@@ -10,6 +10,7 @@ from scapy_tfo import seq
 from scapy_tfo.lab.apps import pattern
 from scapy_tfo.segment import ACK, Segment
 from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.outcome import Missing
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
 
@@ -171,3 +172,21 @@ async def lost_early_answer_is_sent_again_behind_our_fin(peer: Peer) -> None:
 async def lost_early_fin_is_sent_again_behind_ours(peer: Peer) -> None:
     """Our FIN crosses one that was lost: that comes again all the same."""
     await comes_again_behind_our_fin(await peer.open(await peer.listen("close"), data=b"GET"))
+
+
+@case("AFT-3", needs=["listeners"])
+async def abort_before_the_ack_is_believable(peer: Peer) -> None:
+    """The application writes and aborts before the ACK: the RST lies behind what came of it."""
+    flow = await peer.open(await peer.listen("send-abort:1000"), data=b"GET")
+    try:
+        rst = await flow.rst()
+    except Missing:
+        flow.ack()
+        rst = await flow.rst("a RST of an application that aborts")
+    await flow.settled()
+    flow.require(
+        seq.at_most(flow.rcv_nxt, rst.seq),
+        "the RST lies before data that came, so that no client believes it (RFC 5961)",
+        f"sequence number {flow.rcv_nxt}",
+        f"{rst.seq}",
+    )

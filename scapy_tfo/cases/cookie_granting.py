@@ -117,6 +117,18 @@ async def a_cookie_is_good_from_any_source_port(peer: Peer) -> None:
     await together(one() for _ in range(8))
 
 
+@case("SRV-1")
+async def a_cookie_is_good_in_any_traffic_class(peer: Peer) -> None:
+    """A cookie asked for in one traffic class (RFC 2474) is accepted in others, and back."""
+    for granted, used in ((0, 0x28), (0x28, 0), (0x28, 0xB8)):
+        cookie = await peer.cookie(traffic_class=granted)
+        flow = peer.flow()
+        request = flow.app.request()
+        flow.syn(cookie=cookie, data=request, traffic_class=used)
+        flow.must_accept(await flow.syn_ack(), len(request))
+        flow.hang_up()
+
+
 @case("SRV-3", needs=["second_port"])
 async def a_cookie_is_good_on_another_port(peer: Peer) -> None:
     """A cookie got on one listener is accepted on another of the same host, both ways."""

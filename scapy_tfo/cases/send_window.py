@@ -8,6 +8,7 @@ from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.cases.syn_ack_retransmission import retransmitted
 from scapy_tfo.lab.apps import pattern
+from scapy_tfo.segment import Segment
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
@@ -179,3 +180,39 @@ async def first_flight_after_two_lost_syn_acks(peer: Peer) -> None:
         f"{furthest(flow)} bytes",
     )
     await whole(flow, 20_000)
+
+
+def right_edge(segment: Segment, shift: int) -> int:
+    """The sequence number that a segment's window ends before."""
+    return seq.add(segment.ack, segment.window << (0 if segment.is_syn_ack else shift))
+
+
+@case("AFT-7", needs=["answer"])
+async def advertised_window_is_not_taken_back(peer: Peer) -> None:
+    """With window scale agreed, no window after the ACK ends before one that came ahead of it."""
+    cookie = await peer.cookie()
+    flow = peer.flow()
+    flow.syn(cookie=cookie, data=flow.app.request(), options=[opt.window_scale(SHIFT)])
+    syn_ack = await flow.syn_ack()
+    flow.must_accept(syn_ack, len(flow.sent[0]))
+    scale = syn_ack.option(opt.WINDOW_SCALE)
+    shift = scale.data[0] if scale else 0
+    await flow.pause(LATER)
+    early = [right_edge(each, shift) for each in flow.heard if not each.is_rst]
+    flow.request()
+    await flow.answered()
+    later = [
+        right_edge(each, shift)
+        for each in flow.heard
+        if each.ack == flow.snd_nxt and not each.is_rst
+    ]
+    # What a shift rounds off may be missing (RFC 7323 section 2.4).
+    least = min(seq.distance(flow.isn, each) for each in later) + (1 << shift)
+    most = max(seq.distance(flow.isn, each) for each in early)
+    flow.require(
+        most <= least,
+        "the window that was advertised before the ACK is taken back after it",
+        f"a right edge of {most} or more (relative to our ISN)",
+        f"{least}",
+    )
+    await flow.finish()

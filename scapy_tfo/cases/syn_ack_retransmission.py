@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scapy_tfo import option as opt
 from scapy_tfo.segment import Segment
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.outcome import Absent, Cookieless, Missing
@@ -108,3 +109,45 @@ async def repeated_syn_ack_to_a_request_with_data(peer: Peer) -> None:
     flow.require(not early, "data was delivered early", "no answer before the ACK", f"{early!r}")
     flow.resend()
     await flow.finish()
+
+
+def _offers(syn_ack: Segment) -> dict[int, bytes]:
+    """What a SYN-ACK agrees to, besides fast open: kinds, and the values that must not change."""
+    kinds = (opt.MSS, opt.SACK_PERMITTED, opt.WINDOW_SCALE, opt.TIMESTAMPS)
+    found = {kind: syn_ack.option(kind) for kind in kinds}
+    return {
+        kind: b"" if kind == opt.TIMESTAMPS else each.data for kind, each in found.items() if each
+    }
+
+
+async def _must_agree_to_the_same(flow: Flow, first: Segment) -> None:
+    again = await retransmitted(flow)
+    flow.require(
+        _offers(again) == _offers(first),
+        "the retransmitted SYN-ACK agrees to other options",
+        f"options as in {first}",
+        str(again),
+    )
+
+
+@case("OPT-9")
+async def repeated_syn_ack_agrees_to_the_same_options(peer: Peer) -> None:
+    """Accepted data, no ACK: MSS, SACK, window scale and timestamps come again as they were."""
+    cookie = await peer.cookie()
+    flow = peer.flow()
+    flow.timestamp = 1
+    request = flow.app.request()
+    flow.syn(cookie=cookie, data=request, options=[opt.sack_permitted(), opt.window_scale(7)])
+    first = await flow.syn_ack()
+    flow.must_accept(first, len(request))
+    await _must_agree_to_the_same(flow, first)
+
+
+@case("OPT-9")
+async def repeated_syn_ack_to_a_wrong_cookie_agrees_to_the_same_options(peer: Peer) -> None:
+    """A wrong cookie, no ACK: the options beside it come again as they were."""
+    flow = peer.flow()
+    flow.timestamp = 1
+    options = [opt.sack_permitted(), opt.window_scale(7)]
+    flow.syn(cookie=bytes(8), data=flow.app.request(), options=options)
+    await _must_agree_to_the_same(flow, await flow.syn_ack())

@@ -145,11 +145,24 @@ class Abort(App):
     """`abort`: resets right away."""
 
     def accepted(self) -> None:
+        self._reset()
+
+    def _reset(self) -> None:
         sock = self.transport.get_extra_info("socket")
         if sock is not None:
             # A kernel resets on close only when told not to linger (socket(7), SO_LINGER).
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.transport.abort()
+
+
+class SendAbort(Abort):
+    """`send-abort:N`: writes N bytes of `pattern` on accept, then resets."""
+
+    takes_size = True
+
+    def accepted(self) -> None:
+        self.transport.write(pattern(self._size))
+        self._reset()
 
 
 class Http(App):
@@ -214,6 +227,7 @@ APPS: dict[str, type[App]] = {
     "two-sends": TwoSends,
     "close": Close,
     "abort": Abort,
+    "send-abort": SendAbort,
     "mute": Mute,
 }
 """Applications by name; those that take a size are written `name:N`."""

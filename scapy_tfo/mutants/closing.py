@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.mutants.registry import mutant
 from scapy_tfo.reference.sendside import Chunk, SendSide
 from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.states import State
+from scapy_tfo.segment import ACK, RST
 
 
 @mutant("AFT-3", bug="BSD-02")
@@ -186,3 +188,20 @@ class CrossingFinsStopTheTimer(PassiveConnection):
     def send_head(self, now: float) -> None:
         if self.state is not State.TIME_WAIT:
             super().send_head(now)
+
+
+@mutant("AFT-3")
+class EarlyAbortResetsBehindTheSyn(PassiveConnection):
+    """An abort before the ACK sends its RST at ISS + 1, whatever was sent by then."""
+
+    def transmit(
+        self,
+        number: int,
+        flags: int,
+        now: float,
+        payload: bytes = b"",
+        raw_options: list[opt.RawOption] | None = None,
+    ) -> None:
+        if flags == RST | ACK and self.state is State.SYN_RCVD:
+            number = seq.add(self.send.iss, 1)
+        super().transmit(number, flags, now, payload, raw_options)

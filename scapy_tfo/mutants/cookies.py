@@ -190,3 +190,20 @@ class CookieForOneUse(Stack):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.cookies = OneTimeCookies([self.random.randbytes(16)])
+
+
+@mutant("SRV-1")
+class CookieCoversTheTrafficClass(Listener):
+    """The cookie is made of a routing key, whose TOS byte it covers beside the addresses."""
+
+    @staticmethod
+    def of_class(cookie: bytes, traffic_class: int) -> bytes:
+        return cookie[:-1] + bytes([cookie[-1] ^ traffic_class])
+
+    def grant(self, segment: Segment, option: FastOpen) -> opt.RawOption | None:
+        cookie = self.cookies.cookie_for(segment.src, segment.dst)
+        return opt.fast_open(self.of_class(cookie, segment.traffic_class), form=option.form)
+
+    def check_cookie(self, segment: Segment, option: FastOpen) -> KeyMatch:
+        cookie = self.of_class(option.cookie, segment.traffic_class)
+        return self.cookies.check(cookie, segment.src, segment.dst)

@@ -210,3 +210,16 @@ class WaitsForEverWithoutAnAnswer(PassiveConnection):
         if not self.send.data:
             self.handshake_retries = 0
         super().handshake_timed_out(now)
+
+
+@mutant("AFT-10")
+class EachResetProlongsAll(Pending):
+    """One timer serves all that were reset while pending, and each new one starts it anew."""
+
+    def reset(self, ticket: Ticket, now: float) -> None:
+        self.count(now)
+        super().reset(ticket, now)
+        if self._reset:
+            newest = self._reset[-1]
+            for at in range(len(self._reset)):
+                self._reset[at] = newest

@@ -110,3 +110,14 @@ class RepetitionHasAnotherIsn(PassiveConnection):
         plain = options.aligned(self.syn_ack_options(now))
         number = seq.add(self.send.iss, 64 if self.fast_opened else 0)
         self.transmit(number, SYN | ACK, now, raw_options=plain)
+
+
+@mutant("OPT-9")
+class RepetitionLeavesTheScaleOut(PassiveConnection):
+    """A SYN-ACK sent again by its timer has no window scale, which is used all the same."""
+
+    def retransmit_handshake(self, now: float) -> None:
+        agreed = self.scaling
+        self.scaling = False
+        super().retransmit_handshake(now)
+        self.scaling = agreed

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from scapy_tfo import option as opt
 from scapy_tfo.mutants.registry import mutant
 from scapy_tfo.reference.options import Offer
 from scapy_tfo.reference.sendside import Chunk, SendSide
 from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.reference.states import State
-from scapy_tfo.segment import Segment
+from scapy_tfo.segment import SYN, Segment
 
 
 @mutant("AFT-7")
@@ -199,3 +200,21 @@ class OptionsComeOnTopOfTheMss(PassiveConnection):
 
     def resize(self) -> None:
         self.send.mss = self.path_mss()
+
+
+@mutant("AFT-7")
+class EarlyWindowsAreNotScaled(PassiveConnection):
+    """In SYN-RCVD the server's window goes unscaled on every segment, not on SYNs alone."""
+
+    def transmit(
+        self,
+        number: int,
+        flags: int,
+        now: float,
+        payload: bytes = b"",
+        raw_options: list[opt.RawOption] | None = None,
+    ) -> None:
+        agreed = self.scaling
+        self.scaling = agreed and (self.state is not State.SYN_RCVD or bool(flags & SYN))
+        super().transmit(number, flags, now, payload, raw_options)
+        self.scaling = agreed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.lab.hooks import BACKLOG, Hooks, ListenerOptions, Session
@@ -120,8 +121,12 @@ class Peer:
                 continue
         raise Inconclusive("no port is free at both source addresses")
 
-    async def cookie(self, service: Service | None = None, *, source: int = 0) -> bytes:
+    async def cookie(
+        self, service: Service | None = None, *, source: int = 0, **fields: Any
+    ) -> bytes:
         """Ask for a cookie as a client does, and give the connection up again.
+
+        fields: of the SYN's Segment, where they shall be other than usual.
 
         Asks again where none is granted, because a SYN-ACK that is sent a second time has none
         (RFC 7413 section 4.2.2). Raises Cookieless where the target grants none: it may;
@@ -129,7 +134,7 @@ class Peer:
         """
         for _ in range(_COOKIE_REQUESTS):
             flow = self.flow(service, source=source)
-            flow.syn(cookie=b"")
+            flow.syn(cookie=b"", **fields)
             syn_ack = await flow.syn_ack("a SYN-ACK to a cookie request")
             flow.send(RST, seq=flow.their_rcv_nxt)
             if syn_ack.cookie:
