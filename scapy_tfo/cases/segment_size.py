@@ -11,6 +11,8 @@ SIZE = 20_000
 REQUEST = b"GET"
 DEFAULT_MSS = {4: 536, 6: 1220}
 """Bytes, where the SYN says nothing (RFC 9293 section 3.7.1)."""
+ACK_DELAY = 0.5
+"""Seconds in which data is to be acknowledged (RFC 9293 section 3.8.6.3)."""
 PROBE = 10
 """Seconds: a probe is due after one retransmission timeout (RFC 9293 section 3.8.6.1)."""
 
@@ -60,7 +62,11 @@ async def closed_window_is_probed(peer: Peer) -> None:
     flow.window = 0
     flow.ack()
     flow.request(1000)
-    await flow.until("an acknowledgement", lambda: flow.their_rcv_nxt == flow.snd_nxt)
+    await flow.until(
+        "an acknowledgement, without a probe",
+        lambda: flow.their_rcv_nxt == flow.snd_nxt,
+        within=ACK_DELAY,
+    )
     await flow.pause(0.05)
     already = len(flow.heard)
     await flow.until("a probe", lambda: len(flow.heard) > already, within=PROBE)
