@@ -121,3 +121,11 @@ class RepetitionLeavesTheScaleOut(PassiveConnection):
         self.scaling = False
         super().retransmit_handshake(now)
         self.scaling = agreed
+
+
+@mutant("AFT-6")
+class RepetitionHasAnOlderClock(PassiveConnection):
+    """TSval of a SYN-ACK that its timer sends again lies ten minutes back."""
+
+    def syn_ack_options(self, now: float) -> list[opt.RawOption]:
+        return super().syn_ack_options(now - 600 if self.handshake_retries else now)
