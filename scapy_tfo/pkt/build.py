@@ -1,0 +1,324 @@
+"""From lark's parse tree to our own (tree.py)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lark import Token, Transformer, v_args
+from lark.tree import Meta
+
+from scapy_tfo.pkt import tree
+
+_SECOND = 1_000_000_000
+_UNITS = {"us": 1_000, "ms": 1_000_000, "s": _SECOND}
+_ESCAPE = re.compile(rb"\\(?:x([0-9a-fA-F]{1,2})|(.))", re.DOTALL)
+_ESCAPED = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b'"': b'"', b"\\": b"\\"}
+
+
+class Wrong(Exception):
+    """What the grammar takes and the language does not, with the place as a token."""
+
+    def __init__(self, problem: str, token: Token) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.token = token
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A statement and the part of the text it takes."""
+
+    statement: tree.Statement
+    start: int
+    end: int
+    line: int
+    end_line: int
+
+
+def _placed(statement: tree.Statement, meta: Meta) -> Placed:
+    return Placed(statement, meta.start_pos, meta.end_pos, meta.line, meta.end_line)
+
+
+def _position(meta: Meta) -> tree.Position:
+    return tree.Position(meta.line, meta.column)
+
+
+def _nanoseconds(token: Token) -> int:
+    whole, _, fraction = token.partition(".")
+    if len(fraction) > 9:
+        raise Wrong("a time has at most nine decimal places", token)
+    return int(whole or 0) * _SECOND + int(fraction.ljust(9, "0"))
+
+
+def _integer(token: Token) -> int:
+    return int(token, 16 if "x" in token else 10)
+
+
+def _bytes(token: Token) -> bytes:
+    if re.fullmatch("[0-9a-fA-F]*", token) is None:
+        raise Wrong(f"'{token}' is not in hex digits", token)
+    if len(token) % 2:
+        raise Wrong(f"'{token}' has an odd number of hex digits: write whole bytes", token)
+    return bytes.fromhex(token)
+
+
+def _text(token: Token) -> bytes:
+    def plain(match: re.Match[bytes]) -> bytes:
+        if match[1]:
+            return bytes([int(match[1], 16)])
+        if match[2] not in _ESCAPED:
+            shown = match[2].decode(errors="replace")
+            raise Wrong(f"'\\{shown}' is no escape: \\n \\r \\t \\\" \\\\ \\xHH are", token)
+        return _ESCAPED[match[2]]
+
+    return _ESCAPE.sub(plain, token[1:-1].encode())
+
+
+def _flag_choice(names: Sequence[tree.Expression]) -> tree.Expression:
+    return names[0] if len(names) == 1 else tree.Choice(tuple(names))
+
+
+class Build(Transformer[Token, list[Placed]]):
+    """One method for each rule of the grammar; children as lark hands them over."""
+
+    def script(self, found: list[Placed]) -> list[Placed]:
+        return found
+
+    @v_args(meta=True)
+    def option(self, meta: Meta, found: list[Token]) -> Placed:
+        name, mark, value = found[0][2:].partition("=")
+        option = tree.Option(name, value if mark else None, at=_position(meta))
+        return _placed(option, meta)
+
+    @v_args(meta=True)
+    def command(self, meta: Meta, found: list[Token]) -> Placed:
+        return _placed(tree.Command(self.shell(found), at=_position(meta)), meta)
+
+    @v_args(meta=True)
+    def event(self, meta: Meta, found: list[Any]) -> Placed:
+        time, action = found
+        return _placed(tree.Event(time, action, at=_position(meta)), meta)
+
+    # Times.
+
+    def after(self, found: list[Token]) -> tree.Time:
+        return tree.Time(tree.Clock.AFTER, _nanoseconds(found[0]))
+
+    def at(self, found: list[Token]) -> tree.Time:
+        return tree.Time(tree.Clock.AT, _nanoseconds(found[0]))
+
+    def whenever(self, found: list[Token]) -> tree.Time:  # noqa: ARG002
+        return tree.Time(tree.Clock.WHENEVER)
+
+    def after_between(self, found: list[Token]) -> tree.Time:
+        return self._between(tree.Clock.AFTER, found)
+
+    def at_between(self, found: list[Token]) -> tree.Time:
+        return self._between(tree.Clock.AT, found)
+
+    def _between(self, clock: tree.Clock, found: list[Token]) -> tree.Time:
+        earliest, latest = map(_nanoseconds, found)
+        if latest < earliest:
+            raise Wrong("this range of times ends before it begins", found[1])
+        return tree.Time(clock, earliest, latest)
+
+    # Packets.
+
+    def packet(self, found: list[Any]) -> tree.Packet:
+        direction, marks, ports, flags, numbers, ack, win, urg, options = found
+        if options is None:
+            options = ()
+        return tree.Packet(
+            direction=tree.Direction(direction),
+            flags=str(flags),
+            range=numbers,
+            ack=ack,
+            win=win,
+            urg=urg,
+            options=None if isinstance(options, tree.Anything) else options,
+            marks=marks or (),
+            ports=ports,
+        )
+
+    def icmp(self, found: list[Any]) -> tree.Icmp:
+        direction, marks, kind, code, mtu, echo_id, echoed = found
+        return tree.Icmp(
+            direction=tree.Direction(direction),
+            type=str(kind),
+            code=None if code is None else str(code),
+            mtu=mtu,
+            echo_id=echo_id,
+            echoed=echoed,
+            marks=marks or (),
+        )
+
+    def marks(self, found: list[tree.Mark]) -> tuple[tree.Mark, ...]:
+        return tuple(found)
+
+    def mark(self, found: list[Token]) -> tree.Mark:
+        name, *value = found
+        return tree.Mark(str(name), _integer(value[0]) if value else None)
+
+    def ports(self, found: list[Token]) -> tuple[int, int]:
+        source, _, destination = found
+        return _integer(source), _integer(destination)
+
+    def range(self, found: list[tree.Value]) -> tree.Range:
+        return tree.Range(*found)
+
+    def value(self, found: list[Token]) -> tree.Value:
+        token = found[0]
+        return _integer(token) if token.type == "INT" else tree.Symbol(str(token))
+
+    def _only(self, found: list[Any]) -> Any:
+        return found[0]
+
+    ack = win = urg = mtu = echo_id = echoed = _only
+
+    def options(self, found: list[Any]) -> Any:
+        inner = found[1:-1]
+        return inner[0] if isinstance(inner[0], tree.Anything) else tuple(inner)
+
+    def any_options(self, found: list[Token]) -> tree.Anything:  # noqa: ARG002
+        return tree.Anything()
+
+    def nop(self, found: list[Token]) -> tree.Nop:  # noqa: ARG002
+        return tree.Nop()
+
+    def eol(self, found: list[Token]) -> tree.Eol:  # noqa: ARG002
+        return tree.Eol()
+
+    def mss(self, found: list[tree.OpenValue]) -> tree.Mss:
+        return tree.Mss(found[0])
+
+    def wscale(self, found: list[tree.OpenValue]) -> tree.WindowScale:
+        return tree.WindowScale(found[0])
+
+    def sack_ok(self, found: list[Token]) -> tree.SackPermitted:  # noqa: ARG002
+        return tree.SackPermitted()
+
+    def sack(self, found: list[tuple[tree.Value, tree.Value]]) -> tree.Sack:
+        return tree.Sack(tuple(found))
+
+    def block(self, found: list[tree.Value]) -> tuple[tree.Value, tree.Value]:
+        return found[0], found[1]
+
+    def timestamps(self, found: list[tree.OpenValue]) -> tree.Timestamps:
+        return tree.Timestamps(found[0], found[1])
+
+    def fast_open(self, found: list[Any]) -> tree.FastOpen:
+        kind, cookie = found
+        return tree.FastOpen(cookie, experimental=kind.type == "FOEXP")
+
+    def blob(self, found: list[Token]) -> bytes | tree.Symbol:
+        token = found[0]
+        if re.fullmatch("[0-9a-fA-F]+|[0-9].*", token):
+            return _bytes(token)
+        return tree.Symbol(str(token))
+
+    def wildcard(self, found: list[Token | None]) -> tree.Wildcard:
+        kept = found[1]
+        return tree.Wildcard(None if kept is None else str(kept[1:]))
+
+    def variable(self, found: list[Token]) -> tree.Variable:
+        return tree.Variable(str(found[0][1:]))
+
+    def md5(self, found: list[Token]) -> tree.Md5:
+        return tree.Md5(_bytes(found[0]))
+
+    def acc_ecn(self, found: list[tuple[str, tree.Value]]) -> tree.AccEcn:
+        return tree.AccEcn(tuple(found))
+
+    def counter(self, found: list[Any]) -> tuple[str, tree.Value]:
+        return str(found[0]), found[1]
+
+    def raw_option(self, found: list[Token | None]) -> tree.RawOption:
+        kind, length, data = found
+        for token in (kind, length):
+            if token is not None and _integer(token) > 255:
+                raise Wrong("an option's kind and length are one byte each: 0 to 255", token)
+        assert kind is not None
+        return tree.RawOption(
+            _integer(kind),
+            None if length is None else _integer(length),
+            b"" if data is None else _bytes(data),
+        )
+
+    # System calls.
+
+    def syscall(self, found: list[Any]) -> tree.Syscall:
+        until, name, arguments, result, errno, note = found
+        return tree.Syscall(
+            name=str(name),
+            arguments=arguments or (),
+            result=result,
+            errno=None if errno is None else str(errno),
+            note=None if note is None else note[1:-1].strip(),
+            until=until,
+        )
+
+    def until(self, found: list[Token]) -> int:
+        return _nanoseconds(found[1])
+
+    def arguments(self, found: list[tree.Expression]) -> tuple[tree.Expression, ...]:
+        return tuple(found)
+
+    def result(self, found: list[Any]) -> tree.Expression:
+        if isinstance(found[0], Token):
+            return tree.Anything() if found[0].type == "ELLIPSIS" else self.number(found)
+        return found[0]  # type: ignore[no-any-return]
+
+    def names(self, found: list[Token]) -> tree.Expression:
+        return _flag_choice([tree.Name(str(token)) for token in found])
+
+    def choice(self, found: list[tree.Expression]) -> tree.Expression:
+        return _flag_choice(found)
+
+    def number(self, found: list[Token]) -> tree.Number:
+        token = found[0]
+        _, mark, digits = token.partition("x")
+        return tree.Number(_integer(token), len(digits) if mark else 0)
+
+    def name(self, found: list[Token]) -> tree.Name:
+        return tree.Name(str(found[0]))
+
+    def anything(self, found: list[Token]) -> tree.Anything:  # noqa: ARG002
+        return tree.Anything()
+
+    def string(self, found: list[Token]) -> tree.Text:
+        return tree.Text(_text(found[0]))
+
+    def string_prefix(self, found: list[Token]) -> tree.Text:
+        return tree.Text(_text(found[0]), open_ended=True)
+
+    def array(self, found: list[Any]) -> tree.Array:
+        return tree.Array(found[0] or ())
+
+    def struct(self, found: list[Any]) -> tree.Struct:
+        return tree.Struct(tuple(item for item in found if item is not None))
+
+    def field(self, found: list[Any]) -> tree.Field:
+        name, value = found
+        if isinstance(name, tree.Call):
+            return tree.Field(name.name, value, count=name.arguments[0])
+        return tree.Field(str(name), value)
+
+    def call(self, found: list[Any]) -> tree.Call:
+        return tree.Call(str(found[0]), found[1] or ())
+
+    # The rest.
+
+    def shell(self, found: list[Token]) -> tree.Shell:
+        return tree.Shell(str(found[0][1:-1]))
+
+    def code(self, found: list[Token]) -> tree.Code:
+        text = str(found[0][2:-2])
+        return tree.Code(text if "\n" in text else text.strip())
+
+    def silence(self, found: list[Token]) -> tree.Silence:
+        match = re.fullmatch("([0-9]+)([a-z]+)", found[0])
+        assert match is not None
+        return tree.Silence(int(match[1]) * _UNITS[match[2]])

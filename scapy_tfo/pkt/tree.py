@@ -1,0 +1,397 @@
+"""A packetdrill script as values. What is equal here prints alike.
+
+Times are whole nanoseconds. Sequence numbers, ports and timestamps are the script's own, which an
+engine maps to those on the wire.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where something begins in its file; both count from 1."""
+
+    line: int
+    column: int
+
+
+NOWHERE = Position(0, 0)
+"""Of what was made by a program and stands in no file."""
+
+
+class Direction(Enum):
+    """`<`: a packet that the script sends to the kernel; `>`: one that the kernel must send."""
+
+    INBOUND = "<"
+    OUTBOUND = ">"
+
+
+# Values in packets.
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A name that `-D NAME=VALUE`, or the engine, gives a value."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wildcard:
+    """Ours: `*`, any value; `*=$NAME`, any value, kept under that name for later packets."""
+
+    keep: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """Ours: `$NAME`, the value that a packet before was seen to have."""
+
+    name: str
+
+
+Value = int | Symbol
+OpenValue = int | Symbol | Wildcard | Variable
+Cookie = bytes | Symbol | Wildcard | Variable
+
+
+# TCP options.
+
+
+@dataclass(frozen=True, slots=True)
+class Nop:
+    """Kind 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Eol:
+    """Kind 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mss:
+    """Kind 2; bytes."""
+
+    size: OpenValue
+
+
+@dataclass(frozen=True, slots=True)
+class WindowScale:
+    """Kind 3; the shift."""
+
+    shift: OpenValue
+
+
+@dataclass(frozen=True, slots=True)
+class SackPermitted:
+    """Kind 4."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sack:
+    """Kind 5: left and right edge of each block."""
+
+    blocks: tuple[tuple[Value, Value], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Timestamps:
+    """Kind 8."""
+
+    value: OpenValue
+    echo: OpenValue
+
+
+@dataclass(frozen=True, slots=True)
+class FastOpen:
+    """`FO` (kind 34) or, if experimental, `FOEXP` (kind 254, ExID 0xF989). None asks for a cookie."""
+
+    cookie: Cookie | None = None
+    experimental: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Md5:
+    """Kind 19 (RFC 2385)."""
+
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class AccEcn:
+    """Counters of Accurate ECN in the order on the wire: `e0b`, `e1b` or `ceb`, and bytes."""
+
+    counters: tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RawOption:
+    """Ours: any kind, any length field (None: the true one), any content."""
+
+    kind: int
+    length: int | None = None
+    data: bytes = b""
+
+
+TcpOption = (
+    Nop
+    | Eol
+    | Mss
+    | WindowScale
+    | SackPermitted
+    | Sack
+    | Timestamps
+    | FastOpen
+    | Md5
+    | AccEcn
+    | RawOption
+)
+
+
+# System calls.
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """An integer; digits: 0 if it is written in decimal, else how many hex digits at least."""
+
+    value: int
+    digits: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A constant of the system, such as `SOL_TCP`, or a symbol."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """`...`: the engine's choice, or not looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A string's bytes; open_ended: more follows that does not matter (`"ab"...`)."""
+
+    content: bytes
+    open_ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Flags joined with `|`; two or more."""
+
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """`[a, b]`."""
+
+    items: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`htons(8080)`, `inet_addr("192.0.2.1")`."""
+
+    name: str
+    arguments: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """`name=value` or `name(count)=value` in a struct."""
+
+    name: str
+    value: Expression
+    count: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """`{fd=4, events=POLLIN}`, `{..., 100}`."""
+
+    items: tuple[Expression | Field, ...] = ()
+
+
+Expression = Number | Name | Anything | Text | Choice | Array | Call | Struct
+
+
+# What happens.
+
+
+class Clock(Enum):
+    """What a time counts from: the event before, or the script's start; or it is not looked at."""
+
+    AFTER = "+"
+    AT = ""
+    WHENEVER = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """When an event happens; latest: the end of `a~b`."""
+
+    clock: Clock = Clock.AFTER
+    earliest: int = 0
+    latest: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A property of the IP header: `noecn`, `ect0`, `ect1`, `ect01`, `ce`; `tos`, `ttl`, ..."""
+
+    name: str
+    value: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """`start:end(length)`; the engine, not the language, asks that end is start plus length."""
+
+    start: Value
+    end: Value
+    length: Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packet:
+    """A TCP segment. options None: any (`<...>`); (): none. Other fields None: not given."""
+
+    direction: Direction
+    flags: str
+    range: Range
+    ack: Value | None = None
+    win: Value | None = None
+    urg: Value | None = None
+    options: tuple[TcpOption, ...] | None = ()
+    marks: tuple[Mark, ...] = ()
+    ports: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Icmp:
+    """An ICMP or ICMPv6 error about the segment that `echoed` describes."""
+
+    direction: Direction
+    type: str
+    code: str | None = None
+    mtu: Value | None = None
+    echo_id: Value | None = None
+    echoed: Range | None = None
+    marks: tuple[Mark, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Syscall:
+    """A call and what it returns. until: it blocks, and returns at this time, as ns.
+
+    errno: a name such as `EAGAIN`. note: the text in parentheses, for the reader only.
+    """
+
+    name: str
+    arguments: tuple[Expression, ...] = ()
+    result: Number | Name | Anything | Choice
+    errno: str | None = None
+    note: str | None = None
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """A command for /bin/sh, as it stands between the backquotes."""
+
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Python over `tcpi_*`, as it stands between `%{` and `}%`."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """Ours: `expect none for 200ms`. No packet comes in this time, as ns."""
+
+    duration: int
+
+
+Action = Packet | Icmp | Syscall | Shell | Code | Silence
+
+
+# The script.
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """`--name=value`, as on packetdrill's command line; value None: a switch."""
+
+    name: str
+    value: str | None = None
+    comment: str = ""
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A shell command before the first event (set-up) or after the last (clean-up)."""
+
+    shell: Shell
+    comment: str = ""
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happens at a time."""
+
+    time: Time
+    action: Action
+    comment: str = ""
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment on a line of its own, with its marks."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Blank:
+    """One empty line or more."""
+
+
+Statement = Option | Command | Event
+Line = Statement | Comment | Blank
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A whole script, for people (`lines`) and for engines (`options`, `events`, ...)."""
+
+    lines: tuple[Line, ...] = ()
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """In the script's order."""
+        return tuple(line for line in self.lines if isinstance(line, Option))
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """In the script's order."""
+        return tuple(line for line in self.lines if isinstance(line, Event))
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """Of set-up and clean-up."""
+        return tuple(line for line in self.lines if isinstance(line, Command))
