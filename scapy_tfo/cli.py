@@ -1,4 +1,4 @@
-"""The command line: `scapy-tfo test`, `soak`, `list`, `spec`, `demo`, `lab`."""
+"""The command line: `scapy-tfo test`, `soak`, `list`, `spec`, `demo`, `lab`, `pkt`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from scapy_tfo import __version__, soak_command
+from scapy_tfo import __version__, pkt_command, soak_command
 from scapy_tfo.errors import SetupError, TargetError
 
 EXIT_STATUS = """exit status:
@@ -87,6 +87,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_spec(commands)
     _add_mutants(commands)
     _add_lab(commands)
+    pkt_command.add_commands(
+        commands.add_parser("pkt", help=pkt_command.SUMMARY, allow_abbrev=False)
+    )
     return parser
 
 

@@ -40,6 +40,7 @@ ARROWS: dict[str, set[str]] = {
     "matrix_command": JUDGES | {"report"},
     "pytest_plugin": JUDGES | {"pkt", "report"},
     "lab_command": MECHANISMS | {"lab", "mutants"},
+    "pkt_command": JUDGES | {"pkt", "report"},
     "soak_command": JUDGES | {"report", "front"},
     "cli": JUDGES
     | {
@@ -49,6 +50,7 @@ ARROWS: dict[str, set[str]] = {
         "listing",
         "front",
         "lab_command",
+        "pkt_command",
         "soak_command",
         "matrix_command",
     },

@@ -13,12 +13,13 @@ from lark.tree import Meta
 from scapy_tfo.pkt import tree
 
 _SECOND = 1_000_000_000
+_DIGITS = 40
 _UNITS = {"us": 1_000, "ms": 1_000_000, "s": _SECOND}
 _ESCAPE = re.compile(rb"\\(?:x([0-9a-fA-F]{1,2})|(.))", re.DOTALL)
 _ESCAPED = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b'"': b'"', b"\\": b"\\"}
 
 
-class Wrong(Exception):
+class BuildError(Exception):
     """What the grammar takes and the language does not, with the place as a token."""
 
     def __init__(self, problem: str, token: Token) -> None:
@@ -49,19 +50,23 @@ def _position(meta: Meta) -> tree.Position:
 def _nanoseconds(token: Token) -> int:
     whole, _, fraction = token.partition(".")
     if len(fraction) > 9:
-        raise Wrong("a time has at most nine decimal places", token)
+        raise BuildError("a time has at most nine decimal places", token)
+    if len(whole) > _DIGITS:
+        raise BuildError("no time is this long", token)
     return int(whole or 0) * _SECOND + int(fraction.ljust(9, "0"))
 
 
 def _integer(token: Token) -> int:
+    if len(token) > _DIGITS:
+        raise BuildError("no number is this long", token)
     return int(token, 16 if "x" in token else 10)
 
 
 def _bytes(token: Token) -> bytes:
     if re.fullmatch("[0-9a-fA-F]*", token) is None:
-        raise Wrong(f"'{token}' is not in hex digits", token)
+        raise BuildError(f"'{token}' is not in hex digits", token)
     if len(token) % 2:
-        raise Wrong(f"'{token}' has an odd number of hex digits: write whole bytes", token)
+        raise BuildError(f"'{token}' has an odd number of hex digits: write whole bytes", token)
     return bytes.fromhex(token)
 
 
@@ -71,7 +76,7 @@ def _text(token: Token) -> bytes:
             return bytes([int(match[1], 16)])
         if match[2] not in _ESCAPED:
             shown = match[2].decode(errors="replace")
-            raise Wrong(f"'\\{shown}' is no escape: \\n \\r \\t \\\" \\\\ \\xHH are", token)
+            raise BuildError(f"'\\{shown}' is no escape: \\n \\r \\t \\\" \\\\ \\xHH are", token)
         return _ESCAPED[match[2]]
 
     return _ESCAPE.sub(plain, token[1:-1].encode())
@@ -122,7 +127,7 @@ class Build(Transformer[Token, list[Placed]]):
     def _between(self, clock: tree.Clock, found: list[Token]) -> tree.Time:
         earliest, latest = map(_nanoseconds, found)
         if latest < earliest:
-            raise Wrong("this range of times ends before it begins", found[1])
+            raise BuildError("this range of times ends before it begins", found[1])
         return tree.Time(clock, earliest, latest)
 
     # Packets.
@@ -239,7 +244,7 @@ class Build(Transformer[Token, list[Placed]]):
         kind, length, data = found
         for token in (kind, length):
             if token is not None and _integer(token) > 255:
-                raise Wrong("an option's kind and length are one byte each: 0 to 255", token)
+                raise BuildError("an option's kind and length are one byte each: 0 to 255", token)
         assert kind is not None
         return tree.RawOption(
             _integer(kind),
@@ -321,4 +326,6 @@ class Build(Transformer[Token, list[Placed]]):
     def silence(self, found: list[Token]) -> tree.Silence:
         match = re.fullmatch("([0-9]+)([a-z]+)", found[0])
         assert match is not None
+        if len(match[1]) > _DIGITS:
+            raise BuildError("no time is this long", found[0])
         return tree.Silence(int(match[1]) * _UNITS[match[2]])

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedToken, VisitError
 
 from scapy_tfo.pkt import tree
-from scapy_tfo.pkt.build import Build, Placed, Wrong
+from scapy_tfo.pkt.build import Build, BuildError, Placed
 from scapy_tfo.pkt.errors import ScriptError
 
 _GRAMMAR = Path(__file__).with_name("grammar.lark")
@@ -44,8 +45,8 @@ _IN_WORDS = {
     "COUNTER": "'e0b'",
     "FO": "'FO'",
     "FOEXP": "'FOEXP'",
-    "TS": "'TS'",
-    "ECN": "'ECN'",
+    "_TS": "'TS'",
+    "_ECN": "'ECN'",
     "PLUS": "'+'",
     "EQUAL": "'='",
     "LPAR": "'('",
@@ -60,7 +61,8 @@ _IN_WORDS = {
     "TILDE": "'~'",
     "$END": "the end",
 }
-_MANY = 8
+_MANY = 16
+_TOO_DEEP = "brackets are nested too deeply"
 
 
 def parse(text: str, name: str = "script") -> tree.Script:
@@ -83,14 +85,18 @@ def parse(text: str, name: str = "script") -> tree.Script:
         problem = _unexpected(str(error.token), error.accepts or error.expected)
         raise _error(problem, name, text, error.line, error.column) from error
     except UnexpectedCharacters as error:
-        found = _word(text, error.pos_in_stream)
+        found = _word(text, error.pos_in_stream or 0)
         problem = _unexpected(found, error.allowed or set())
         raise _error(problem, name, text, error.line, error.column) from error
     except VisitError as error:
-        if not isinstance(error.orig_exc, Wrong):
+        if isinstance(error.orig_exc, RecursionError):
+            raise _error(_TOO_DEEP, name, text, 1, 1) from error
+        if not isinstance(error.orig_exc, BuildError):
             raise
         raise _at_token(error.orig_exc, name, text) from error
-    except Wrong as error:
+    except RecursionError as error:
+        raise _error(_TOO_DEEP, name, text, 1, 1) from error
+    except BuildError as error:
         raise _at_token(error, name, text) from error
     finally:
         _comments.reset(token)
@@ -121,7 +127,7 @@ def _error(problem: str, name: str, text: str, line: int, column: int) -> Script
     return ScriptError(problem, name=name, text=text, line=line, column=column)
 
 
-def _at_token(wrong: Wrong, name: str, text: str) -> ScriptError:
+def _at_token(wrong: BuildError, name: str, text: str) -> ScriptError:
     line, column = wrong.token.line or 1, wrong.token.column or 1
     return _error(wrong.problem, name, text, line, column)
 
@@ -138,11 +144,18 @@ def _word(text: str, start: int) -> str:
 
 def _unexpected(found: str, wanted: set[str]) -> str:
     shown = found.split("\n")[0]
+    close = get_close_matches(shown, [_named(each).strip("'") for each in wanted], n=1)
+    if close:
+        return f"'{shown}' has no place here: is '{close[0]}' meant?"
     return f"'{shown}' has no place here: {_wanted(wanted)} may stand here"
 
 
+def _named(terminal: str) -> str:
+    return _IN_WORDS.get(terminal, f"'{terminal.strip('_').lower()}'")
+
+
 def _wanted(terminals: set[str]) -> str:
-    names = sorted({_IN_WORDS.get(name, f"'{name.strip('_').lower()}'") for name in terminals})
+    names = sorted(map(_named, terminals))
     if len(names) > _MANY:
         names = [*names[:_MANY], "more"]
     return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else "nothing"
@@ -171,8 +184,8 @@ def _check_order(placed: list[Placed]) -> None:
             seen.append(after)
 
 
-def _wrong_at(problem: str, at: tree.Position) -> Wrong:
-    return Wrong(problem, Token("PLACE", "", line=at.line, column=at.column))
+def _wrong_at(problem: str, at: tree.Position) -> BuildError:
+    return BuildError(problem, Token("PLACE", "", line=at.line, column=at.column))
 
 
 # Comments and empty lines.

@@ -58,7 +58,9 @@ def show_option(option: tree.TcpOption) -> str:
         case tree.SackPermitted():
             return "sackOK"
         case tree.Sack(blocks):
-            return " ".join(["sack", *(f"{_value(left)}:{_value(right)}" for left, right in blocks)])
+            return " ".join(
+                ["sack", *(f"{_value(left)}:{_value(right)}" for left, right in blocks)]
+            )
         case tree.Timestamps(value, echo):
             return f"TS val {_value(value)} ecr {_value(echo)}"
         case tree.FastOpen(cookie, experimental):
@@ -228,10 +230,7 @@ def _bracketed(
 
 
 def _text(content: bytes) -> str:
-    return '"' + "".join(map(_sign, content)) + '"'
-
-
-def _sign(byte: int) -> str:
-    if byte in _ESCAPES:
-        return _ESCAPES[byte]
-    return chr(byte) if 0x20 <= byte < 0x7F else f"\\x{byte:02x}"
+    # A hex escape beside a letter that is a hex digit too would read badly: all in hex, or none.
+    if all(byte in _ESCAPES or 0x20 <= byte < 0x7F for byte in content):
+        return '"' + "".join(_ESCAPES.get(byte, chr(byte)) for byte in content) + '"'
+    return '"' + "".join(f"\\x{byte:02x}" for byte in content) + '"'

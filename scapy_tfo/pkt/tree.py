@@ -107,7 +107,7 @@ class Timestamps:
 
 @dataclass(frozen=True, slots=True)
 class FastOpen:
-    """`FO` (kind 34) or, if experimental, `FOEXP` (kind 254, ExID 0xF989). None asks for a cookie."""
+    """`FO` (kind 34), or `FOEXP` (kind 254, ExID 0xF989). cookie None: a request for one."""
 
     cookie: Cookie | None = None
     experimental: bool = False

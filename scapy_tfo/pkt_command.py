@@ -1,0 +1,148 @@
+"""`scapy-tfo pkt`: packetdrill scripts, checked and brought into one form."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scapy_tfo.errors import SetupError
+
+if TYPE_CHECKING:
+    from scapy_tfo.pkt.tree import Script
+
+SUMMARY = "packetdrill scripts: check their syntax, format them"
+CHECK = "say whether scripts are in the language; touches no network"
+FORMAT = "write scripts in canonical form; comments stay"
+_CHECK_TEXT = """Say whether each script is in the language of packetdrill and this project's
+additions to it: the first place that is not, with its line and a caret. Touches no network.
+
+exit status: 0 all are, 1 some are not, 2 a file cannot be read"""
+_FORMAT_TEXT = """Write each script in canonical form, in place; '-' takes one from standard input
+and prints it. Comments, shell commands and code stay as they are.
+
+exit status: 0 done (with --check: nothing to do), 1 a script is not in the language (with --check:
+or not in canonical form), 2 a file cannot be read or written"""
+_SCHEMA = 1
+
+
+def add_commands(parser: argparse.ArgumentParser) -> None:
+    """`check` and `fmt`, below `pkt`."""
+    group = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name, run, summary, description in (
+        ("check", _check, CHECK, _CHECK_TEXT),
+        ("fmt", _format, FORMAT, _FORMAT_TEXT),
+    ):
+        command = group.add_parser(
+            name,
+            help=summary,
+            description=description,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        command.set_defaults(command=run)
+        command.add_argument("files", nargs="+", metavar="FILE", help="a script, or '-'")
+        if name == "check":
+            command.add_argument(
+                "--json", type=Path, metavar="FILE", help="also write the findings as JSON"
+            )
+        else:
+            command.add_argument(
+                "--check", action="store_true", help="change nothing, show what would change"
+            )
+
+
+def _check(chosen: argparse.Namespace) -> int:
+    results = [_checked(name) for name in chosen.files]
+    wrong = [result for result in results if result["problem"] is not None]
+    if chosen.json is not None:
+        summary = {"scripts": len(results), "wrong": len(wrong)}
+        _write(
+            chosen.json,
+            json.dumps({"schema": _SCHEMA, "scripts": results, "summary": summary}, indent=2)
+            + "\n",
+        )
+    print(f"{len(results)} scripts, {len(wrong)} not in the language")
+    return 1 if wrong else 0
+
+
+def _checked(name: str) -> dict[str, Any]:
+    from scapy_tfo.pkt.errors import ScriptError
+    from scapy_tfo.pkt.parse import parse
+
+    result: dict[str, Any] = {"script": name, "problem": None, "line": None, "column": None}
+    try:
+        script = parse(_read(name), name)
+    except ScriptError as error:
+        print(_shown(error), file=sys.stderr)
+        return result | {"problem": error.problem, "line": error.line, "column": error.column}
+    return result | {"events": len(script.events)}
+
+
+def _format(chosen: argparse.Namespace) -> int:
+    from scapy_tfo.pkt.errors import ScriptError
+    from scapy_tfo.pkt.parse import parse
+
+    status = 0
+    for name in chosen.files:
+        text = _read(name)
+        try:
+            script = parse(text, name)
+        except ScriptError as error:
+            print(_shown(error), file=sys.stderr)
+            status = 1
+            continue
+        if _formatted(name, text, script, check=chosen.check):
+            status = 1
+    return status
+
+
+def _formatted(name: str, text: str, script: Script, *, check: bool) -> bool:
+    """Whether --check has something to complain about."""
+    from scapy_tfo.pkt.printing import show_script
+
+    new = show_script(script)
+    if check:
+        sys.stdout.writelines(_difference(name, text, new))
+        return new != text
+    if name == "-":
+        sys.stdout.write(new)
+    elif new != text:
+        _write(Path(name), new)
+    return False
+
+
+def _difference(name: str, old: str, new: str) -> Sequence[str]:
+    from scapy_tfo.report.escape import visible
+
+    lines = difflib.unified_diff(
+        visible(old).splitlines(), visible(new).splitlines(), name, f"{name} (canonical)", n=1
+    )
+    return [f"{line.rstrip()}\n" for line in lines]
+
+
+def _shown(error: Any) -> str:
+    from scapy_tfo.report.escape import visible
+
+    return visible(error.show().expandtabs())
+
+
+def _read(name: str) -> str:
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        return data.decode("utf-8")
+    except OSError as error:
+        raise SetupError(f"cannot read {name}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SetupError(f"cannot read {name}: byte {error.start} is not UTF-8") from error
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise SetupError(f"cannot write {path}: {error.strerror}") from error
