@@ -66,7 +66,8 @@ def _check(chosen: argparse.Namespace) -> int:
             json.dumps({"schema": _SCHEMA, "scripts": results, "summary": summary}, indent=2)
             + "\n",
         )
-    print(f"{len(results)} scripts, {len(wrong)} not in the language")
+    what = "script" if len(results) == 1 else "scripts"
+    print(f"{len(results)} {what}, {len(wrong)} not in the language")
     return 1 if wrong else 0
 
 

@@ -14,7 +14,7 @@ from scapy_tfo.pkt import tree
 
 _SECOND = 1_000_000_000
 _DIGITS = 40
-_UNITS = {"us": 1_000, "ms": 1_000_000, "s": _SECOND}
+_UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": _SECOND}
 _ESCAPE = re.compile(rb"\\(?:x([0-9a-fA-F]{1,2})|(.))", re.DOTALL)
 _ESCAPED = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b'"': b'"', b"\\": b"\\"}
 
@@ -177,6 +177,8 @@ class Build(Transformer[Token, list[Placed]]):
     def value(self, found: list[Token]) -> tree.Value:
         token = found[0]
         return _integer(token) if token.type == "INT" else tree.Symbol(str(token))
+
+    edge = value
 
     def _only(self, found: list[Any]) -> Any:
         return found[0]

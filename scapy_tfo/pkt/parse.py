@@ -61,6 +61,12 @@ _IN_WORDS = {
     "TILDE": "'~'",
     "$END": "the end",
 }
+_UNCLOSED = {
+    "`": "this command has no closing '`', or none may stand here",
+    '"': "this string has no closing '\"' on its line, or none may stand here",
+    "%{": "this code has no closing '}%', or none may stand here",
+    "/*": "this comment has no closing '*/'",
+}
 _MANY = 16
 _TOO_DEEP = "brackets are nested too deeply"
 
@@ -85,8 +91,7 @@ def parse(text: str, name: str = "script") -> tree.Script:
         problem = _unexpected(str(error.token), error.accepts or error.expected)
         raise _error(problem, name, text, error.line, error.column) from error
     except UnexpectedCharacters as error:
-        found = _word(text, error.pos_in_stream or 0)
-        problem = _unexpected(found, error.allowed or set())
+        problem = _unreadable(text, error.pos_in_stream or 0, error.allowed or set())
         raise _error(problem, name, text, error.line, error.column) from error
     except VisitError as error:
         if isinstance(error.orig_exc, RecursionError):
@@ -140,6 +145,13 @@ def _end(text: str) -> tuple[int, int]:
 def _word(text: str, start: int) -> str:
     match = re.compile(r"\w+|.", re.DOTALL).match(text, start)
     return match[0] if match else ""
+
+
+def _unreadable(text: str, start: int, wanted: set[str]) -> str:
+    for mark, problem in _UNCLOSED.items():
+        if text.startswith(mark, start):
+            return problem
+    return _unexpected(_word(text, start), wanted)
 
 
 def _unexpected(found: str, wanted: set[str]) -> str:

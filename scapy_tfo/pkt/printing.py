@@ -9,7 +9,7 @@ from scapy_tfo.pkt import tree
 _WIDTH = 100
 _TIME_WIDTH = 6
 _SECOND = 1_000_000_000
-_UNITS = (("s", _SECOND), ("ms", 1_000_000), ("us", 1_000))
+_UNITS = (("s", _SECOND), ("ms", 1_000_000), ("us", 1_000), ("ns", 1))
 _ESCAPES = {0x0A: "\\n", 0x0D: "\\r", 0x09: "\\t", 0x22: '\\"', 0x5C: "\\\\"}
 
 

@@ -1,0 +1,176 @@
+"""Any tree of the language, as a Hypothesis strategy."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterable
+from typing import TypeVar
+
+from hypothesis import strategies as st
+
+from scapy_tfo.pkt import tree
+
+T = TypeVar("T")
+
+# In capitals, so that none is a keyword or begins like hex digits.
+words = st.from_regex(r"[GH][A-Z_0-9]{0,5}", fullmatch=True)
+numbers = st.integers(0, 2**32)
+bytes_ = st.integers(0, 255)
+times = st.integers(0, 10**13)
+symbols = st.builds(tree.Symbol, words)
+values = numbers | symbols
+wildcards = st.builds(tree.Wildcard, st.none() | words)
+open_values = values | wildcards | st.builds(tree.Variable, words)
+cookies = st.binary(min_size=1, max_size=18) | symbols | wildcards
+ranges = st.builds(tree.Range, values, values, values)
+directions = st.sampled_from(tree.Direction)
+maybe = st.none() | values
+
+
+def _tuples(
+    items: st.SearchStrategy[T], smallest: int = 0, largest: int = 4
+) -> st.SearchStrategy[tuple[T, ...]]:
+    return st.lists(items, min_size=smallest, max_size=largest).map(tuple)
+
+
+tcp_options = st.one_of(
+    st.just(tree.Nop()),
+    st.just(tree.Eol()),
+    st.just(tree.SackPermitted()),
+    st.builds(tree.Mss, open_values),
+    st.builds(tree.WindowScale, open_values),
+    st.builds(tree.Sack, _tuples(st.tuples(values, values), 1)),
+    st.builds(tree.Timestamps, open_values, open_values),
+    st.builds(tree.FastOpen, st.none() | cookies, st.booleans()),
+    st.builds(tree.Md5, st.binary(min_size=1, max_size=18)),
+    st.builds(tree.AccEcn, _tuples(st.tuples(st.sampled_from(["e0b", "e1b", "ceb"]), values), 1)),
+    st.builds(tree.RawOption, bytes_, st.none() | bytes_, st.binary(max_size=8)),
+)
+marks = st.one_of(
+    st.builds(tree.Mark, st.sampled_from(["noecn", "ect0", "ect1", "ect01", "ce"])),
+    st.builds(tree.Mark, st.sampled_from(["tos", "flowlabel", "ttl"]), bytes_),
+)
+packets = st.builds(
+    tree.Packet,
+    direction=directions,
+    flags=st.from_regex(r"[FSRPUEWA]{1,4}\.?|\.|-", fullmatch=True),
+    range=ranges,
+    ack=maybe,
+    win=maybe,
+    urg=maybe,
+    options=st.none() | _tuples(tcp_options),
+    marks=_tuples(marks),
+    ports=st.none() | st.tuples(numbers, numbers),
+)
+errors = st.builds(
+    tree.Icmp,
+    direction=directions,
+    type=words,
+    code=st.none() | words,
+    mtu=maybe,
+    echo_id=maybe,
+    echoed=st.none() | ranges,
+    marks=_tuples(marks),
+)
+
+
+@st.composite
+def _numbers(draw: st.DrawFn) -> tree.Number:
+    value = draw(st.integers(-(2**33), 2**33))
+    least = len(f"{abs(value):x}")
+    return tree.Number(value, draw(st.sampled_from([0, least, least + 3])))
+
+
+names = st.builds(tree.Name, words)
+atoms = st.one_of(
+    _numbers(), names, st.just(tree.Anything()), st.builds(tree.Text, st.binary(), st.booleans())
+)
+
+
+def _containers(inner: st.SearchStrategy[tree.Expression]) -> st.SearchStrategy[tree.Expression]:
+    plain = inner.filter(lambda each: not isinstance(each, tree.Choice))
+    fields = st.builds(tree.Field, words, inner, st.none() | inner)
+    return st.one_of(
+        st.builds(tree.Array, _tuples(inner)),
+        st.builds(tree.Call, words, _tuples(inner)),
+        st.builds(tree.Struct, _tuples(inner | fields)),
+        st.builds(tree.Choice, _tuples(plain, 2)),
+    )
+
+
+expressions = st.recursive(atoms, _containers, max_leaves=8)
+notes = st.text(string.ascii_letters + " ,/'", max_size=20).map(str.strip)
+calls = st.builds(
+    tree.Syscall,
+    name=words,
+    arguments=_tuples(expressions),
+    result=_numbers()
+    | names
+    | st.just(tree.Anything())
+    | st.builds(tree.Choice, _tuples(names, 2)),
+    errno=st.none() | words,
+    note=st.none() | notes,
+    until=st.none() | times,
+)
+shells = st.builds(tree.Shell, st.text(string.printable.replace("`", ""), max_size=30))
+codes = st.one_of(
+    st.text(string.ascii_letters + " =#/'{}", max_size=20).map(str.strip),
+    st.text(string.ascii_letters + " =#/'{}", max_size=20).map("\n{}\n".format),
+).filter(lambda text: "}%" not in text)
+actions = st.one_of(
+    packets,
+    errors,
+    calls,
+    shells,
+    st.builds(tree.Code, codes),
+    st.builds(tree.Silence, times),
+)
+
+
+@st.composite
+def _times(draw: st.DrawFn) -> tree.Time:
+    clock = draw(st.sampled_from(tree.Clock))
+    if clock is tree.Clock.WHENEVER:
+        return tree.Time(clock)
+    first, last = sorted([draw(times), draw(times)])
+    return tree.Time(clock, first, draw(st.sampled_from([None, last])))
+
+
+line_comments = st.text(string.ascii_letters + ' `"%{}*/', max_size=20).map(
+    lambda text: f"//{text}".rstrip()
+)
+behind = st.just("") | line_comments | st.just("/* here */")
+option_values = st.from_regex(
+    r"[A-Za-z0-9_.:/]{1,12}|\"[a-z ]*\"|[A-Z]+=`[a-z \n]*`", fullmatch=True
+)
+options = st.builds(
+    tree.Option, st.from_regex("[a-z][a-z_]*", fullmatch=True), st.none() | option_values, behind
+)
+commands = st.builds(tree.Command, shells, behind)
+events = st.builds(tree.Event, _times(), actions, behind)
+between = st.just(tree.Blank()) | st.builds(tree.Comment, line_comments | st.just("/* a\nb */"))
+
+
+def _with_single_blanks(lines: Iterable[tree.Line]) -> tree.Script:
+    kept: list[tree.Line] = []
+    for line in lines:
+        if not (isinstance(line, tree.Blank) and (not kept or kept[-1] == line)):
+            kept.append(line)
+    while kept and isinstance(kept[-1], tree.Blank):
+        kept.pop()
+    return tree.Script(tuple(kept))
+
+
+@st.composite
+def scripts(draw: st.DrawFn) -> tree.Script:
+    """A script with its parts in order, comments and empty lines between them."""
+    statements: list[tree.Line] = [*draw(_tuples(options, largest=2))]
+    statements += draw(_tuples(commands, largest=1))
+    happening = draw(_tuples(events))
+    statements += happening
+    if happening:
+        statements += draw(_tuples(commands, largest=1))
+    lines: list[tree.Line] = []
+    for statement in statements:
+        lines += [*draw(_tuples(between, largest=2)), statement]
+    return _with_single_blanks([*lines, *draw(_tuples(between, largest=2))])

@@ -1,0 +1,73 @@
+"""What is not in the language is refused, with the place."""
+
+from __future__ import annotations
+
+import pytest
+
+from scapy_tfo.pkt.errors import ScriptError
+from scapy_tfo.pkt.parse import parse
+
+# Script, with a caret below the place, and a part of the message.
+WRONG = [
+    (
+        "   +0 < S 0:0(0) wim 10",
+        "                 ^",
+        "'wim' has no place here: is 'win' meant?",
+    ),
+    (
+        "   +0 < S 0:0(0) win 10 <mss 1460,sackOk>",
+        "                                  ^",
+        "is 'sackOK' meant?",
+    ),
+    ("   +0 < Sx 0:0(0)", "        ^", "TCP flags"),
+    ("   +0 < S 0:0(0) <>", "                  ^", "'mss'"),
+    ("   +0 < S 0:0(0) <mss1460>", "                  ^", "is 'mss' meant?"),
+    ("   +0 < S 0:0(0) <FO 123>", "                     ^", "odd number of hex digits"),
+    ("   +0 < S 0:0(0) <FO 12xx>", "                     ^", "not in hex digits"),
+    ("   +0 < S 0:0(0) <kind 256>", "                       ^", "0 to 255"),
+    ("   +0 < S 0:0(0", "               ^", "the script ends where ')' is needed"),
+    ("   +0 > udp (100)", "        ^", "'udp' has no place here"),
+    ("   +0 read(3, ...) 5", "                   ^", "'=' may stand here"),
+    ("   +0 read(3, ) = 5", "              ^", "')' has no place here"),
+    ('   +0 write(3, "\\q", 1) = 1', "               ^", "'\\q' is no escape"),
+    ('   +0 open("file) = 1', "           ^", "no closing '\"'"),
+    ("   +0 `true", "      ^", "no closing '`'"),
+    ("   +0 %{ assert x", "      ^", "no closing '}%'"),
+    ("   /* words", "   ^", "no closing '*/'"),
+    ("   +0.1234567891 f() = 0", "    ^", "nine decimal places"),
+    ("   +.2~+.1 > . 1:1(0)", "        ^", "ends before it begins"),
+    ("   read(3) = 0", "   ^", "a time"),
+    ("\t+0 < Q 0:0(0)", "\t     ^", "TCP flags"),
+    ("   +0 f() = " + "9" * 50, "            ^", "no number is this long"),
+]
+
+
+@pytest.mark.parametrize(("script", "margin", "part"), WRONG, ids=[each[2] for each in WRONG])
+def test_the_place_is_shown(script: str, margin: str, part: str) -> None:
+    with pytest.raises(ScriptError) as caught:
+        parse(f"// before\n{script}\n", "a.pkt")
+    head, source, caret = caught.value.show().split("\n")
+    assert head.startswith(f"a.pkt:2:{len(margin)}: ")
+    assert part in head
+    assert (source, caret) == (f"  {script}", f"  {margin}")
+
+
+@pytest.mark.parametrize(
+    ("script", "line", "part"),
+    [
+        ("`a`\n`b`\n+0 f() = 0", 2, "only one command may stand by the first event"),
+        ("+0 f() = 0\n`a`\n`b`", 3, "only one command may stand by the last event"),
+        ("+0 f() = 0\n`a`\n+0 f() = 0", 2, "needs a time before it"),
+        ("+0 f() = 0\n--mss=5", 2, "options stand at the script's beginning"),
+        ("`a`\n--mss=5", 2, "options stand at the script's beginning"),
+    ],
+)
+def test_what_stands_in_the_wrong_order(script: str, line: int, part: str) -> None:
+    with pytest.raises(ScriptError, match=part) as caught:
+        parse(script)
+    assert caught.value.line == line
+
+
+def test_brackets_without_end_are_refused_in_words() -> None:
+    with pytest.raises(ScriptError, match="nested too deeply"):
+        parse("+0 f(" + "[" * 5000 + "]" * 5000 + ") = 0")
