@@ -19,7 +19,8 @@ SUMMARY = "packetdrill scripts: check their syntax, format them"
 CHECK = "say whether scripts are in the language; touches no network"
 FORMAT = "write scripts in canonical form; comments stay"
 _CHECK_TEXT = """Say whether each script is in the language of packetdrill and this project's
-additions to it: the first place that is not, with its line and a caret. Touches no network.
+additions to it: the first place that is not, with its line and a caret. With --portable, the
+additions are refused too: what passes can be run by packetdrill itself. Touches no network.
 
 exit status: 0 all are, 1 some are not, 2 a file cannot be read"""
 _FORMAT_TEXT = """Write each script in canonical form, in place; '-' takes one from standard input
@@ -48,6 +49,9 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
         command.add_argument("files", nargs="+", metavar="FILE", help="a script, or '-'")
         if name == "check":
             command.add_argument(
+                "--portable", action="store_true", help="refuse what packetdrill does not know"
+            )
+            command.add_argument(
                 "--json", type=Path, metavar="FILE", help="also write the findings as JSON"
             )
         else:
@@ -57,7 +61,7 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
 
 
 def _check(chosen: argparse.Namespace) -> int:
-    results = [_checked(name) for name in chosen.files]
+    results = [_checked(name, portable=chosen.portable) for name in chosen.files]
     wrong = [result for result in results if result["problem"] is not None]
     if chosen.json is not None:
         summary = {"scripts": len(results), "wrong": len(wrong)}
@@ -71,13 +75,17 @@ def _check(chosen: argparse.Namespace) -> int:
     return 1 if wrong else 0
 
 
-def _checked(name: str) -> dict[str, Any]:
+def _checked(name: str, *, portable: bool) -> dict[str, Any]:
     from scapy_tfo.pkt.errors import ScriptError
     from scapy_tfo.pkt.parse import parse
+    from scapy_tfo.pkt.portable import refuse_additions
 
     result: dict[str, Any] = {"script": name, "problem": None, "line": None, "column": None}
     try:
-        script = parse(_read(name), name)
+        text = _read(name)
+        script = parse(text, name)
+        if portable:
+            refuse_additions(script, text, name)
     except ScriptError as error:
         print(_shown(error), file=sys.stderr)
         return result | {"problem": error.problem, "line": error.line, "column": error.column}

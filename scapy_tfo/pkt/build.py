@@ -10,7 +10,7 @@ from typing import Any
 from lark import Token, Transformer, v_args
 from lark.tree import Meta
 
-from scapy_tfo.pkt import tree
+from scapy_tfo.pkt import fields, tree
 
 _SECOND = 1_000_000_000
 _DIGITS = 40
@@ -86,6 +86,20 @@ def _flag_choice(names: Sequence[tree.Expression]) -> tree.Expression:
     return names[0] if len(names) == 1 else tree.Choice(tuple(names))
 
 
+def _refuse_open(options: Sequence[fields.TcpOption], direction: Token) -> None:
+    """A packet that the script sends has a value in each field."""
+    for option in options:
+        match option:
+            case fields.Mss(value) | fields.WindowScale(value) | fields.FastOpen(value):
+                values = [value]
+            case fields.Timestamps(value, echo):
+                values = [value, echo]
+            case _:
+                values = []
+        if any(isinstance(value, fields.Wildcard) for value in values):
+            raise BuildError("'*' may stand only in packets that the kernel sends ('>')", direction)
+
+
 class Build(Transformer[Token, list[Placed]]):
     """One method for each rule of the grammar; children as lark hands them over."""
 
@@ -133,9 +147,13 @@ class Build(Transformer[Token, list[Placed]]):
     # Packets.
 
     def packet(self, found: list[Any]) -> tree.Packet:
-        direction, marks, ports, flags, numbers, ack, win, urg, options = found
+        direction, marks, ports, flags, numbers, ack, win, urg, options, faults = found
         if options is None:
             options = ()
+        if direction == "<" and not isinstance(options, tree.Anything):
+            _refuse_open(options, direction)
+        if direction == ">" and faults:
+            raise BuildError("only packets that the script sends ('<') have faults", direction)
         return tree.Packet(
             direction=tree.Direction(direction),
             flags=str(flags),
@@ -146,7 +164,23 @@ class Build(Transformer[Token, list[Placed]]):
             options=None if isinstance(options, tree.Anything) else options,
             marks=marks or (),
             ports=ports,
+            faults=faults or (),
         )
+
+    def any_of(self, found: list[Any]) -> tree.Packet | tree.AnyOf:
+        packets = found[::2]
+        if len(packets) == 1:
+            return packets[0]  # type: ignore[no-any-return]
+        if any(packet.direction is tree.Direction.INBOUND for packet in packets):
+            raise BuildError("only packets that the kernel sends ('>') have alternatives", found[1])
+        return tree.AnyOf(tuple(packets))
+
+    def faults(self, found: list[tree.Fault]) -> tuple[tree.Fault, ...]:
+        return tuple(found)
+
+    def fault(self, found: list[Token]) -> tree.Fault:
+        name, value = found
+        return tree.Fault(str(name), None if value == "bad" else _integer(value))
 
     def icmp(self, found: list[Any]) -> tree.Icmp:
         direction, marks, kind, code, mtu, echo_id, echoed = found
@@ -171,12 +205,12 @@ class Build(Transformer[Token, list[Placed]]):
         source, _, destination = found
         return _integer(source), _integer(destination)
 
-    def range(self, found: list[tree.Value]) -> tree.Range:
+    def range(self, found: list[fields.Value]) -> tree.Range:
         return tree.Range(*found)
 
-    def value(self, found: list[Token]) -> tree.Value:
+    def value(self, found: list[Token]) -> fields.Value:
         token = found[0]
-        return _integer(token) if token.type == "INT" else tree.Symbol(str(token))
+        return _integer(token) if token.type == "INT" else fields.Symbol(str(token))
 
     edge = value
 
@@ -192,63 +226,63 @@ class Build(Transformer[Token, list[Placed]]):
     def any_options(self, found: list[Token]) -> tree.Anything:  # noqa: ARG002
         return tree.Anything()
 
-    def nop(self, found: list[Token]) -> tree.Nop:  # noqa: ARG002
-        return tree.Nop()
+    def nop(self, found: list[Token]) -> fields.Nop:  # noqa: ARG002
+        return fields.Nop()
 
-    def eol(self, found: list[Token]) -> tree.Eol:  # noqa: ARG002
-        return tree.Eol()
+    def eol(self, found: list[Token]) -> fields.Eol:  # noqa: ARG002
+        return fields.Eol()
 
-    def mss(self, found: list[tree.OpenValue]) -> tree.Mss:
-        return tree.Mss(found[0])
+    def mss(self, found: list[fields.OpenValue]) -> fields.Mss:
+        return fields.Mss(found[0])
 
-    def wscale(self, found: list[tree.OpenValue]) -> tree.WindowScale:
-        return tree.WindowScale(found[0])
+    def wscale(self, found: list[fields.OpenValue]) -> fields.WindowScale:
+        return fields.WindowScale(found[0])
 
-    def sack_ok(self, found: list[Token]) -> tree.SackPermitted:  # noqa: ARG002
-        return tree.SackPermitted()
+    def sack_ok(self, found: list[Token]) -> fields.SackPermitted:  # noqa: ARG002
+        return fields.SackPermitted()
 
-    def sack(self, found: list[tuple[tree.Value, tree.Value]]) -> tree.Sack:
-        return tree.Sack(tuple(found))
+    def sack(self, found: list[tuple[fields.Value, fields.Value]]) -> fields.Sack:
+        return fields.Sack(tuple(found))
 
-    def block(self, found: list[tree.Value]) -> tuple[tree.Value, tree.Value]:
+    def block(self, found: list[fields.Value]) -> tuple[fields.Value, fields.Value]:
         return found[0], found[1]
 
-    def timestamps(self, found: list[tree.OpenValue]) -> tree.Timestamps:
-        return tree.Timestamps(found[0], found[1])
+    def timestamps(self, found: list[fields.OpenValue]) -> fields.Timestamps:
+        return fields.Timestamps(found[0], found[1])
 
-    def fast_open(self, found: list[Any]) -> tree.FastOpen:
+    def fast_open(self, found: list[Any]) -> fields.FastOpen:
         kind, cookie = found
-        return tree.FastOpen(cookie, experimental=kind.type == "FOEXP")
+        return fields.FastOpen(cookie, experimental=kind.type == "FOEXP")
 
-    def blob(self, found: list[Token]) -> bytes | tree.Symbol:
+    def blob(self, found: list[Token]) -> bytes | fields.Symbol:
         token = found[0]
         if re.fullmatch("[0-9a-fA-F]+|[0-9].*", token):
             return _bytes(token)
-        return tree.Symbol(str(token))
+        return fields.Symbol(str(token))
 
-    def wildcard(self, found: list[Token | None]) -> tree.Wildcard:
+    def wildcard(self, found: list[Token | None]) -> fields.Wildcard:
         kept = found[1]
-        return tree.Wildcard(None if kept is None else str(kept[1:]))
+        return fields.Wildcard(None if kept is None else str(kept[1:]))
 
-    def variable(self, found: list[Token]) -> tree.Variable:
-        return tree.Variable(str(found[0][1:]))
+    def variable(self, found: list[Token]) -> fields.Variable:
+        return fields.Variable(str(found[0][1:]))
 
-    def md5(self, found: list[Token]) -> tree.Md5:
-        return tree.Md5(_bytes(found[0]))
+    def md5(self, found: list[Token]) -> fields.Md5:
+        return fields.Md5(_bytes(found[0]))
 
-    def acc_ecn(self, found: list[tuple[str, tree.Value]]) -> tree.AccEcn:
-        return tree.AccEcn(tuple(found))
+    def acc_ecn(self, found: list[tuple[str, fields.Value]]) -> fields.AccEcn:
+        return fields.AccEcn(tuple(found))
 
-    def counter(self, found: list[Any]) -> tuple[str, tree.Value]:
+    def counter(self, found: list[Any]) -> tuple[str, fields.Value]:
         return str(found[0]), found[1]
 
-    def raw_option(self, found: list[Token | None]) -> tree.RawOption:
+    def raw_option(self, found: list[Token | None]) -> fields.RawOption:
         kind, length, data = found
         for token in (kind, length):
             if token is not None and _integer(token) > 255:
                 raise BuildError("an option's kind and length are one byte each: 0 to 255", token)
         assert kind is not None
-        return tree.RawOption(
+        return fields.RawOption(
             _integer(kind),
             None if length is None else _integer(length),
             b"" if data is None else _bytes(data),

@@ -43,6 +43,7 @@ _IN_WORDS = {
     "SACKOK": "'sackOK'",
     "ECN_MARK": "'ect0'",
     "COUNTER": "'e0b'",
+    "FAULT": "'checksum', 'doff', 'ip_len'",
     "FO": "'FO'",
     "FOEXP": "'FOEXP'",
     "_TS": "'TS'",

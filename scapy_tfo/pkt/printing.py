@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from scapy_tfo.pkt import tree
+from scapy_tfo.pkt import fields, tree
 
 _WIDTH = 100
 _TIME_WIDTH = 6
@@ -32,6 +32,8 @@ def show_action(action: tree.Action, column: int = 0) -> str:
     match action:
         case tree.Packet():
             return " ".join(_packet(action))
+        case tree.AnyOf(packets):
+            return " or ".join(" ".join(_packet(packet)) for packet in packets)
         case tree.Icmp():
             return " ".join(_icmp(action))
         case tree.Syscall():
@@ -44,33 +46,33 @@ def show_action(action: tree.Action, column: int = 0) -> str:
             return f"expect none for {_duration(action.duration)}"
 
 
-def show_option(option: tree.TcpOption) -> str:
+def show_option(option: fields.TcpOption) -> str:
     """One TCP option as it stands between `<` and `>`."""
     match option:
-        case tree.Nop():
+        case fields.Nop():
             return "nop"
-        case tree.Eol():
+        case fields.Eol():
             return "eol"
-        case tree.Mss(size):
+        case fields.Mss(size):
             return f"mss {_value(size)}"
-        case tree.WindowScale(shift):
+        case fields.WindowScale(shift):
             return f"wscale {_value(shift)}"
-        case tree.SackPermitted():
+        case fields.SackPermitted():
             return "sackOK"
-        case tree.Sack(blocks):
+        case fields.Sack(blocks):
             return " ".join(
                 ["sack", *(f"{_value(left)}:{_value(right)}" for left, right in blocks)]
             )
-        case tree.Timestamps(value, echo):
+        case fields.Timestamps(value, echo):
             return f"TS val {_value(value)} ecr {_value(echo)}"
-        case tree.FastOpen(cookie, experimental):
+        case fields.FastOpen(cookie, experimental):
             name = "FOEXP" if experimental else "FO"
             return name if cookie is None else f"{name} {_cookie(cookie)}"
-        case tree.Md5(digest):
+        case fields.Md5(digest):
             return f"md5 {digest.hex()}"
-        case tree.AccEcn(counters):
+        case fields.AccEcn(counters):
             return " ".join(["ECN", *(f"{name} {_value(count)}" for name, count in counters)])
-        case tree.RawOption(kind, length, data):
+        case fields.RawOption(kind, length, data):
             parts = [f"kind {kind}"]
             parts += [] if length is None else [f"len {length}"]
             parts += [f"hex {data.hex()}"] if data else []
@@ -121,19 +123,19 @@ def _duration(time: int) -> str:
 # Packets.
 
 
-def _value(value: tree.OpenValue) -> str:
+def _value(value: fields.OpenValue) -> str:
     match value:
         case int():
             return str(value)
-        case tree.Symbol(name):
+        case fields.Symbol(name):
             return name
-        case tree.Wildcard(keep):
+        case fields.Wildcard(keep):
             return "*" if keep is None else f"*=${keep}"
-        case tree.Variable(name):
+        case fields.Variable(name):
             return f"${name}"
 
 
-def _cookie(cookie: tree.Cookie) -> str:
+def _cookie(cookie: fields.Cookie) -> str:
     return cookie.hex() if isinstance(cookie, bytes) else _value(cookie)
 
 
@@ -152,8 +154,8 @@ def _mark(mark: tree.Mark) -> str:
     return f"{mark.name} {mark.value if mark.name == 'ttl' else hex(mark.value)}"
 
 
-def _fields(fields: dict[str, tree.Value | None]) -> Iterator[str]:
-    for name, value in fields.items():
+def _given(values: dict[str, fields.Value | None]) -> Iterator[str]:
+    for name, value in values.items():
         if value is not None:
             yield f"{name} {_value(value)}"
 
@@ -165,11 +167,19 @@ def _packet(packet: tree.Packet) -> Iterator[str]:
         yield f"{packet.ports[0]} > {packet.ports[1]}"
     yield packet.flags
     yield _range(packet.range)
-    yield from _fields({"ack": packet.ack, "win": packet.win, "urg": packet.urg})
+    yield from _given({"ack": packet.ack, "win": packet.win, "urg": packet.urg})
     if packet.options is None:
         yield "<...>"
     elif packet.options:
         yield "<" + ",".join(map(show_option, packet.options)) + ">"
+    if packet.faults:
+        yield "with " + ", ".join(map(_fault, packet.faults))
+
+
+def _fault(fault: tree.Fault) -> str:
+    if fault.value is None:
+        return f"{fault.name} bad"
+    return f"{fault.name} {hex(fault.value) if fault.name == 'checksum' else fault.value}"
 
 
 def _icmp(packet: tree.Icmp) -> Iterator[str]:
@@ -178,7 +188,7 @@ def _icmp(packet: tree.Icmp) -> Iterator[str]:
     yield f"icmp {packet.type}"
     if packet.code is not None:
         yield packet.code
-    yield from _fields({"mtu": packet.mtu, "id": packet.echo_id})
+    yield from _given({"mtu": packet.mtu, "id": packet.echo_id})
     if packet.echoed is not None:
         yield f"[{_range(packet.echoed)}]"
 
@@ -215,8 +225,8 @@ def _laid(expression: tree.Expression | tree.Field, column: int | None) -> str:
             return _bracketed(f"{name}(", arguments, ")", column)
         case tree.Array(items):
             return _bracketed("[", items, "]", column)
-        case tree.Struct(fields):
-            return _bracketed("{", fields, "}", column)
+        case tree.Struct(items):
+            return _bracketed("{", items, "}", column)
 
 
 def _bracketed(

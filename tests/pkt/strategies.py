@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from hypothesis import strategies as st
 
-from scapy_tfo.pkt import tree
+from scapy_tfo.pkt import fields, tree
 
 T = TypeVar("T")
 
@@ -17,10 +17,10 @@ words = st.from_regex(r"[GH][A-Z_0-9]{0,5}", fullmatch=True)
 numbers = st.integers(0, 2**32)
 bytes_ = st.integers(0, 255)
 times = st.integers(0, 10**13)
-symbols = st.builds(tree.Symbol, words)
+symbols = st.builds(fields.Symbol, words)
 values = numbers | symbols
-wildcards = st.builds(tree.Wildcard, st.none() | words)
-open_values = values | wildcards | st.builds(tree.Variable, words)
+wildcards = st.builds(fields.Wildcard, st.none() | words)
+open_values = values | wildcards | st.builds(fields.Variable, words)
 cookies = st.binary(min_size=1, max_size=18) | symbols | wildcards
 ranges = st.builds(tree.Range, values, values, values)
 directions = st.sampled_from(tree.Direction)
@@ -34,34 +34,49 @@ def _tuples(
 
 
 tcp_options = st.one_of(
-    st.just(tree.Nop()),
-    st.just(tree.Eol()),
-    st.just(tree.SackPermitted()),
-    st.builds(tree.Mss, open_values),
-    st.builds(tree.WindowScale, open_values),
-    st.builds(tree.Sack, _tuples(st.tuples(values, values), 1)),
-    st.builds(tree.Timestamps, open_values, open_values),
-    st.builds(tree.FastOpen, st.none() | cookies, st.booleans()),
-    st.builds(tree.Md5, st.binary(min_size=1, max_size=18)),
-    st.builds(tree.AccEcn, _tuples(st.tuples(st.sampled_from(["e0b", "e1b", "ceb"]), values), 1)),
-    st.builds(tree.RawOption, bytes_, st.none() | bytes_, st.binary(max_size=8)),
+    st.just(fields.Nop()),
+    st.just(fields.Eol()),
+    st.just(fields.SackPermitted()),
+    st.builds(fields.Mss, open_values),
+    st.builds(fields.WindowScale, open_values),
+    st.builds(fields.Sack, _tuples(st.tuples(values, values), 1)),
+    st.builds(fields.Timestamps, open_values, open_values),
+    st.builds(fields.FastOpen, st.none() | cookies, st.booleans()),
+    st.builds(fields.Md5, st.binary(min_size=1, max_size=18)),
+    st.builds(fields.AccEcn, _tuples(st.tuples(st.sampled_from(["e0b", "e1b", "ceb"]), values), 1)),
+    st.builds(fields.RawOption, bytes_, st.none() | bytes_, st.binary(max_size=8)),
 )
 marks = st.one_of(
     st.builds(tree.Mark, st.sampled_from(["noecn", "ect0", "ect1", "ect01", "ce"])),
     st.builds(tree.Mark, st.sampled_from(["tos", "flowlabel", "ttl"]), bytes_),
 )
-packets = st.builds(
-    tree.Packet,
-    direction=directions,
-    flags=st.from_regex(r"[FSRPUEWA]{1,4}\.?|\.|-", fullmatch=True),
-    range=ranges,
-    ack=maybe,
-    win=maybe,
-    urg=maybe,
-    options=st.none() | _tuples(tcp_options),
-    marks=_tuples(marks),
-    ports=st.none() | st.tuples(numbers, numbers),
-)
+closed_options = tcp_options.filter(lambda option: "Wildcard" not in repr(option))
+faults = st.builds(tree.Fault, st.sampled_from(["checksum", "doff", "ip_len"]), st.none() | bytes_)
+
+
+def _packets(
+    direction: tree.Direction,
+    options: st.SearchStrategy[fields.TcpOption],
+    faults: st.SearchStrategy[tuple[tree.Fault, ...]],
+) -> st.SearchStrategy[tree.Packet]:
+    return st.builds(
+        tree.Packet,
+        direction=st.just(direction),
+        flags=st.from_regex(r"[FSRPUEWA]{1,4}\.?|\.|-", fullmatch=True),
+        range=ranges,
+        ack=maybe,
+        win=maybe,
+        urg=maybe,
+        options=st.none() | _tuples(options),
+        marks=_tuples(marks),
+        ports=st.none() | st.tuples(numbers, numbers),
+        faults=faults,
+    )
+
+
+inbound = _packets(tree.Direction.INBOUND, closed_options, _tuples(faults))
+outbound = _packets(tree.Direction.OUTBOUND, tcp_options, st.just(()))
+packets = inbound | outbound | st.builds(tree.AnyOf, _tuples(outbound, 2))
 errors = st.builds(
     tree.Icmp,
     direction=directions,

@@ -5,41 +5,45 @@ from __future__ import annotations
 import pytest
 
 from scapy_tfo.pkt import tree
+from scapy_tfo.pkt.fields import (
+    AccEcn,
+    Eol,
+    FastOpen,
+    Md5,
+    Mss,
+    Nop,
+    RawOption,
+    Sack,
+    SackPermitted,
+    Symbol,
+    Timestamps,
+    Variable,
+    Wildcard,
+    WindowScale,
+)
 from scapy_tfo.pkt.parse import parse
 from scapy_tfo.pkt.printing import show_script
 from scapy_tfo.pkt.tree import (
-    AccEcn,
+    AnyOf,
     Anything,
     Array,
     Call,
     Choice,
     Clock,
     Direction,
-    Eol,
-    FastOpen,
+    Fault,
     Field,
     Icmp,
     Mark,
-    Md5,
-    Mss,
     Name,
-    Nop,
     Number,
     Packet,
     Range,
-    RawOption,
-    Sack,
-    SackPermitted,
     Silence,
     Struct,
-    Symbol,
     Syscall,
     Text,
     Time,
-    Timestamps,
-    Variable,
-    Wildcard,
-    WindowScale,
 )
 
 MS = 1_000_000
@@ -76,6 +80,20 @@ PACKETS = {
     ),
     "> . 1:SIZE(SIZE) ack END": Packet(
         direction=OUT, flags=".", range=Range(1, Symbol("SIZE"), Symbol("SIZE")), ack=Symbol("END")
+    ),
+    "< S 0:0(0) win 5 <nop> with checksum bad, doff 4, ip_len 60": Packet(
+        direction=IN,
+        flags="S",
+        range=NONE,
+        win=5,
+        options=(Nop(),),
+        faults=(Fault("checksum"), Fault("doff", 4), Fault("ip_len", 60)),
+    ),
+    "> R 1:1(0) or > R. 1:1(0) ack 1": AnyOf(
+        (
+            Packet(direction=OUT, flags="R", range=Range(1, 1, 0)),
+            Packet(direction=OUT, flags="R.", range=Range(1, 1, 0), ack=1),
+        )
     ),
     "< icmp unreachable": Icmp(direction=IN, type="unreachable"),
     "< icmp unreachable frag_needed mtu 900 [0:10(10)]": Icmp(
@@ -180,7 +198,7 @@ def test_packets(text: str) -> None:
 
 @pytest.mark.parametrize("text", OPTIONS)
 def test_options(text: str) -> None:
-    action = event(f"+0 < S 0:0(0) win 1 <nop,{text},eol>").action
+    action = event(f"+0 > S 0:0(0) win 1 <nop,{text},eol>").action
     assert isinstance(action, Packet)
     assert action.options == (Nop(), OPTIONS[text], Eol())
 

@@ -1,0 +1,55 @@
+"""Which scripts packetdrill itself can run: those without this project's additions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scapy_tfo.pkt import fields, tree
+from scapy_tfo.pkt.errors import ScriptError
+
+
+def additions(action: tree.Action) -> Iterator[str]:
+    """What in this action packetdrill does not know, in words."""
+    match action:
+        case tree.Silence():
+            yield "'expect none'"
+        case tree.AnyOf(packets):
+            yield "'or' between packets"
+            for packet in packets:
+                yield from additions(packet)
+        case tree.Packet():
+            if action.faults:
+                yield "'with' and a fault"
+            for option in action.options or ():
+                yield from _in_option(option)
+
+
+def refuse_additions(script: tree.Script, text: str, name: str) -> None:
+    """Raise ScriptError at the first event with one. text, name: of the script, for the message."""
+    for event in script.events:
+        for addition in additions(event.action):
+            raise ScriptError(
+                f"packetdrill does not know {addition}",
+                name=name,
+                text=text,
+                line=event.at.line,
+                column=event.at.column,
+            )
+
+
+def _in_option(option: fields.TcpOption) -> Iterator[str]:
+    match option:
+        case fields.RawOption():
+            yield "an option given as 'kind'"
+        case fields.Mss(value) | fields.WindowScale(value) | fields.FastOpen(value):
+            yield from _in_value(value)
+        case fields.Timestamps(value, echo):
+            yield from _in_value(value)
+            yield from _in_value(echo)
+
+
+def _in_value(value: object) -> Iterator[str]:
+    if isinstance(value, fields.Wildcard):
+        yield "'*' for a value"
+    if isinstance(value, fields.Variable):
+        yield "'$' and a name"

@@ -1,0 +1,100 @@
+"""`scapy-tfo pkt check` and `pkt fmt`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scapy_tfo.cli import main
+
+GOOD = "    +0 f() = 0\n"
+LOOSE = "+0 f()=0\n"
+BAD = "+0 f() =\n"
+
+
+def written(folder: Path, **scripts: str) -> list[str]:
+    paths = []
+    for name, text in scripts.items():
+        (folder / f"{name}.pkt").write_text(text)
+        paths.append(str(folder / f"{name}.pkt"))
+    return paths
+
+
+def test_scripts_in_the_language_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pkt", "check", *written(tmp_path, a=GOOD, b=LOOSE)]) == 0
+    assert capsys.readouterr() == ("2 scripts, 0 not in the language\n", "")
+
+
+def test_each_script_that_is_not_is_shown_with_its_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad, good, worse = written(tmp_path, bad=BAD, good=GOOD, worse="\x1b[2J")
+    assert main(["pkt", "check", bad, good, worse, "--json", str(tmp_path / "o")]) == 1
+    out, err = capsys.readouterr()
+    assert out == "3 scripts, 2 not in the language\n"
+    assert f"{bad}:1:9: the script ends where" in err
+    assert "\x1b" not in err
+    found = json.loads((tmp_path / "o").read_text())
+    assert found["summary"] == {"scripts": 3, "wrong": 2}
+    assert [(each["script"], each["line"], each["column"]) for each in found["scripts"]] == [
+        (bad, 1, 9),
+        (good, None, None),
+        (worse, 1, 1),
+    ]
+    assert found["scripts"][1]["events"] == 1
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        "+0 expect none for 1s",
+        "+0 > R 1:1(0) or > R. 1:1(0) ack 1",
+        "+0 < S 0:0(0) win 1 with checksum bad",
+        "+0 < S 0:0(0) win 1 <kind 34 len 3 hex 61>",
+        "+0 < S 0:0(0) win 1 <FO $C>",
+        "+0 > S 0:0(0) <TS val 1 ecr *>",
+        "+0 > S 0:0(0) <mss *> or > S 0:0(0)",
+    ],
+)
+def test_additions_are_refused_where_packetdrill_itself_must_do(
+    event: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripts = written(tmp_path, a=f"// a\n  {event}\n")
+    assert main(["pkt", "check", *scripts]) == 0
+    assert main(["pkt", "check", "--portable", *scripts]) == 1
+    assert ":2:3: packetdrill does not know" in capsys.readouterr().err
+
+
+def test_published_language_is_portable(tmp_path: Path) -> None:
+    script = "`a`\n+0 > S 0:0(0) <...>\n* < S. 0:0(0) ack 1 win 5 <mss MSS,TS val 1 ecr 2,FO>\n"
+    assert main(["pkt", "check", "--portable", *written(tmp_path, a=script)]) == 0
+
+
+def test_scripts_are_written_in_canonical_form(tmp_path: Path) -> None:
+    loose, bad, good = written(tmp_path, loose=LOOSE, bad=BAD, good=GOOD)
+    assert main(["pkt", "fmt", loose, bad, good]) == 1
+    assert [Path(each).read_text() for each in (loose, bad, good)] == [GOOD, BAD, GOOD]
+
+
+def test_fmt_check_changes_nothing_and_shows_what_would(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loose, good = written(tmp_path, loose=LOOSE, good=GOOD)
+    assert main(["pkt", "fmt", "--check", good]) == 0
+    assert capsys.readouterr().out == ""
+    assert main(["pkt", "fmt", "--check", loose, good]) == 1
+    assert "-+0 f()=0\n+    +0 f() = 0\n" in capsys.readouterr().out
+    assert Path(loose).read_text() == LOOSE
+
+
+@pytest.mark.parametrize("command", ["check", "fmt"])
+def test_what_cannot_be_read_is_no_verdict(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["pkt", command, str(tmp_path / "absent.pkt")]) == 2
+    assert "cannot read" in capsys.readouterr().err
+    (tmp_path / "bytes.pkt").write_bytes(b"+0\xff")
+    assert main(["pkt", command, str(tmp_path / "bytes.pkt")]) == 2
+    assert "byte 2 is not UTF-8" in capsys.readouterr().err
