@@ -19,7 +19,8 @@ SUMMARY = "packetdrill scripts: check their syntax, format them"
 CHECK = "say whether scripts are in the language; touches no network"
 FORMAT = "write scripts in canonical form; comments stay"
 _CHECK_TEXT = """Say whether each script is in the language of packetdrill and this project's
-additions to it: the first place that is not, with its line and a caret. With --portable, the
+additions to it, with values that fit their fields: the first place that is not, with its line and
+a caret. With --portable, the
 additions are refused too: what passes can be run by packetdrill itself. Touches no network.
 
 exit status: 0 all are, 1 some are not, 2 a file cannot be read"""
@@ -77,6 +78,7 @@ def _check(chosen: argparse.Namespace) -> int:
 
 def _checked(name: str, *, portable: bool) -> dict[str, Any]:
     from scapy_tfo.pkt.errors import ScriptError
+    from scapy_tfo.pkt.lint import refuse_nonsense
     from scapy_tfo.pkt.parse import parse
     from scapy_tfo.pkt.portable import refuse_additions
 
@@ -84,6 +86,7 @@ def _checked(name: str, *, portable: bool) -> dict[str, Any]:
     try:
         text = _read(name)
         script = parse(text, name)
+        refuse_nonsense(script, text, name)
         if portable:
             refuse_additions(script, text, name)
     except ScriptError as error:

@@ -53,7 +53,7 @@ def test_each_script_that_is_not_is_shown_with_its_place(
         "+0 > R 1:1(0) or > R. 1:1(0) ack 1",
         "+0 < S 0:0(0) win 1 with checksum bad",
         "+0 < S 0:0(0) win 1 <kind 34 len 3 hex 61>",
-        "+0 < S 0:0(0) win 1 <FO $C>",
+        "+0 > S 0:0(0) <FO *=$C>\n+0 < S 0:0(0) win 1 <FO $C>",
         "+0 > S 0:0(0) <TS val 1 ecr *>",
         "+0 > S 0:0(0) <mss *> or > S 0:0(0)",
     ],

@@ -1,0 +1,121 @@
+"""What the grammar takes and no engine could run: values that fit no field, unknown variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scapy_tfo.pkt import fields, tree
+from scapy_tfo.pkt.errors import ScriptError
+
+_BYTE, _SHORT, _LONG = 1 << 8, 1 << 16, 1 << 32
+_OPTION_SPACE = 40
+"""Bytes: the data offset counts 15 words at most, 5 of which are the header's (RFC 9293, 3.1)."""
+
+
+def refuse_nonsense(script: tree.Script, text: str, name: str) -> None:
+    """Raise ScriptError at the first event no engine could run. text, name: for the message."""
+    kept: set[str] = set()
+    for event in script.events:
+        for problem in _in_action(event.action, kept):
+            at = event.at
+            raise ScriptError(problem, name=name, text=text, line=at.line, column=at.column)
+
+
+def _in_action(action: tree.Action, kept: set[str]) -> Iterator[str]:
+    match action:
+        case tree.Packet():
+            yield from _in_packet(action, kept)
+        case tree.AnyOf(packets):
+            for packet in packets:
+                yield from _in_packet(packet, kept)
+        case tree.Icmp():
+            yield from _too_large(("mtu", action.mtu, _LONG), ("id", action.echo_id, _SHORT))
+            if action.echoed is not None:
+                yield from _in_range(action.echoed)
+
+
+def _in_packet(packet: tree.Packet, kept: set[str]) -> Iterator[str]:
+    source, destination = packet.ports or (None, None)
+    yield from _too_large(
+        ("port", source, _SHORT),
+        ("port", destination, _SHORT),
+        ("ack", packet.ack, _LONG),
+        ("win", packet.win, _SHORT),
+        ("urg", packet.urg, _SHORT),
+    )
+    yield from _in_range(packet.range)
+    options = packet.options or ()
+    for option in options:
+        yield from _in_option(option)
+    for value in _open_values(options):
+        if isinstance(value, fields.Variable) and value.name not in kept:
+            yield f"no packet before this keeps ${value.name}: write '*=${value.name}' in one"
+    kept |= {
+        value.keep
+        for value in _open_values(options)
+        if isinstance(value, fields.Wildcard) and value.keep is not None
+    }
+    space = sum(map(_size, options))
+    if space > _OPTION_SPACE:
+        yield f"the options take {space} bytes, and a segment has room for {_OPTION_SPACE}"
+
+
+def _in_range(numbers: tree.Range) -> Iterator[str]:
+    start, end, length = numbers.start, numbers.end, numbers.length
+    yield from _too_large(("start", start, _LONG), ("end", end, _LONG), ("length", length, _SHORT))
+    if isinstance(start, int) and isinstance(end, int) and isinstance(length, int):
+        true = (end - start) % _LONG
+        if true != length:
+            yield f"{start}:{end} has a length of {true}, not {length}"
+
+
+def _in_option(option: fields.TcpOption) -> Iterator[str]:
+    match option:
+        case fields.Mss(size):
+            yield from _too_large(("mss", size, _SHORT))
+        case fields.WindowScale(shift):
+            yield from _too_large(("wscale", shift, _BYTE))
+        case fields.Timestamps(value, echo):
+            yield from _too_large(("val", value, _LONG), ("ecr", echo, _LONG))
+
+
+def _too_large(*values: tuple[str, fields.OpenValue | None, int]) -> Iterator[str]:
+    for name, value, limit in values:
+        if isinstance(value, int) and value >= limit:
+            yield f"{name} {value} does not fit: at most {limit - 1}"
+
+
+def _open_values(options: tuple[fields.TcpOption, ...]) -> Iterator[object]:
+    for option in options:
+        match option:
+            case fields.Mss(value) | fields.WindowScale(value) | fields.FastOpen(value):
+                yield value
+            case fields.Timestamps(value, echo):
+                yield value
+                yield echo
+
+
+def _size(option: fields.TcpOption) -> int:
+    """Bytes, at least: of values not known here, none."""
+    match option:
+        case fields.Nop() | fields.Eol():
+            return 1
+        case fields.Mss():
+            return 4
+        case fields.WindowScale():
+            return 3
+        case fields.SackPermitted():
+            return 2
+        case fields.Sack(blocks):
+            return 2 + 8 * len(blocks)
+        case fields.Timestamps():
+            return 10
+        case fields.FastOpen(cookie, experimental):
+            known = len(cookie) if isinstance(cookie, bytes) else 0
+            return (4 if experimental else 2) + known
+        case fields.Md5(digest):
+            return 2 + len(digest)
+        case fields.AccEcn(counters):
+            return 2 + 3 * len(counters)
+        case fields.RawOption(_, _, data):
+            return 2 + len(data)

@@ -1,0 +1,47 @@
+"""What could be written and never run is refused before anything is."""
+
+from __future__ import annotations
+
+import pytest
+
+from scapy_tfo.pkt.errors import ScriptError
+from scapy_tfo.pkt.lint import refuse_nonsense
+from scapy_tfo.pkt.parse import parse
+
+NONSENSE = [
+    ("> . 1:11(3)", "1:11 has a length of 10, not 3"),
+    ("> . 1:11(10) ack 4294967296", "ack 4294967296 does not fit"),
+    ("< . 1:1(0) win 65536", "win 65536 does not fit: at most 65535"),
+    ("> 70000 > 1 . 1:1(0)", "port 70000"),
+    ("> S 0:0(0) <mss 65536>", "mss 65536"),
+    ("> S 0:0(0) <wscale 256>", "wscale 256"),
+    ("> S 0:0(0) <TS val 1 ecr 4294967296>", "ecr 4294967296"),
+    ("> S 0:0(0) <TS val 1 ecr 2,FO " + "00" * 29 + ">", "options take 41 bytes"),
+    ("< S 0:0(0) <FO $C>", r"no packet before this keeps \$C"),
+    ("> R 1:1(0) or > R 1:2(0)", "length of 1, not 0"),
+    ("< icmp unreachable [0:5(4)]", "length of 5, not 4"),
+]
+
+SENSE = [
+    "+0 > . 4294967295:9(10)",
+    "+0 > . 1:SIZE(SIZE)",
+    "+0 < S 0:0(0) <FO TFO_COOKIE,TS val 1 ecr 2>",
+    "+0 > S 0:0(0) <FO *=$C>\n+0 < S 0:0(0) <FO $C>",
+    "+0 > S 0:0(0) <FO " + "00" * 38 + ">",
+]
+
+
+def check(text: str) -> None:
+    refuse_nonsense(parse(text), text, "a.pkt")
+
+
+@pytest.mark.parametrize(("event", "problem"), NONSENSE)
+def test_nonsense_is_refused_at_its_event(event: str, problem: str) -> None:
+    with pytest.raises(ScriptError, match=problem) as caught:
+        check(f"+0 f() = 0\n  +0 {event}")
+    assert (caught.value.line, caught.value.column) == (2, 3)
+
+
+@pytest.mark.parametrize("text", SENSE)
+def test_sense_is_not(text: str) -> None:
+    check(text)
