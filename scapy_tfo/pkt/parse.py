@@ -115,6 +115,7 @@ def _parser() -> Lark:
         start="script",
         parser="lalr",
         lexer="contextual",
+        g_regex_flags=re.ASCII,
         propagate_positions=True,
         maybe_placeholders=True,
         lexer_callbacks={"COMMENT": _gather},

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scapy_tfo.pkt.errors import ScriptError
 from scapy_tfo.pkt.parse import parse
@@ -29,6 +31,7 @@ WRONG = [
     ("   +0 < S 0:0(0) <FO *>", "      ^", "only in packets that the kernel sends"),
     ("   +0 > S 0:0(0) with doff 4", "      ^", "have faults"),
     ("   +0 < S 0:0(0) or < R 0:0(0)", "                 ^", "have alternatives"),
+    ("   +0 \u0663 > S 0:0(0)", "      ^", "has no place here"),
     ("   +0 > udp (100)", "        ^", "'udp' has no place here"),
     ("   +0 read(3, ...) 5", "                   ^", "'=' may stand here"),
     ("   +0 read(3, ) = 5", "              ^", "')' has no place here"),
@@ -74,3 +77,42 @@ def test_what_stands_in_the_wrong_order(script: str, line: int, part: str) -> No
 def test_brackets_without_end_are_refused_in_words() -> None:
     with pytest.raises(ScriptError, match="nested too deeply"):
         parse("+0 f(" + "[" * 5000 + "]" * 5000 + ") = 0")
+
+
+PIECES = ["+0 ", ".5", "<", "> ", "S.", "1:2(1)", " ack ", " win 5", "<mss 5,", "FO ab", "f(", ")"]
+PIECES += [
+    "= -1",
+    "[",
+    "]",
+    "{a=",
+    "}",
+    "`",
+    "%{",
+    "}%",
+    '"\\x',
+    "//",
+    "/*",
+    "*",
+    "~",
+    "\n",
+    "...",
+    "|",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.characters(), max_size=12).map("".join))
+def test_any_text_is_a_script_or_wrong_at_a_place_in_it(text: str) -> None:
+    found = place_of_error(text)
+    if found is not None:
+        line, column = found
+        lines = text.split("\n")
+        assert 1 <= line <= len(lines)
+        assert 1 <= column <= len(lines[line - 1]) + 1
+
+
+def place_of_error(text: str) -> tuple[int, int] | None:
+    try:
+        parse(text)
+    except ScriptError as error:
+        return error.line, error.column
+    return None
