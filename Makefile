@@ -36,7 +36,7 @@ help:
 	@echo 'make matrix       every case against every mutant, for docs/matrix.md (minutes)'
 	@echo 'make weaken       the matrix, then every case without each of its assertions (minutes)'
 	@echo 'make compare      every mutant in simulation and live: the same verdicts? (minutes; COMPARE_ARGS)'
-	@echo 'make soak         a thousand runs that must blame nothing, for docs/trust.md (hours)'
+	@echo 'make soak         a thousand runs that must blame nothing, for docs/trust.md (half an hour)'
 	@echo 'make bench        the benchmarks'
 	@echo 'make clean        remove .venv and caches; reports in tfo-results stay'
 
