@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain("interrupted; nothing is left behind", 130)
 
 
-def _interrupted(number: int, frame: object) -> None:  # noqa: ARG001
+def _interrupted(_number: int, _frame: object) -> None:
     raise KeyboardInterrupt
 
 
@@ -354,7 +354,7 @@ def _demo(chosen: argparse.Namespace) -> int:
     return demonstrate(color=chosen.color)
 
 
-def _mutants(chosen: argparse.Namespace) -> int:  # noqa: ARG001
+def _mutants(_chosen: argparse.Namespace) -> int:
     from scapy_tfo.listing import print_mutants
 
     print_mutants()

@@ -95,7 +95,7 @@ def _judge(request: Request, console: Console, *, quiet: bool) -> Run:
 def _progress(console: Console, total: int, *, quiet: bool) -> Iterator[Callable[[Result], None]]:
     """Something to call with each result: a live bar on a terminal, a line in a pipe."""
     if quiet:
-        yield lambda result: None  # noqa: ARG005
+        yield lambda _result: None
     elif not console.is_terminal:
         yield lambda result: print(_line(result), flush=True)
     else:

@@ -16,20 +16,17 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-
-from scapy_tfo import option as opt
-from scapy_tfo.option import RawOption
-from scapy_tfo.segment import SYN, Flags, MalformedPacketError, Segment
-
-pytest.importorskip("scapy")
 from scapy.fields import RawVal
 from scapy.layers.inet import ICMP, IP, TCP, UDP, TCPerror, TCPOptionsField
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.packet import Padding, fuzz
 
+from scapy_tfo import option as opt
 from scapy_tfo import scapy_bridge as bridge
+from scapy_tfo.option import RawOption
 from scapy_tfo.scapy_bridge import FastOpenTCP
+from scapy_tfo.segment import SYN, Flags, MalformedPacketError, Segment
 
 EXID = b"\xf9\x89"
 
@@ -298,7 +295,7 @@ class TestInstalled:
         assert TCP(header).options[0] == ("TFO", (1, 2))
 
     def test_a_field_of_other_code_is_left_alone(self) -> None:
-        class Others(TCPOptionsField):  # type: ignore[misc]
+        class Others(TCPOptionsField):
             pass
 
         field = TCP.fields_desc[-1]

@@ -36,6 +36,15 @@ async def closed_with(flow: Flow, data: bytes, *, within: float | None = None) -
     await flow.until("an acknowledgement of our FIN", lambda: flow.their_rcv_nxt == flow.snd_nxt)
 
 
+async def first_byte_again(flow: Flow, before: int) -> None:
+    """Wait for the first thing after the SYN among what came behind the first `before` segments."""
+    await flow.until(
+        "the first data, sent again",
+        lambda: any(first_byte(flow, each) for each in flow.heard[before:]),
+        within=REMEMBERED,
+    )
+
+
 def first_byte(flow: Flow, segment: Segment) -> bool:
     """Whether a segment carries the first thing after the target's SYN: data, or FIN."""
     first = seq.add(flow.irs or 0, 1)
@@ -78,11 +87,7 @@ async def lost_early_answer_is_sent_again(peer: Peer) -> None:
     await flow.pause(0.1)
     before = len(flow.heard)
     flow.ack(ack=seq.add(flow.irs or 0, 1))
-    await flow.until(
-        "the first data after the handshake",
-        lambda: any(first_byte(flow, each) for each in flow.heard[before:]),
-        within=REMEMBERED,
-    )
+    await first_byte_again(flow, before)
     await closed_with(flow, pattern(5000))
 
 
@@ -109,11 +114,7 @@ async def answer_lost_with_the_syn_ack_is_sent_again(peer: Peer) -> None:
     await flow.syn_ack("the SYN-ACK again", within=RETRANSMISSION)
     before = len(flow.heard)
     flow.ack(ack=seq.add(flow.irs or 0, 1))
-    await flow.until(
-        "the first data after the handshake",
-        lambda: any(first_byte(flow, each) for each in flow.heard[before:]),
-        within=REMEMBERED,
-    )
+    await first_byte_again(flow, before)
     await closed_with(flow, pattern(5000), within=RETRANSMISSION)
 
 
@@ -145,11 +146,7 @@ async def comes_again_behind_our_fin(flow: Flow) -> None:
     await flow.pause(0.1)
     before = len(flow.heard)
     flow.fin(ack=seq.add(flow.irs or 0, 1))
-    await flow.until(
-        "what is not acknowledged, behind our FIN",
-        lambda: any(first_byte(flow, each) for each in flow.heard[before:]),
-        within=REMEMBERED,
-    )
+    await first_byte_again(flow, before)
     flow.ack()
     await flow.until("FIN", lambda: flow.stream.ended, within=RETRANSMISSION, acking=True)
     await flow.until("an acknowledgement of our FIN", lambda: flow.their_rcv_nxt == flow.snd_nxt)

@@ -146,17 +146,10 @@ async def a_farm_keeps_its_cookies_across_a_rotation(peer: Peer) -> None:
 
 @case("AFT-11", "SRV-4", needs=["key_hook"])
 async def a_new_key_leaves_accepted_fast_opens_alone(peer: Peer) -> None:
-    """The key is replaced while a fast open is pending: a duplicate SYN and the ACK still count."""
+    """The key is replaced while a fast open is pending: what was accepted is delivered once."""
     service = await peer.listen(keys=[OLD])
     flow = await peer.open(service)
     await peer.hooks.set_keys(service.port, [NEW])
     flow.again()
-    size = len(flow.sent[0])
-    flow.require(
-        flow.acknowledged(await flow.syn_ack("a SYN-ACK to the SYN again")) == size,
-        "a new key takes back what was acknowledged",
-        f"the SYN and its {size} bytes acknowledged",
-        f"{flow.acknowledged(flow.heard[-1])} bytes",
-    )
     flow.request()
     await flow.finish()

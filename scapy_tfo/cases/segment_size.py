@@ -11,8 +11,8 @@ SIZE = 20_000
 REQUEST = b"GET"
 DEFAULT_MSS = {4: 536, 6: 1220}
 """Bytes, where the SYN says nothing (RFC 9293 section 3.7.1)."""
-ACK_DELAY = 0.5
-"""Seconds in which data is to be acknowledged (RFC 9293 section 3.8.6.3)."""
+ACK_DELAY = 0.8
+"""Seconds: an ACK is due within 0.5 (RFC 9293 section 3.8.6.3), a probe after 1 or more."""
 PROBE = 10
 """Seconds: a probe is due after one retransmission timeout (RFC 9293 section 3.8.6.1)."""
 

@@ -30,6 +30,11 @@ def blocks(segment: Segment) -> list[Block]:
     return list(zip(numbers[::2], numbers[1::2], strict=False))
 
 
+def within(block: Block, piece: Block) -> bool:
+    """Whether a block names bytes of that piece alone; a target need not keep all of it."""
+    return seq.at_most(piece[0], block[0]) and seq.at_most(block[1], piece[1])
+
+
 def shown(found: Iterable[Block], start: int) -> str:
     """Blocks relative to where the pieces begin."""
     return ", ".join(
@@ -67,7 +72,7 @@ async def names_what_came(flow: Flow, gaps: int) -> None:
         for each in flow.heard
         for block in blocks(each)
         # One that repeats what is acknowledged reports a duplicate (RFC 2883).
-        if block not in ends[1::2] and seq.before(each.ack, block[1])
+        if seq.before(each.ack, block[1]) and not any(within(block, piece) for piece in ends[1::2])
     ]
     flow.require(
         not wrong,

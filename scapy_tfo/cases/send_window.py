@@ -10,6 +10,7 @@ from scapy_tfo.cases.syn_ack_retransmission import retransmitted
 from scapy_tfo.lab.apps import pattern
 from scapy_tfo.segment import Segment
 from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.outcome import Absent
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
 
@@ -183,8 +184,8 @@ async def first_flight_after_two_lost_syn_acks(peer: Peer) -> None:
 
 
 def right_edge(segment: Segment, shift: int) -> int:
-    """The sequence number that a segment's window ends before."""
-    return seq.add(segment.ack, segment.window << (0 if segment.is_syn_ack else shift))
+    """The sequence number that the window of a segment without SYN ends before."""
+    return seq.add(segment.ack, segment.window << shift)
 
 
 @case("AFT-7", needs=["answer"])
@@ -198,7 +199,9 @@ async def advertised_window_is_not_taken_back(peer: Peer) -> None:
     scale = syn_ack.option(opt.WINDOW_SCALE)
     shift = scale.data[0] if scale else 0
     await flow.pause(LATER)
-    early = [right_edge(each, shift) for each in flow.heard if not each.is_rst]
+    early = [right_edge(each, shift) for each in flow.heard if not (each.is_syn_ack or each.is_rst)]
+    if not early:
+        raise Absent("nothing comes before the ACK, which is allowed")
     flow.request()
     await flow.answered()
     later = [

@@ -123,7 +123,7 @@ class Agent(asyncio.Protocol):
             else:
                 answer.set_result(reply["value"])
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+    def connection_lost(self, _exc: Exception | None) -> None:
         self._end("the lab's agent ended")
 
     def _end(self, what: str) -> None:

@@ -46,7 +46,7 @@ class MemoryLink:
     sources: see wire.link.Link. The clock is the loop's plus `epoch`.
     """
 
-    impairment: Impairment = Impairment()  # noqa: RUF009 - frozen
+    impairment: Impairment = Impairment()  # noqa: RUF009 - frozen, so shared by all
     epoch: float = 0.0
     sources: tuple[Address, ...] = SOURCES
     mtu: int = 1500
@@ -55,7 +55,7 @@ class MemoryLink:
 
     def __post_init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._deliver: Callable[[bytes], None] = lambda packet: None  # noqa: ARG005
+        self._deliver: Callable[[bytes], None] = lambda _packet: None
         self._receive: Receiver | None = None
         self._ports = PortPool(self.seed)
         self._open = True

@@ -88,7 +88,7 @@ class _Delivers(PassiveConnection):
 class DataIsAcknowledgedAndLost(_Delivers):
     """The data is acknowledged, and never delivered."""
 
-    def changed(self, payload: bytes) -> bytes:  # noqa: ARG002
+    def changed(self, payload: bytes) -> bytes:
         return b""
 
 

@@ -29,7 +29,7 @@ class _Compares(Listener):
 class AcceptsAnyCookie(_Compares):
     """Any cookie of a valid size is accepted."""
 
-    def equal(self, right: bytes, shown: bytes) -> bool:  # noqa: ARG002
+    def equal(self, right: bytes, shown: bytes) -> bool:
         return True
 
 
@@ -121,7 +121,7 @@ class TakesEitherByteOrder(_Compares):
 class AcceptsZeros(_Compares):
     """A cookie of zeros, as of a cache entry never written, is accepted."""
 
-    def equal(self, right: bytes, shown: bytes) -> bool:  # noqa: ARG002
+    def equal(self, right: bytes, shown: bytes) -> bool:
         return not any(shown)
 
 
@@ -129,7 +129,7 @@ class AcceptsZeros(_Compares):
 class AcceptsOnes(_Compares):
     """A cookie of ones is accepted."""
 
-    def equal(self, right: bytes, shown: bytes) -> bool:  # noqa: ARG002
+    def equal(self, right: bytes, shown: bytes) -> bool:
         return set(shown) == {0xFF}
 
 
@@ -185,7 +185,7 @@ class AcceptsACookieBehindPadding(_Compares):
 class RefusesEveryCookie(Listener):
     """The cookies that the server grants are never good."""
 
-    def check_cookie(self, segment: Segment, option: FastOpen) -> KeyMatch:  # noqa: ARG002
+    def check_cookie(self, segment: Segment, option: FastOpen) -> KeyMatch:
         return KeyMatch.NONE
 
 

@@ -51,7 +51,7 @@ def _xored(cookie: bytes, number: int) -> bytes:
 class GrantsConstantCookie(_OwnCookie):
     """Every client gets, and may use, the same cookie."""
 
-    def make(self, secret: Secret, segment: Segment) -> bytes:  # noqa: ARG002
+    def make(self, secret: Secret, segment: Segment) -> bytes:
         return b"\x5a" * 8
 
 
@@ -59,7 +59,7 @@ class GrantsConstantCookie(_OwnCookie):
 class CookieIsTheAddress(_OwnCookie):
     """The cookie is the client's address in the clear."""
 
-    def make(self, secret: Secret, segment: Segment) -> bytes:  # noqa: ARG002
+    def make(self, secret: Secret, segment: Segment) -> bytes:
         return segment.src.packed.ljust(8, b"\0")[-8:]
 
 
@@ -136,7 +136,7 @@ class CookieBoundToTheIsn(_OwnCookie):
 class GrantsRandomBytes(Listener):
     """What is granted has nothing to do with what is checked."""
 
-    def grant(self, segment: Segment, option: FastOpen) -> opt.RawOption | None:  # noqa: ARG002
+    def grant(self, segment: Segment, option: FastOpen) -> opt.RawOption | None:
         return opt.fast_open(self.stack.random.randbytes(8), form=option.form)
 
 
@@ -146,7 +146,7 @@ class RemembersTheLastClientOnly(_OwnCookie):
 
     latest = b""
 
-    def make(self, secret: Secret, segment: Segment) -> bytes:  # noqa: ARG002
+    def make(self, secret: Secret, segment: Segment) -> bytes:
         return self.latest
 
     def grant(self, segment: Segment, option: FastOpen) -> opt.RawOption | None:
@@ -162,7 +162,7 @@ class NewCookieEndsTheOneBefore(_OwnCookie):
         super().__init__(*args, **options)
         self.granted: dict[Address, bytes] = {}
 
-    def make(self, secret: Secret, segment: Segment) -> bytes:  # noqa: ARG002
+    def make(self, secret: Secret, segment: Segment) -> bytes:
         return self.granted.get(segment.src, b"")
 
     def grant(self, segment: Segment, option: FastOpen) -> opt.RawOption | None:

@@ -36,7 +36,7 @@ class DuplicateIsAppended(PassiveConnection):
 class DuplicateResets(PassiveConnection):
     """A duplicate of the accepted SYN resets the connection."""
 
-    def answer_duplicate(self, segment: Segment, now: float) -> None:  # noqa: ARG002
+    def answer_duplicate(self, segment: Segment, now: float) -> None:
         self.abort(now)
 
 
@@ -240,7 +240,7 @@ class SecondIsnReplacesTheFirst(_OtherSyn):
 class SynInTheWindowIsText(_OtherSyn):
     """The data of a SYN inside the window is put into the stream at its place."""
 
-    def other_syn(self, segment: Segment, now: float) -> bool:  # noqa: ARG002
+    def other_syn(self, segment: Segment, now: float) -> bool:
         self.take_text(segment.seq, segment.payload, False)
         return False
 
@@ -249,7 +249,7 @@ class SynInTheWindowIsText(_OtherSyn):
 class OlderSynIsDelivered(_OtherSyn):
     """The data of a SYN with an older ISN is delivered on the spot."""
 
-    def other_syn(self, segment: Segment, now: float) -> bool:  # noqa: ARG002
+    def other_syn(self, segment: Segment, now: float) -> bool:
         if seq.distance(segment.seq, self.recv.irs) > 0:
             self.deliver(segment.payload)
         return False

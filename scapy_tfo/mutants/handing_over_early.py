@@ -73,7 +73,7 @@ class PlainSynIsHandedOver(_HandsOver):
 class RetransmittedSynIsHandedOver(_HandsOver):
     """The second SYN of a client is proof enough, and the application gets the connection."""
 
-    def hands_over(self, syn: Segment) -> bool:  # noqa: ARG002
+    def hands_over(self, syn: Segment) -> bool:
         return False
 
     def answer_duplicate(self, segment: Segment, now: float) -> None:

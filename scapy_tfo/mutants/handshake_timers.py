@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from scapy_tfo.mutants.registry import mutant
+from scapy_tfo.reference.pending import Ticket
 from scapy_tfo.reference.sendside import SendSide
 from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.states import Closed, State
+from scapy_tfo.segment import Segment
 
 
 @mutant("AFT-5", bug="LXS-12")
@@ -150,8 +152,8 @@ class HandshakeTimerStaysOn(PassiveConnection):
 class ListenerTakesItsPendingAlong(PassiveConnection):
     """A listener that closes ends the fast opens in SYN-RCVD, though they were accepted."""
 
-    def open_fast(self, *args: object) -> None:
-        super().open_fast(*args)  # type: ignore[arg-type]
+    def open_fast(self, syn: Segment, ticket: Ticket, now: float) -> None:
+        super().open_fast(syn, ticket, now)
         self.listener._half_open.add(self)
 
     def drop(self) -> None:

@@ -118,7 +118,7 @@ class AnyNumberEndsTheConnection(AnyNumber):
 class AnyNumberLosesAByte(AnyNumber):
     """An ICMP error, even one that quotes what was never sent, loses a byte of the answer."""
 
-    def believed(self, connection: Connection, now: float) -> None:  # noqa: ARG002
+    def believed(self, connection: Connection, now: float) -> None:
         del connection.send.data[:1]
 
 

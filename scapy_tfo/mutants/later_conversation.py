@@ -57,7 +57,7 @@ class _Starves(PassiveConnection):
 class FastOpenStarvesPlainConnections(_Starves):
     """Once a fast open was accepted, what plain connections send is taken no more."""
 
-    def is_plague(self, syn: Segment) -> bool:  # noqa: ARG002
+    def is_plague(self, syn: Segment) -> bool:
         return True
 
 

@@ -38,7 +38,7 @@ class AnswersInKind34(_AnswersIn):
     """A request in the experimental form is answered with kind 34."""
 
     @staticmethod
-    def form(asked: Form) -> Form:  # noqa: ARG004
+    def form(asked: Form) -> Form:
         return Form.IANA
 
 

@@ -67,7 +67,7 @@ class _TooShortIsARequest(_Lenient):
 
     length = 0
 
-    def lenient(self, option: RawOption, segment: Segment) -> bytes | None:  # noqa: ARG002
+    def lenient(self, option: RawOption, segment: Segment) -> bytes | None:
         return b"" if option.length == self.length else None
 
 
@@ -96,7 +96,7 @@ class Length5IsARequest(_TooShortIsARequest):
 class RoundsOddLengthsDown(_Lenient):
     """The last byte of a cookie of odd length is left out."""
 
-    def lenient(self, option: RawOption, segment: Segment) -> bytes | None:  # noqa: ARG002
+    def lenient(self, option: RawOption, segment: Segment) -> bytes | None:
         size = len(option.data)
         return option.data[:-1] if size % 2 and 4 < size < opt.MAX_COOKIE else None
 
@@ -125,7 +125,7 @@ class CutsLongOddCookies(_Lenient):
 class TakesCookiesOfEighteenBytes(_Lenient):
     """The range ends one too late: 18 bytes of cookie are allowed, not 18 of option."""
 
-    def lenient(self, option: RawOption, segment: Segment) -> bytes | None:  # noqa: ARG002
+    def lenient(self, option: RawOption, segment: Segment) -> bytes | None:
         return option.data if len(option.data) == opt.MAX_COOKIE + 2 else None
 
 
@@ -133,7 +133,7 @@ class TakesCookiesOfEighteenBytes(_Lenient):
 class ShortCookieIsRefusedWithAFreshOne(_Lenient):
     """An option of length 3 to 5 is taken for a wrong cookie, and answered with the right one."""
 
-    def lenient(self, option: RawOption, segment: Segment) -> bytes | None:  # noqa: ARG002
+    def lenient(self, option: RawOption, segment: Segment) -> bytes | None:
         return b"\0" * 4 if 0 < len(option.data) < opt.MIN_COOKIE else None
 
 
@@ -141,7 +141,7 @@ class ShortCookieIsRefusedWithAFreshOne(_Lenient):
 class OddCookieIsRefusedWithAFreshOne(_Lenient):
     """An option of odd length is taken for a wrong cookie, and answered with the right one."""
 
-    def lenient(self, option: RawOption, segment: Segment) -> bytes | None:  # noqa: ARG002
+    def lenient(self, option: RawOption, segment: Segment) -> bytes | None:
         return b"\0" * 4 if len(option.data) % 2 else None
 
 
@@ -149,7 +149,7 @@ class OddCookieIsRefusedWithAFreshOne(_Lenient):
 class LongCookieIsRefusedWithAFreshOne(_Lenient):
     """An option above 18 bytes is taken for a wrong cookie, and answered with the right one."""
 
-    def lenient(self, option: RawOption, segment: Segment) -> bytes | None:  # noqa: ARG002
+    def lenient(self, option: RawOption, segment: Segment) -> bytes | None:
         return b"\0" * 4 if len(option.data) > opt.MAX_COOKIE else None
 
 

@@ -270,7 +270,7 @@ class _TakesLies(Listener):
 class LengthBelowTwoIsTheRest(_TakesLies):
     """An option of length 0 or 1 is taken to fill the list, and its first bytes for a cookie."""
 
-    def told(self, option: RawOption, segment: Segment) -> bytes | None:  # noqa: ARG002
+    def told(self, option: RawOption, segment: Segment) -> bytes | None:
         return option.data[:8] if option.length in (0, 1) else None
 
 
@@ -278,7 +278,7 @@ class LengthBelowTwoIsTheRest(_TakesLies):
 class LengthPastTheEndIsTheRest(_TakesLies):
     """An option that runs past the header is cut there, and its first bytes taken."""
 
-    def told(self, option: RawOption, segment: Segment) -> bytes | None:  # noqa: ARG002
+    def told(self, option: RawOption, segment: Segment) -> bytes | None:
         return option.data[:8] if option.length is not None and option.length > 2 else None
 
 
@@ -296,7 +296,7 @@ class CookieGoesOnInThePayload(_TakesLies):
 class KindWithoutALengthIsARequest(_TakesLies):
     """Kind 34 as the very last byte is taken for a request."""
 
-    def told(self, option: RawOption, segment: Segment) -> bytes | None:  # noqa: ARG002
+    def told(self, option: RawOption, segment: Segment) -> bytes | None:
         return b"" if option.length is None else None
 
 

@@ -7,7 +7,7 @@ from scapy_tfo.option import FastOpen
 from scapy_tfo.reference.pending import Pending, Ticket
 from scapy_tfo.reference.server import PLAIN, Decision, Listener, PassiveConnection
 from scapy_tfo.reference.settings import Settings
-from scapy_tfo.reference.states import Accepted, State
+from scapy_tfo.reference.states import Accepted, Event, State
 from scapy_tfo.segment import Segment
 
 
@@ -15,7 +15,7 @@ from scapy_tfo.segment import Segment
 class IgnoresTheLimit(Pending):
     """Any number of fast opens may be pending."""
 
-    def admits(self, now: float) -> bool:  # noqa: ARG002
+    def admits(self, now: float) -> bool:
         return True
 
 
@@ -223,9 +223,9 @@ class FallbackIsNeverAccepted(PassiveConnection):
         self.over_limit = enabled and not self.listener.below_limit(syn, now)
         super().open_slowly(syn, now)
 
-    def tell(self, event: object) -> None:
+    def tell(self, event: Event) -> None:
         if not (self.over_limit and isinstance(event, Accepted)):
-            super().tell(event)  # type: ignore[arg-type]
+            super().tell(event)
 
 
 @mutant("LIM-5", settings=Settings(client_pending_limit=3))

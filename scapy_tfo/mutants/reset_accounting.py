@@ -158,7 +158,7 @@ class CookiesWithoutDataKeepTheirPlace(CookiesWithoutDataCountOffOnly):
 class ResetsCountForEver(Pending):
     """What was reset while pending counts for good."""
 
-    def count(self, now: float) -> int:  # noqa: ARG002
+    def count(self, now: float) -> int:
         return len(self._open) + len(self._reset)
 
 

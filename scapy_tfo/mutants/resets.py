@@ -26,7 +26,7 @@ class RstInSynRcvd(PassiveConnection):
 class BelievesEveryRst(RstInSynRcvd):
     """In SYN-RCVD a RST is believed whatever its number."""
 
-    def believes(self, segment: Segment) -> bool:  # noqa: ARG002
+    def believes(self, segment: Segment) -> bool:
         return True
 
 
@@ -66,7 +66,7 @@ class BelievesRstBeyondTheWindow(RstInSynRcvd):
 class IgnoresRst(RstInSynRcvd):
     """In SYN-RCVD no RST is believed."""
 
-    def believes(self, segment: Segment) -> bool:  # noqa: ARG002
+    def believes(self, segment: Segment) -> bool:
         return False
 
 

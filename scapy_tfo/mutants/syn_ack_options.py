@@ -39,7 +39,7 @@ def _without(options: list[RawOption], kind: int) -> list[RawOption]:
 class CookieTakesThePlaceOfTheMss(_Offers):
     """A SYN-ACK with a cookie has no MSS."""
 
-    def changed(self, options: list[RawOption], now: float) -> list[RawOption]:  # noqa: ARG002
+    def changed(self, options: list[RawOption], now: float) -> list[RawOption]:
         return options if self.answer is None else _without(options, opt.MSS)
 
 
@@ -47,7 +47,7 @@ class CookieTakesThePlaceOfTheMss(_Offers):
 class CookieTakesThePlaceOfSack(_Offers):
     """The answer to a request does not permit SACK."""
 
-    def changed(self, options: list[RawOption], now: float) -> list[RawOption]:  # noqa: ARG002
+    def changed(self, options: list[RawOption], now: float) -> list[RawOption]:
         return _without(options, opt.SACK_PERMITTED) if self.asked else options
 
 
@@ -55,7 +55,7 @@ class CookieTakesThePlaceOfSack(_Offers):
 class RefusalLeavesTheScaleOut(_Offers):
     """The SYN-ACK that refuses a cookie has no window scale."""
 
-    def changed(self, options: list[RawOption], now: float) -> list[RawOption]:  # noqa: ARG002
+    def changed(self, options: list[RawOption], now: float) -> list[RawOption]:
         return _without(options, opt.WINDOW_SCALE) if self.is_refused else options
 
 
@@ -63,7 +63,7 @@ class RefusalLeavesTheScaleOut(_Offers):
 class FastOpenLeavesTimestampsOut(_Offers):
     """The SYN-ACK that accepts a fast open has no timestamps."""
 
-    def changed(self, options: list[RawOption], now: float) -> list[RawOption]:  # noqa: ARG002
+    def changed(self, options: list[RawOption], now: float) -> list[RawOption]:
         return _without(options, opt.TIMESTAMPS) if self.fast_opened else options
 
 
@@ -71,7 +71,7 @@ class FastOpenLeavesTimestampsOut(_Offers):
 class FastOpenOffersTheDefaultMss(_Offers):
     """The SYN-ACK that accepts a fast open offers the default MSS."""
 
-    def changed(self, options: list[RawOption], now: float) -> list[RawOption]:  # noqa: ARG002
+    def changed(self, options: list[RawOption], now: float) -> list[RawOption]:
         return [opt.mss(536), *_without(options, opt.MSS)] if self.fast_opened else options
 
 
@@ -79,7 +79,7 @@ class FastOpenOffersTheDefaultMss(_Offers):
 class RefusalOffersTheMssBackwards(_Offers):
     """The MSS beside a refusal is in the other byte order."""
 
-    def changed(self, options: list[RawOption], now: float) -> list[RawOption]:  # noqa: ARG002
+    def changed(self, options: list[RawOption], now: float) -> list[RawOption]:
         if not self.is_refused:
             return options
         swapped = int.from_bytes(self.advertised_mss().to_bytes(2, "little"), "big")
@@ -90,7 +90,7 @@ class RefusalOffersTheMssBackwards(_Offers):
 class FastOpenOffersAnotherScale(_Offers):
     """The SYN-ACK that accepts a fast open offers a window scale of zero."""
 
-    def changed(self, options: list[RawOption], now: float) -> list[RawOption]:  # noqa: ARG002
+    def changed(self, options: list[RawOption], now: float) -> list[RawOption]:
         if not (self.fast_opened and self.scaling):
             return options
         return [*_without(options, opt.WINDOW_SCALE), opt.window_scale(0)]
@@ -100,7 +100,7 @@ class FastOpenOffersAnotherScale(_Offers):
 class ScaleComesUnasked(_Offers):
     """A cookie request is answered with a window scale, whether or not the SYN had one."""
 
-    def changed(self, options: list[RawOption], now: float) -> list[RawOption]:  # noqa: ARG002
+    def changed(self, options: list[RawOption], now: float) -> list[RawOption]:
         if not self.asked:
             return options
         return [*_without(options, opt.WINDOW_SCALE), opt.window_scale(7)]
@@ -134,7 +134,7 @@ class _Echoes(_Offers):
 class FastOpenEchoesNothing(_Echoes):
     """The SYN-ACK that accepts a fast open echoes a timestamp of zero."""
 
-    def echo(self, right: int, now: float) -> int:  # noqa: ARG002
+    def echo(self, right: int, now: float) -> int:
         return 0 if self.fast_opened else right
 
 
@@ -150,7 +150,7 @@ class GrantEchoesItsOwnTime(_Echoes):
 class RefusalEchoesBackwards(_Echoes):
     """The SYN-ACK that refuses a cookie echoes the timestamp in the other byte order."""
 
-    def echo(self, right: int, now: float) -> int:  # noqa: ARG002
+    def echo(self, right: int, now: float) -> int:
         return int.from_bytes(right.to_bytes(4, "big"), "little") if self.is_refused else right
 
 
@@ -194,7 +194,7 @@ class TimestampsWithoutAgreement(PassiveConnection):
 class FullHeaderIsAnsweredCutOff(_Offers):
     """Where the SYN's options fill the header, the last one of the SYN-ACK is cut off."""
 
-    def changed(self, options: list[RawOption], now: float) -> list[RawOption]:  # noqa: ARG002
+    def changed(self, options: list[RawOption], now: float) -> list[RawOption]:
         if len(self.syn.options) < opt.MAX_OPTIONS:
             return options
         self.answer = None

@@ -16,7 +16,7 @@ from scapy_tfo.segment import ACK, SYN, Segment
 class SynReopens(StartsOver):
     """A SYN on an established connection opens a second one in its place."""
 
-    def replaces(self, connection: PassiveConnection, segment: Segment) -> bool:  # noqa: ARG002
+    def replaces(self, connection: PassiveConnection, segment: Segment) -> bool:
         return connection.is_synchronized and connection.state is not State.TIME_WAIT
 
 
@@ -32,7 +32,7 @@ class SameSynReopens(StartsOver):
 class SynReopensBeforeTheLastAck(StartsOver):
     """A SYN in LAST-ACK opens a second connection."""
 
-    def replaces(self, connection: PassiveConnection, segment: Segment) -> bool:  # noqa: ARG002
+    def replaces(self, connection: PassiveConnection, segment: Segment) -> bool:
         return connection.state is State.LAST_ACK
 
 
@@ -52,7 +52,7 @@ class _SynWhenOpen(PassiveConnection):
 class SynResetsTheConnection(_SynWhenOpen):
     """Any SYN on an established connection resets it, outside its window too."""
 
-    def act(self, segment: Segment, now: float) -> None:  # noqa: ARG002
+    def act(self, segment: Segment, now: float) -> None:
         self.abort(now)
 
 
@@ -60,7 +60,7 @@ class SynResetsTheConnection(_SynWhenOpen):
 class SynDataIsDeliveredWhenOpen(_SynWhenOpen):
     """The data of a SYN on an established connection is delivered."""
 
-    def act(self, segment: Segment, now: float) -> None:  # noqa: ARG002
+    def act(self, segment: Segment, now: float) -> None:
         self.deliver(segment.payload)
 
 
@@ -68,7 +68,7 @@ class SynDataIsDeliveredWhenOpen(_SynWhenOpen):
 class SynInTheWindowIsDeliveredWhenOpen(_SynWhenOpen):
     """The data of a SYN inside the window of an established connection is text."""
 
-    def act(self, segment: Segment, now: float) -> None:  # noqa: ARG002
+    def act(self, segment: Segment, now: float) -> None:
         self.take_text(segment.seq, segment.payload, False)
 
 
@@ -76,7 +76,7 @@ class SynInTheWindowIsDeliveredWhenOpen(_SynWhenOpen):
 class OlderSynMovesTheStreamBack(_SynWhenOpen):
     """The stream goes back to the ISN of an older SYN."""
 
-    def act(self, segment: Segment, now: float) -> None:  # noqa: ARG002
+    def act(self, segment: Segment, now: float) -> None:
         if seq.before(segment.seq, self.recv.irs):
             self.recv.nxt = seq.add(segment.seq, 1)
 
@@ -94,7 +94,7 @@ class SynAckWhenOpen(_SynWhenOpen):
 class SynOnAPlainConnectionOpensFast(_SynWhenOpen):
     """A fast open on an established plain connection has its data delivered."""
 
-    def act(self, segment: Segment, now: float) -> None:  # noqa: ARG002
+    def act(self, segment: Segment, now: float) -> None:
         if not self.fast_opened and segment.cookie:
             self.deliver(segment.payload)
 
@@ -111,7 +111,7 @@ class HoldsLastAck(Stack):
 class TimeWaitTakesEverySyn(StartsOver):
     """A SYN in TIME-WAIT opens a connection whatever its sequence number."""
 
-    def replaces(self, connection: PassiveConnection, segment: Segment) -> bool:  # noqa: ARG002
+    def replaces(self, connection: PassiveConnection, segment: Segment) -> bool:
         return connection.state is State.TIME_WAIT
 
 

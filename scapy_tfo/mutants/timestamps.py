@@ -5,6 +5,7 @@ from __future__ import annotations
 from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.mutants.registry import mutant
+from scapy_tfo.reference.pending import Ticket
 from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.reference.states import State
 from scapy_tfo.segment import Segment
@@ -14,7 +15,7 @@ from scapy_tfo.segment import Segment
 class EchoesNoTimestamp(PassiveConnection):
     """TSecr is zero in every segment."""
 
-    def timestamps_option(self, now: float, *, echo: bool = True) -> opt.RawOption:  # noqa: ARG002
+    def timestamps_option(self, now: float, *, echo: bool = True) -> opt.RawOption:
         return super().timestamps_option(now, echo=False)
 
 
@@ -30,9 +31,9 @@ class EchoesTheSynForEver(PassiveConnection):
 class ForgetsTheTimestampOfTheSyn(PassiveConnection):
     """The first TSval that counts is that of the ACK, not the SYN's."""
 
-    def open_fast(self, syn: Segment, *args: object) -> None:
+    def open_fast(self, syn: Segment, ticket: Ticket, now: float) -> None:
         self.recv.ts_recent = 0
-        super().open_fast(syn, *args)  # type: ignore[arg-type]
+        super().open_fast(syn, ticket, now)
 
 
 @mutant("AFT-6")
@@ -68,7 +69,7 @@ class DropsTimestampsAfterTheHandshake(PassiveConnection):
 class BelievesOldTimestamps(PassiveConnection):
     """A segment with an old TSval is taken as any other."""
 
-    def passes_paws(self, segment: Segment, now: float) -> bool:  # noqa: ARG002
+    def passes_paws(self, segment: Segment, now: float) -> bool:
         return True
 
 

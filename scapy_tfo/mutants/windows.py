@@ -23,7 +23,7 @@ class ScalesTheWindowOfTheSyn(PassiveConnection):
 class IgnoresTheWindowOfTheSyn(PassiveConnection):
     """Before the ACK as much is sent as the initial window allows, whatever the SYN's window."""
 
-    def early_window(self, syn: Segment) -> int:  # noqa: ARG002
+    def early_window(self, syn: Segment) -> int:
         return 0xFFFF
 
 
@@ -77,7 +77,7 @@ class WindowOfTheAckIsIgnored(WindowOfTheAck):
         self.window = syn.window
         return self.window
 
-    def read(self, segment: Segment) -> int:  # noqa: ARG002
+    def read(self, segment: Segment) -> int:
         return self.window
 
 
@@ -161,7 +161,7 @@ class AckSetsNothingFree(PassiveConnection):
 class WaitsForFullSegmentsOnly(SendSide):
     """Less than a full segment waits for a timer, even where it ends what was written."""
 
-    def _worth_sending(self, size: int, left: int, window: int) -> bool:  # noqa: ARG002
+    def _worth_sending(self, size: int, left: int, window: int) -> bool:
         return size == self.mss
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from lark import Token, Transformer, v_args
 from lark.tree import Meta
@@ -129,7 +129,7 @@ class Build(Transformer[Token, list[Placed]]):
     def at(self, found: list[Token]) -> tree.Time:
         return tree.Time(tree.Clock.AT, _nanoseconds(found[0]))
 
-    def whenever(self, found: list[Token]) -> tree.Time:  # noqa: ARG002
+    def whenever(self, _found: list[Token]) -> tree.Time:
         return tree.Time(tree.Clock.WHENEVER)
 
     def after_between(self, found: list[Token]) -> tree.Time:
@@ -170,7 +170,7 @@ class Build(Transformer[Token, list[Placed]]):
     def any_of(self, found: list[Any]) -> tree.Packet | tree.AnyOf:
         packets = found[::2]
         if len(packets) == 1:
-            return packets[0]  # type: ignore[no-any-return]
+            return cast(tree.Packet, packets[0])
         if any(packet.direction is tree.Direction.INBOUND for packet in packets):
             raise BuildError("only packets that the kernel sends ('>') have alternatives", found[1])
         return tree.AnyOf(tuple(packets))
@@ -223,13 +223,13 @@ class Build(Transformer[Token, list[Placed]]):
         inner = found[1:-1]
         return inner[0] if isinstance(inner[0], tree.Anything) else tuple(inner)
 
-    def any_options(self, found: list[Token]) -> tree.Anything:  # noqa: ARG002
+    def any_options(self, _found: list[Token]) -> tree.Anything:
         return tree.Anything()
 
-    def nop(self, found: list[Token]) -> fields.Nop:  # noqa: ARG002
+    def nop(self, _found: list[Token]) -> fields.Nop:
         return fields.Nop()
 
-    def eol(self, found: list[Token]) -> fields.Eol:  # noqa: ARG002
+    def eol(self, _found: list[Token]) -> fields.Eol:
         return fields.Eol()
 
     def mss(self, found: list[fields.OpenValue]) -> fields.Mss:
@@ -238,7 +238,7 @@ class Build(Transformer[Token, list[Placed]]):
     def wscale(self, found: list[fields.OpenValue]) -> fields.WindowScale:
         return fields.WindowScale(found[0])
 
-    def sack_ok(self, found: list[Token]) -> fields.SackPermitted:  # noqa: ARG002
+    def sack_ok(self, _found: list[Token]) -> fields.SackPermitted:
         return fields.SackPermitted()
 
     def sack(self, found: list[tuple[fields.Value, fields.Value]]) -> fields.Sack:
@@ -310,7 +310,7 @@ class Build(Transformer[Token, list[Placed]]):
     def result(self, found: list[Any]) -> tree.Expression:
         if isinstance(found[0], Token):
             return tree.Anything() if found[0].type == "ELLIPSIS" else self.number(found)
-        return found[0]  # type: ignore[no-any-return]
+        return cast(tree.Expression, found[0])
 
     def names(self, found: list[Token]) -> tree.Expression:
         return _flag_choice([tree.Name(str(token)) for token in found])
@@ -326,7 +326,7 @@ class Build(Transformer[Token, list[Placed]]):
     def name(self, found: list[Token]) -> tree.Name:
         return tree.Name(str(found[0]))
 
-    def anything(self, found: list[Token]) -> tree.Anything:  # noqa: ARG002
+    def anything(self, _found: list[Token]) -> tree.Anything:
         return tree.Anything()
 
     def string(self, found: list[Token]) -> tree.Text:

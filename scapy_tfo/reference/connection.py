@@ -100,7 +100,7 @@ class Connection(Core):
             self.other_arrives(segment, now)
         self.flush(now)
 
-    def is_crossed_syn_ack(self, segment: Segment) -> bool:  # noqa: ARG002
+    def is_crossed_syn_ack(self, segment: Segment) -> bool:
         """The SYN-ACK of a simultaneous open: only an active open can see one."""
         return False
 
@@ -176,7 +176,7 @@ class Connection(Core):
         else:
             self.fail("ECONNRESET", now)
 
-    def syn_arrives(self, segment: Segment, now: float) -> None:  # noqa: ARG002
+    def syn_arrives(self, segment: Segment, now: float) -> None:
         """Fourth: SYN where there is a connection already (RFC 5961 section 4.2)."""
         self.challenge(now)
 

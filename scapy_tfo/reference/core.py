@@ -298,7 +298,7 @@ class Core:
             self.tell(event)
         self.stack.forget(self)
 
-    def fail(self, error: str, now: float) -> None:  # noqa: ARG002
+    def fail(self, error: str, now: float) -> None:
         """The connection is lost; the application is told the error's name."""
         self.finish(Reset(self, error))
 
@@ -354,7 +354,7 @@ class Core:
 
     # ICMP.
 
-    def unreachable(self, error: str, *, hard: bool, now: float) -> None:  # noqa: ARG002
+    def unreachable(self, error: str, *, hard: bool, now: float) -> None:
         """An ICMP error quotes a segment of ours: advice only (RFC 1122 section 4.2.3.9)."""
         self.soft_error = error
 

@@ -68,7 +68,7 @@ class PassiveConnection(Connection):
         whole = limit is None or len(payload) <= limit
         self.take_text(self.recv.nxt, payload[:limit], whole and syn.is_fin)
 
-    def open_slowly(self, syn: Segment, now: float) -> None:  # noqa: ARG002
+    def open_slowly(self, syn: Segment, now: float) -> None:
         """A 3-way handshake: the SYN's data is dropped and only the SYN acknowledged."""
         self.send_first_syn_ack(now)
 
@@ -177,7 +177,7 @@ class Listener:
     def cookies(self, cookies: Cookies | None) -> None:
         self.own_cookies = cookies
 
-    def close(self, now: float) -> None:  # noqa: ARG002
+    def close(self, now: float) -> None:
         """Stop listening: accepted connections go on, half-open ones are forgotten."""
         for each in tuple(self._half_open):
             each.drop()
@@ -279,7 +279,7 @@ class Listener:
             and self.stack.client_pending.admits(segment.src, now)
         )
 
-    def open_ticket(self, segment: Segment, now: float) -> Ticket:  # noqa: ARG002
+    def open_ticket(self, segment: Segment, now: float) -> Ticket:
         """Count a fast open in every account that it belongs to."""
         accounts = [self.pending, self.stack.host_pending]
         client = self.stack.client_pending.of(segment.src)

@@ -59,7 +59,7 @@ class Stack:
     def __init__(
         self,
         addresses: Sequence[Address],
-        settings: Settings = Settings(),  # noqa: B008
+        settings: Settings = Settings(),  # noqa: B008 - frozen, so shared by all
         *,
         cookies: Cookies | None = None,
         seed: int = 0,

@@ -35,6 +35,7 @@ class Echo:
     def __init__(self) -> None:
         self._count = itertools.count(1)
 
+    # An echo cannot tell which request is the last.
     def request(self, size: int = 0, *, last: bool = False) -> bytes:  # noqa: ARG002
         head = b"<%d>" % next(self._count)
         room = max(size, 16) - len(head)
@@ -85,6 +86,7 @@ class NoApp(Echo):
     name = "none"
     answers = False
 
+    # Whatever comes may be right.
     def judge(self, requests: Sequence[bytes], stream: bytes) -> str | None:  # noqa: ARG002
         return None
 

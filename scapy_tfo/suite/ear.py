@@ -84,7 +84,7 @@ class Ear:
     def was_reset(self) -> bool:
         return any(each.is_rst for each in self.heard)
 
-    def hear(self, segment: Segment, number: int, when: float) -> None:  # noqa: ARG002
+    def hear(self, segment: Segment, number: int) -> None:
         """Take in a segment of the target's."""
         self.heard.append(segment)
         self.numbers.append(number)
@@ -95,7 +95,7 @@ class Ear:
             self.stream.take(segment)
         self._wake()
 
-    def hear_icmp(self, error: IcmpError, number: int, when: float) -> None:  # noqa: ARG002
+    def hear_icmp(self, error: IcmpError, number: int) -> None:
         """Take in an ICMP error about this flow."""
         self.icmp.append(error)
         self.numbers.append(number)

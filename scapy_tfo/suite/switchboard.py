@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from typing import Protocol
 
 from scapy_tfo.icmp import IcmpError
@@ -20,9 +19,9 @@ class Heard(Protocol):
 
     owner: str
 
-    def hear(self, segment: Segment, number: int, when: float) -> None: ...
+    def hear(self, segment: Segment, number: int) -> None: ...
 
-    def hear_icmp(self, error: IcmpError, number: int, when: float) -> None: ...
+    def hear_icmp(self, error: IcmpError, number: int) -> None: ...
 
 
 class Switchboard:
@@ -82,25 +81,27 @@ class Switchboard:
         return number
 
     def _receive(self, data: bytes, when: float) -> None:
-        deliver: Callable[[Heard, int], None]
+        error: IcmpError | None = None
         try:
             segment = Segment.read_back(data)
         except MalformedPacketError:
             error = IcmpError.from_bytes(data)
             key = _quoted_flow(error) if error is not None else None
-            if error is None or key is None:
+            if key is None:
                 return
-            heard, deliver = self._flow(key, when), lambda to, at: to.hear_icmp(error, at, when)
         else:
             if segment.checksum is not None:
                 return
             key = (segment.dst, segment.dport, segment.src, segment.sport)
-            heard = self._flow(key, when)
-            deliver = lambda to, at: to.hear(segment, at, when)  # noqa: E731
+        heard = self._flow(key, when)
         owner = heard.owner if heard else "no case (its flow is closed)"
         number = self._keep(data, outbound=False, when=when, owner=owner, comment="")
-        if heard is not None:
-            deliver(heard, number)
+        if heard is None:
+            return
+        if error is not None:
+            heard.hear_icmp(error, number)
+        else:
+            heard.hear(segment, number)
 
     def _flow(self, key: Key, when: float) -> Heard | None:
         heard, since = self._flows.get(key, (None, 0.0))

@@ -121,7 +121,7 @@ def test_a_port_where_nobody_listens_refuses():
 
 def test_an_address_of_a_family_that_the_host_lacks_is_a_mistake():
     async def talk():
-        host = ReferenceHost(Stack([ip_address("192.0.2.10")]), lambda packet: None)  # noqa: ARG005
+        host = ReferenceHost(Stack([ip_address("192.0.2.10")]), lambda _packet: None)
         await host.fetch(ip_address("fd00:7413::1"), 80, b"")
 
     with pytest.raises(ValueError, match="no IPv6 address"):

@@ -16,7 +16,7 @@ from .wire import CLIENT, ISN, OTHER, Script
 def open_fast(script: Script, port: int, **fields: object) -> bool:
     """Try a fast open; whether it was one."""
     client = fields.get("src", CLIENT)
-    option = opt.push_options([opt.fast_open(script.cookie(client))])  # type: ignore[arg-type]
+    option = opt.push_options([opt.fast_open(script.cookie(client))])
     answer = script.syn(b"data", options=option, sport=port, **fields)
     assert answer.fast_open == ()
     return answer.ack == ISN + 5

@@ -107,12 +107,12 @@ def test_every_file_of_mutants_has_a_sample() -> None:
 
 
 class _Dies(Stack):
-    def receive(self, packet: bytes, now: float) -> None:  # noqa: ARG002
+    def receive(self, _packet: bytes, _now: float) -> None:
         os._exit(7)
 
 
 class _Hangs(Stack):
-    def receive(self, packet: bytes, now: float) -> None:  # noqa: ARG002
+    def receive(self, _packet: bytes, _now: float) -> None:
         time.sleep(600)
 
 

@@ -117,7 +117,7 @@ def test_a_case_that_recovers_passes_and_makes_other_silences_inconclusive() -> 
 
 def test_a_target_that_never_answers_cannot_be_judged() -> None:
     with pytest.raises(TargetError, match="no answer to a plain SYN"):
-        judged(case(plain_handshake), spoil=lose(lambda number: True))  # noqa: ARG005
+        judged(case(plain_handshake), spoil=lose(lambda _number: True))
 
 
 def test_a_closed_port_cannot_be_judged() -> None:
@@ -199,7 +199,7 @@ def test_what_is_only_recorded_never_fails(requirement: str) -> None:
     ],
 )
 def test_other_endings_are_told_as_they_are(ending: Exception, verdict: Verdict) -> None:
-    async def ends(peer: Peer) -> None:  # noqa: ARG001
+    async def ends(_peer: Peer) -> None:
         raise ending
 
     assert only(judged(case(ends))).verdict is verdict

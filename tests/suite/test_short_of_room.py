@@ -136,7 +136,7 @@ def test_a_link_is_listened_to_before_it_is_prepared() -> None:
             said.append("prepare")
             await prepare()
 
-        lab.link.start, lab.link.prepare = told_start, told_prepare  # type: ignore[method-assign]
+        lab.link.start, lab.link.prepare = told_start, told_prepare
 
     judged(one_pending, spoil=spoil)
     assert said == ["start", "prepare"]

@@ -121,7 +121,7 @@ def namespace() -> Iterator[Namespace]:
     if os.geteuid() != 0:
         pytest.skip("needs root: it makes network namespaces and opens raw sockets")
     if shutil.which("ip") is None:
-        pytest.skip("needs ip, of iproute2")
+        pytest.skip("ip is not installed: apt-get install iproute2")
     fresh = Namespace()
     with fresh.entered():
         yield fresh

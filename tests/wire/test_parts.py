@@ -41,9 +41,9 @@ def _passes(program: bytes, packet: bytes) -> bool:
 def test_the_filter_takes_tcp_of_the_targets_and_all_icmp(
     targets: tuple[object, ...], passes: tuple[object, ...], drops: tuple[object, ...]
 ) -> None:
-    program = bpf.from_targets(targets)  # type: ignore[arg-type]
+    program = bpf.from_targets(targets)
     for source in (*passes, *drops):
-        segment = Segment(src=source, dst=targets[0], sport=80, dport=5000)  # type: ignore[arg-type]
+        segment = Segment(src=source, dst=targets[0], sport=80, dport=5000)
         assert _passes(program, segment.to_bytes()) == (source in passes)
         assert _passes(program, unreachable(segment.to_bytes(), code=1).to_bytes())
     udp = bytearray(segment.to_bytes())
@@ -124,8 +124,8 @@ def test_our_end_of_a_segment_and_of_an_error_about_ours(
 ) -> None:
     theirs, ours = pair
     came = Segment(
-        src=theirs,  # type: ignore[arg-type]
-        dst=ours,  # type: ignore[arg-type]
+        src=theirs,
+        dst=ours,
         sport=sport,
         dport=dport,
         payload=payload,
@@ -141,7 +141,7 @@ def test_a_checksum_written_anew_is_right(
     pair: tuple[object, object], checksum: int, payload: bytes
 ) -> None:
     src, dst = pair
-    right = Segment(src=src, dst=dst, sport=1, dport=2, flags=SYN | ACK, payload=payload)  # type: ignore[arg-type]
+    right = Segment(src=src, dst=dst, sport=1, dport=2, flags=SYN | ACK, payload=payload)
     wrong = replace(right, checksum=checksum).to_bytes()
     assert packets.with_checksum(wrong) == right.to_bytes()
 

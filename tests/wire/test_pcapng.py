@@ -27,7 +27,7 @@ class Packet:
 
 def _tshark(path: Path, *fields: str) -> list[list[str]]:
     if shutil.which("tshark") is None:
-        pytest.skip("needs tshark")
+        pytest.skip("tshark is not installed: apt-get install tshark")
     command = ["tshark", "-r", str(path), "-T", "fields"]
     for field in fields:
         command += ["-e", field]
