@@ -299,7 +299,7 @@ def test_what_came_in_the_turn_that_ran_out_of_time_has_come() -> None:
         flow = await peer.connect()
         late = flow.heard[0]
         loop = asyncio.get_running_loop()
-        loop.call_at(loop.time() + 0.5, lambda: flow.hear(late, 1, 0.0))
+        loop.call_at(loop.time() + 0.5, lambda: flow.hear(late, 1))
         await flow.until("more", lambda: len(flow.heard) > 1, within=0.5)
 
     assert only(judged(case(held_up))).verdict is Verdict.PASS
