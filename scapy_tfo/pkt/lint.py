@@ -1,4 +1,4 @@
-"""What the grammar takes and no engine could run: values that fit no field, unknown variables."""
+"""What the grammar takes and no engine could run: values that fit no field, unknown names."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from scapy_tfo.pkt import fields, tree
 from scapy_tfo.pkt.errors import ScriptError
+from scapy_tfo.pkt.syscalls.vocabulary import unknown_names
 
 _BYTE, _SHORT, _LONG = 1 << 8, 1 << 16, 1 << 32
 _OPTION_SPACE = 40
@@ -15,13 +16,20 @@ _OPTION_SPACE = 40
 def refuse_nonsense(script: tree.Script, text: str, name: str) -> None:
     """Raise ScriptError at the first event no engine could run. text, name: for the message."""
     kept: set[str] = set()
+    own = _defined(script)
     for event in script.events:
-        for problem in _in_action(event.action, kept):
+        for problem in _in_action(event.action, kept, own):
             at = event.at
             raise ScriptError(problem, name=name, text=text, line=at.line, column=at.column)
 
 
-def _in_action(action: tree.Action, kept: set[str]) -> Iterator[str]:
+def _defined(script: tree.Script) -> set[str]:
+    """Symbols that the script gives itself, by `--define=NAME=VALUE`."""
+    given = (option.value or "" for option in script.options if option.name == "define")
+    return {value.partition("=")[0] for value in given}
+
+
+def _in_action(action: tree.Action, kept: set[str], own: set[str]) -> Iterator[str]:
     match action:
         case tree.Packet():
             yield from _in_packet(action, kept)
@@ -32,6 +40,8 @@ def _in_action(action: tree.Action, kept: set[str]) -> Iterator[str]:
             yield from _too_large(("mtu", action.mtu, _LONG), ("id", action.echo_id, _SHORT))
             if action.echoed is not None:
                 yield from _in_range(action.echoed)
+        case tree.Syscall():
+            yield from unknown_names(action, own)
 
 
 def _in_packet(packet: tree.Packet, kept: set[str]) -> Iterator[str]:

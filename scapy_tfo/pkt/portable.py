@@ -6,6 +6,10 @@ from collections.abc import Iterator
 
 from scapy_tfo.pkt import fields, tree
 from scapy_tfo.pkt.errors import ScriptError
+from scapy_tfo.pkt.syscalls.names import constants
+
+_CALLS = frozenset({"accept4"})
+"""System calls that this project adds."""
 
 
 def additions(action: tree.Action) -> Iterator[str]:
@@ -22,6 +26,8 @@ def additions(action: tree.Action) -> Iterator[str]:
                 yield "'with' and a fault"
             for option in action.options or ():
                 yield from _in_option(option)
+        case tree.Syscall():
+            yield from _in_call(action)
 
 
 def refuse_additions(script: tree.Script, text: str, name: str) -> None:
@@ -35,6 +41,18 @@ def refuse_additions(script: tree.Script, text: str, name: str) -> None:
                 line=event.at.line,
                 column=event.at.column,
             )
+
+
+def _in_call(call: tree.Syscall) -> Iterator[str]:
+    if call.name in _CALLS:
+        yield f"{call.name}()"
+    match call.result:
+        case tree.Anything():
+            yield "'...' for a result"
+        case tree.Choice():
+            yield "'|' in a result"
+        case tree.Name(name) if name in constants():
+            yield "a constant for a result"
 
 
 def _in_option(option: fields.TcpOption) -> Iterator[str]:

@@ -9,9 +9,9 @@ import pytest
 
 from scapy_tfo.cli import main
 
-GOOD = "    +0 f() = 0\n"
-LOOSE = "+0 f()=0\n"
-BAD = "+0 f() =\n"
+GOOD = "    +0 pipe() = 0\n"
+LOOSE = "+0 pipe()=0\n"
+BAD = "+0 pipe() =\n"
 
 
 def written(folder: Path, **scripts: str) -> list[str]:
@@ -34,7 +34,7 @@ def test_each_script_that_is_not_is_shown_with_its_place(
     assert main(["pkt", "check", bad, good, worse, "--json", str(tmp_path / "o")]) == 1
     out, err = capsys.readouterr()
     assert out == "3 scripts, 2 not in the language\n"
-    assert f"{bad}:1:9: the script ends where" in err
+    assert f"{bad}:1:12: the script ends where" in err
     assert "\x1b" not in err
     found = json.loads((tmp_path / "o").read_text())
     assert found["summary"] == {"scripts": 3, "wrong": 2}
@@ -56,6 +56,10 @@ def test_each_script_that_is_not_is_shown_with_its_place(
         "+0 > S 0:0(0) <FO *=$C>\n+0 < S 0:0(0) win 1 <FO $C>",
         "+0 > S 0:0(0) <TS val 1 ecr *>",
         "+0 > S 0:0(0) <mss *> or > S 0:0(0)",
+        "+0 accept4(3, ..., ..., 0) = 4",
+        "+0 close(3) = ...",
+        "+0 fcntl(3, F_GETFL) = O_RDWR",
+        "+0 fcntl(3, F_GETFL) = O_RDWR|O_NONBLOCK",
     ],
 )
 def test_additions_are_refused_where_packetdrill_itself_must_do(
@@ -68,7 +72,8 @@ def test_additions_are_refused_where_packetdrill_itself_must_do(
 
 
 def test_published_language_is_portable(tmp_path: Path) -> None:
-    script = "`a`\n+0 > S 0:0(0) <...>\n* < S. 0:0(0) ack 1 win 5 <mss MSS,TS val 1 ecr 2,FO>\n"
+    script = "`a`\n+0 close(3) = RESULT\n+0 > S 0:0(0) <...>\n"
+    script += "* < S. 0:0(0) ack 1 win 5 <mss MSS,TS val 1 ecr 2,FO>\n"
     assert main(["pkt", "check", "--portable", *written(tmp_path, a=script)]) == 0
 
 
@@ -85,7 +90,7 @@ def test_fmt_check_changes_nothing_and_shows_what_would(
     assert main(["pkt", "fmt", "--check", good]) == 0
     assert capsys.readouterr().out == ""
     assert main(["pkt", "fmt", "--check", loose, good]) == 1
-    assert "-+0 f()=0\n+    +0 f() = 0\n" in capsys.readouterr().out
+    assert "-+0 pipe()=0\n+    +0 pipe() = 0\n" in capsys.readouterr().out
     assert Path(loose).read_text() == LOOSE
 
 

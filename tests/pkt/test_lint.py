@@ -20,6 +20,14 @@ NONSENSE = [
     ("< S 0:0(0) <FO $C>", r"no packet before this keeps \$C"),
     ("> R 1:1(0) or > R 1:2(0)", "length of 1, not 0"),
     ("< icmp unreachable [0:5(4)]", "length of 5, not 4"),
+    ("frobnicate(3) = 0", "unknown system call 'frobnicate'$"),
+    ("conect(3, ..., ...) = 0", r"unknown system call 'conect': is 'connect' meant\?"),
+    ("close(3) = -1 EAGIAN (x)", r"unknown errno 'EAGIAN': is 'EAGAIN' meant\?"),
+    ("close(3) = -1 SOMETHING (x)", "unknown errno 'SOMETHING'$"),
+    ("setsockopt(3, SOL_TPC, TCP_NODELAY, [1], 4) = 0", r"'SOL_TPC': is 'SOL_TCP' meant\?"),
+    ("poll([{fd=4, events=POLLIN|POLLERRR}], 1, 0) = 0", r"'POLLERRR': is 'POLLERR' meant\?"),
+    ("fcntl(3, F_GETFL) = O_RDWRR", r"'O_RDWRR': is 'O_RDWR' meant\?"),
+    ("ioctl(3, SIOCINQ, [htons(O_RDWRR)]) = 0", r"'O_RDWRR': is 'O_RDWR' meant\?"),
 ]
 
 SENSE = [
@@ -28,6 +36,8 @@ SENSE = [
     "+0 < S 0:0(0) <FO TFO_COOKIE,TS val 1 ecr 2>",
     "+0 > S 0:0(0) <FO *=$C>\n+0 < S 0:0(0) <FO $C>",
     "+0 > S 0:0(0) <FO " + "00" * 38 + ">",
+    "+0 recvmsg(5, {msg_iov(0)=[], msg_flags=CMSG_LEVEL_IP}, CMSG_TYPE_RECVERR) = TFO_COOKIE",
+    "--define=SOL_TPC=6 --define=EBADD=EBADF\n+0 close(SOL_TPC) = -1 EBADD (x)",
 ]
 
 
@@ -38,7 +48,7 @@ def check(text: str) -> None:
 @pytest.mark.parametrize(("event", "problem"), NONSENSE)
 def test_nonsense_is_refused_at_its_event(event: str, problem: str) -> None:
     with pytest.raises(ScriptError, match=problem) as caught:
-        check(f"+0 f() = 0\n  +0 {event}")
+        check(f"+0 close(3) = 0\n  +0 {event}")
     assert (caught.value.line, caught.value.column) == (2, 3)
 
 

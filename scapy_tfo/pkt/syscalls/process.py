@@ -104,8 +104,8 @@ class Process:
 
     @property
     def current(self) -> int | None:
-        """The live socket that code reads of: the last that was made or accepted."""
-        return self._state.current
+        """The live socket that code reads of: the last that was made, or accepted after it."""
+        return None if self._state.current is None else self._state.current.live
 
     def prepare(self, call: tree.Syscall) -> Prepared:
         """Raises CallError where the call is unknown, or its arguments, result or errno are."""
@@ -125,9 +125,9 @@ class Process:
 
         Raises CallError where there is no socket, or none of TCP that is open.
         """
-        if self._state.current is None:
+        if self.current is None:
             raise CallError("no socket has been made that the code could read of")
-        return tcp_info.read(self._state.current)
+        return tcp_info.read(self.current)
 
     def close(self) -> None:
         """Close all that is open; connections are reset, so that nothing of them is left.

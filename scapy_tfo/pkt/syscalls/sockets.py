@@ -45,7 +45,7 @@ def listen(arguments: Arguments) -> Plan:
     """`listen(fd, backlog)`."""
     arguments.count(2)
     descriptor = arguments.descriptor(0)
-    descriptor.is_new = False
+    descriptor.is_new, descriptor.is_passive = False, True
     return Plan("listen", (descriptor.live, arguments.integer(1)), Listens())
 
 
@@ -69,7 +69,7 @@ def _accept(arguments: Arguments, *flags: int) -> Plan:
     number = None if isinstance(arguments.call.result, tree.Anything) else arguments.result()
 
     def settle(live: int) -> None:
-        keep(arguments, number, Descriptor(live, is_socket=True))
+        keep(arguments, number, Descriptor(live, is_socket=True, is_passive=True))
 
     return Plan(
         arguments.call.name,
@@ -136,7 +136,11 @@ def new_number(arguments: Arguments) -> int | None:
 
 
 def keep(arguments: Arguments, number: int | None, descriptor: Descriptor) -> None:
-    """What the call has opened. Sockets become the one whose tcp_info code reads."""
+    """What the call has opened.
+
+    A new socket is the one that code reads of. An accepted one takes the place of its listener or
+    of another that was accepted, not of one that was made after them.
+    """
     if descriptor.live < 0:
         return
     state = arguments.state
@@ -144,5 +148,6 @@ def keep(arguments: Arguments, number: int | None, descriptor: Descriptor) -> No
         state.strays.append(descriptor.live)
         return
     state.add(number, descriptor)
-    if descriptor.is_socket:
-        state.current = descriptor.live
+    replaceable = state.current is None or state.current.is_passive
+    if descriptor.is_socket and (replaceable or not descriptor.is_passive):
+        state.current = descriptor

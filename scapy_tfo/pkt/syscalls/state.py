@@ -55,12 +55,14 @@ class Endpoints:
 class Descriptor:
     """An open file of the script. live: the kernel's number.
 
-    is_new: a socket that neither listens nor has been told to connect.
+    is_new: a socket that neither listens nor has been told to connect. is_passive: one that listens
+    or was accepted.
     """
 
     live: int
     is_socket: bool = False
     is_new: bool = False
+    is_passive: bool = False
 
 
 @dataclass
@@ -68,6 +70,7 @@ class State:
     """All that outlives a call.
 
     descriptors: by the script's number. strays: live ones that the script has no number for.
+    current: the socket that code reads of; also when it is closed.
     started: CLOCK_REALTIME at the script's time 0, tolerance for the kernel's timestamps, both ns.
     pinned: memory that the kernel may still read for MSG_ZEROCOPY. running: calls that have not
     returned. capabilities: this thread's before the first cap_set().
@@ -77,7 +80,7 @@ class State:
     symbols: Mapping[str, Symbol]
     descriptors: dict[int, Descriptor] = field(default_factory=dict)
     strays: list[int] = field(default_factory=list)
-    current: int | None = None
+    current: Descriptor | None = None
     started: int = 0
     tolerance: int = 4_000_000
     pinned: list[object] = field(default_factory=list)

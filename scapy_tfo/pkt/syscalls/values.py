@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import struct
 import sys
@@ -13,7 +14,8 @@ from scapy_tfo.pkt.printing import show_expression
 from scapy_tfo.pkt.syscalls.names import constants, error_numbers, nearest
 
 Symbol = int | bytes | str
-"""What `-D NAME=VALUE` gives: a number, a string's bytes, or the name of a constant."""
+"""What a name of the script's stands for: a number, a string's bytes, or the text that
+`-D NAME=TEXT` gives: either of them as C writes it, or the name of a constant."""
 
 _ALIKE = 0.7
 
@@ -36,8 +38,8 @@ class Values:
                     return tree.Number(number)
                 case bytes(content):
                     return tree.Text(content)
-                case str(name):
-                    return tree.Name(name)
+                case str(text):
+                    return _written(text)
         return expression
 
     def integer(self, expression: tree.Expression, bits: int = 32) -> int:
@@ -54,11 +56,12 @@ class Values:
 
     def error_number(self, name: str) -> int:
         """Of a name such as `EAGAIN`. Raises CallError."""
-        symbol = self._symbols.get(name, name)
-        number = symbol if isinstance(symbol, int) else error_numbers().get(str(symbol))
-        if number is None:
-            raise CallError(unknown("errno", name, error_numbers()))
-        return number
+        match self.resolve(tree.Name(name)):
+            case tree.Number(number):
+                return number
+            case tree.Name(meant) if meant in error_numbers():
+                return error_numbers()[meant]
+        raise CallError(unknown("errno", name, error_numbers()))
 
     def _integer(self, expression: tree.Expression) -> int:
         match self.resolve(expression):
@@ -125,6 +128,16 @@ def unknown(kind: str, name: str, known: Mapping[str, object]) -> str:
     """`unknown constant 'SOL_TPC': is 'SOL_TCP' meant?`"""
     near = nearest(name, known, alike=_ALIKE)
     return f"unknown {kind} '{name}'" + (f": is '{near}' meant?" if near else "")
+
+
+def _written(text: str) -> tree.Expression:
+    if text[:1] == '"':
+        return tree.Text(text.strip('"').encode())
+    octal = re.fullmatch("0[0-7]+", text)
+    try:
+        return tree.Number(int(text, 8 if octal else 0))
+    except ValueError:
+        return tree.Name(text)
 
 
 def _packed(kind: type[IPv4Address] | type[IPv6Address], content: bytes) -> bytes:

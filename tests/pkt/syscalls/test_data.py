@@ -86,6 +86,13 @@ def test_a_symbol_stands_for_a_number_a_string_or_a_constant(tmp_path: Path) -> 
     script.goes("open(PATH, FLAGS) = FD", "close(FD) = 0")
 
 
+@pytest.mark.parametrize("fd", ["8", "0x8", "010"])
+def test_a_symbol_as_the_command_line_gives_it(fd: str) -> None:
+    script = Script(PATH='"/dev/null"', FD=fd, PROBLEM="2")
+    script.goes("open(PATH, O_RDONLY) = FD", "close(8) = 0")
+    script.goes('open("/dev/nul", O_RDONLY) = -1 PROBLEM (x)')
+
+
 REFUSED = [
     ('write(5, "abc", 3) = 3', r"\"abc\" is not '...' or NULL"),
     ("write(5, ..., -1) = -1", "a buffer of -1 bytes"),
