@@ -39,7 +39,7 @@ def test_each_script_that_is_not_is_shown_with_its_place(
     found = json.loads((tmp_path / "o").read_text())
     assert found["summary"] == {"scripts": 3, "wrong": 2}
     assert [(each["script"], each["line"], each["column"]) for each in found["scripts"]] == [
-        (bad, 1, 9),
+        (bad, 1, 12),
         (good, None, None),
         (worse, 1, 1),
     ]

@@ -109,7 +109,8 @@ class Timing:
 
     queued: ns for which the thread could have run in between and the scheduler ran others; measured
     for calls that are expected to block, else 0. A return that is late by this much is not the
-    kernel's.
+    kernel's. Nor is the wait for Python's global lock, which is part of after - before: up to
+    sys.getswitchinterval() where another thread computes.
     """
 
     before: int
