@@ -30,6 +30,12 @@ def test_in_pieces(talking: Script) -> None:
     talking.goes(f"recvmsg(4, {{{PIECES}, msg_flags=0, msg_control=[]}}, 0) = 23")
 
 
+def test_more_was_sent_than_expected(talking: Script) -> None:
+    assert talking.says(f"sendmsg(5, {{{PIECES}, msg_flags=0}}, 0) = 22") == [
+        "result of sendmsg(): expected 22, got 23"
+    ]
+
+
 def test_what_waits_is_told(talking: Script) -> None:
     talking.goes("setsockopt(4, SOL_TCP, TCP_INQ, [1], 4) = 0", "write(5, ..., 30) = 30")
     inq = "{cmsg_level=SOL_TCP, cmsg_type=TCP_CM_INQ, cmsg_data=%d}"
