@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scapy_tfo import pkt_export_command
 from scapy_tfo.errors import SetupError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _SCHEMA = 1
 
 
 def add_commands(parser: argparse.ArgumentParser) -> None:
-    """`check` and `fmt`, below `pkt`."""
+    """`check`, `fmt` and `export`, below `pkt`."""
     group = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, run, summary, description in (
         ("check", _check, CHECK, _CHECK_TEXT),
@@ -59,6 +60,14 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
             command.add_argument(
                 "--check", action="store_true", help="change nothing, show what would change"
             )
+    export = group.add_parser(
+        "export",
+        help=pkt_export_command.SUMMARY,
+        description=pkt_export_command.DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    pkt_export_command.add_arguments(export)
 
 
 def _check(chosen: argparse.Namespace) -> int:

@@ -40,7 +40,8 @@ ARROWS: dict[str, set[str]] = {
     "matrix_command": JUDGES | {"report"},
     "pytest_plugin": JUDGES | {"pkt", "report"},
     "lab_command": MECHANISMS | {"lab", "mutants"},
-    "pkt_command": JUDGES | {"pkt", "report"},
+    "pkt_command": JUDGES | {"pkt", "report", "pkt_export_command"},
+    "pkt_export_command": JUDGES | {"pkt"},
     "soak_command": JUDGES | {"report", "front"},
     "cli": JUDGES
     | {

@@ -17,6 +17,7 @@ from scapy_tfo.wire.link_types import UnknownLinkError, ip_packet
 _OURS = re.compile(r"(?:sent by|for) (\S+) \[ipv[46]\](?:(?:: |; )(.*))?", re.DOTALL)
 _BETWEEN_CASES = re.compile(r"(?:sent by|for) control handshake\b")
 _NOBODY = re.compile(r"for no case\b")
+_CLEARING = "clearing up"
 _TCP = 6
 
 CONTROL = "control handshake"
@@ -192,7 +193,7 @@ def _roles(packets: Sequence[Captured]) -> tuple[End, End]:
 
 def apart(connection: Connection, target: End) -> list[Connection]:
     """One for each ISN of the target: two ends may have several connections, one after another."""
-    found = [replace_packets(connection, [])]
+    found = [_with(connection, [])]
     isn: int | None = None
     began = 0
     for packet in connection.packets:
@@ -204,7 +205,7 @@ def apart(connection: Connection, target: End) -> list[Connection]:
             elif packet.src == target:
                 if isn is not None and segment.seq != isn:
                     start = began if segment.is_syn_ack else len(current)
-                    found.append(replace_packets(connection, current[start:]))
+                    found.append(_with(connection, current[start:]))
                     del current[start:]
                     began = 0
                 isn = segment.seq
@@ -212,6 +213,20 @@ def apart(connection: Connection, target: End) -> list[Connection]:
     return found
 
 
-def replace_packets(connection: Connection, packets: list[Captured]) -> Connection:
-    """The same ends, other packets."""
+def without_clearing_up(connection: Connection) -> Connection:
+    """Without what a run did to a connection when its case was over, and what came of that."""
+    packets = connection.packets
+    last = max((at for at, each in enumerate(packets) if _is_of_case(each)), default=-1)
+    stop = next(
+        (at for at in range(last + 1, len(packets)) if packets[at].note.startswith(_CLEARING)),
+        len(packets),
+    )
+    return _with(connection, packets[:stop])
+
+
+def _is_of_case(packet: Captured) -> bool:
+    return packet.outbound is True and not packet.note.startswith(_CLEARING)
+
+
+def _with(connection: Connection, packets: list[Captured]) -> Connection:
     return Connection(connection.client, connection.server, packets, connection.case)

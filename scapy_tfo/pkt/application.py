@@ -1,0 +1,313 @@
+"""The system calls that a target's application must have made, worked out from its packets.
+
+What it was told is read when the target has acknowledged it; what is new is written in one call up
+to the next PSH, or to where the peer has its say; a FIN is a close; a RST out of nothing is a close
+that does not linger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from scapy_tfo import option as opt
+from scapy_tfo.pkt import tree
+from scapy_tfo.pkt.conversation import Conversation
+from scapy_tfo.segment import ACK, FIN, PSH, SYN, Segment
+
+_QUEUE = 1024
+_MUCH = 1 << 15
+"""Bytes: a longer write might wait for room in the socket's buffer."""
+
+_FIRST_DESCRIPTOR = 3
+_ANY = tree.Anything()
+_IN_PROGRESS = "Operation now in progress"
+
+
+@dataclass(slots=True)
+class _Socket:
+    """One connection's. Numbers of bytes in each direction since the first byte of data.
+
+    written: by the application. sent: by the target. acked: of the peer's data, by the target.
+    """
+
+    descriptor: int | None = None
+    is_open: bool = False
+    is_begun: bool = False
+    is_over: bool = False
+    has_fin: bool = False
+    written: int = 0
+    sent: int = 0
+    acked: int = 0
+    read: int = 0
+    peer_end: int | None = None
+
+
+class Application:
+    """A server or a client with any number of connections, each called by its conversation."""
+
+    def __init__(self, conversations: list[Conversation], *, is_server: bool) -> None:
+        self._is_server = is_server
+        self._sockets = {id(each): _Socket() for each in conversations}
+        self._conversations = conversations
+        self._taken: set[int] = set()
+
+    @property
+    def takes_fast_opens(self) -> bool:
+        """Whether the target took part in fast open: a cookie of its, or data on a SYN taken."""
+        return any(map(_is_fast, self._conversations))
+
+    def begin(self) -> Iterator[tree.Syscall]:
+        """Before the first packet."""
+        if not self._is_server:
+            return
+        listening = self._new_descriptor()
+        yield call("socket", _ANY, "SOCK_STREAM", "IPPROTO_TCP", result=listening)
+        yield call("setsockopt", listening, "SOL_SOCKET", "SO_REUSEADDR", [1], 4)
+        yield call("bind", listening, _ANY, _ANY)
+        yield call("listen", listening, _QUEUE)
+        if self.takes_fast_opens:
+            yield call("setsockopt", listening, "SOL_TCP", "TCP_FASTOPEN", [_QUEUE], 4)
+
+    def before(self, talk: Conversation, index: int, segment: Segment) -> Iterator[tree.Syscall]:
+        """What made the target send this segment, the packet of that index."""
+        socket = self._sockets[id(talk)]
+        if segment.flags & SYN:
+            if not self._is_server and not socket.is_begun:
+                yield from self._connect(socket, segment)
+            return
+        if socket.is_over or talk.local_isn is None:
+            return
+        start = talk.local_number(segment.seq)
+        end = start + len(segment.payload)
+        acked = self._acked(talk, socket, segment)
+        writes = bool(segment.payload) and end > socket.written and start >= 0
+        ends = bool(segment.flags & FIN) and not socket.has_fin
+        breaks = self._breaks_off(talk, socket, index, segment)
+        if writes or ends or breaks:
+            yield from self._accept(socket)
+            socket.acked = max(socket.acked, acked)
+            yield from self._read(socket)
+        if socket.is_open and writes:
+            end, closes = self._written_at_once(talk, socket, index)
+            size, socket.written = end - socket.written, end
+            ends = ends or closes
+            if closes:
+                yield call("send", socket.descriptor, _ANY, size, "MSG_MORE", result=size)
+            else:
+                yield call("write", socket.descriptor, _ANY, size, result=size)
+        if socket.is_open and ends and not socket.has_fin:
+            socket.has_fin = True
+            if self._is_half_closed(talk, socket, index):
+                yield call("shutdown", socket.descriptor, "SHUT_WR")
+            else:
+                yield from self._close(socket)
+        if socket.is_open and breaks:
+            linger = tree.Struct((_named("onoff", 1), _named("linger", 0)))
+            yield call("setsockopt", socket.descriptor, "SOL_SOCKET", "SO_LINGER", linger, 8)
+            yield from self._close(socket)
+
+    def after(self, talk: Conversation, index: int, segment: Segment) -> Iterator[tree.Syscall]:
+        """What the application does once this segment has come or gone."""
+        socket = self._sockets[id(talk)]
+        if talk.connection.packets[index].src == talk.target:
+            before = socket.acked
+            socket.acked = max(before, self._acked(talk, socket, segment))
+            socket.sent = max(
+                socket.sent, talk.local_number(segment.end) - bool(segment.flags & FIN)
+            )
+            socket.is_over = socket.is_over or (segment.is_rst and bool(segment.flags & ACK))
+            if segment.is_syn_ack:
+                socket.is_begun = True
+                socket.written = max(socket.written, socket.sent)
+                if socket.acked and self._is_server:
+                    yield from self._accept(socket)
+            if socket.acked > before:
+                yield from self._read(socket)
+            return
+        if segment.flags & FIN and _is_sound(segment):
+            socket.peer_end = talk.remote_number(segment.seq) + len(segment.payload)
+        if segment.is_rst and _is_sound(segment):
+            socket.is_over = socket.is_over or talk.remote_number(segment.seq) == socket.acked
+        elif self._is_server and self._completes(talk, socket, segment):
+            yield from self._accept(socket)
+
+    def _connect(self, socket: _Socket, segment: Segment) -> Iterator[tree.Syscall]:
+        socket.is_begun = socket.is_open = True
+        socket.descriptor = number = self._new_descriptor()
+        yield from open_socket(number)
+        size = socket.written = len(segment.payload)
+        if size or segment.cookie is not None:
+            yield send_fast_open(number, size)
+        else:
+            yield _in_progress("connect", number, _ANY, _ANY)
+
+    def _accept(self, socket: _Socket) -> Iterator[tree.Syscall]:
+        wanted = self._is_server and socket.is_begun and not socket.is_over
+        if wanted and socket.descriptor is None:
+            socket.descriptor = self._new_descriptor()
+            socket.is_open = True
+            yield call("accept", _FIRST_DESCRIPTOR, _ANY, _ANY, result=socket.descriptor)
+
+    def _read(self, socket: _Socket) -> Iterator[tree.Syscall]:
+        size = socket.acked - socket.read
+        if socket.is_open and size > 0:
+            socket.read = socket.acked
+            yield call("read", socket.descriptor, _ANY, size, result=size)
+
+    def _close(self, socket: _Socket) -> Iterator[tree.Syscall]:
+        assert socket.descriptor is not None
+        self._taken.discard(socket.descriptor)
+        socket.is_open = False
+        yield close(socket.descriptor)
+
+    def _new_descriptor(self) -> int:
+        number = _FIRST_DESCRIPTOR
+        while number in self._taken:
+            number += 1
+        self._taken.add(number)
+        return number
+
+    def _acked(self, talk: Conversation, socket: _Socket, segment: Segment) -> int:
+        """Bytes of the peer's data, without its FIN."""
+        if not segment.flags & ACK:
+            return 0
+        acked = talk.remote_number(segment.ack)
+        return acked if socket.peer_end is None else min(acked, socket.peer_end)
+
+    def _completes(self, talk: Conversation, socket: _Socket, segment: Segment) -> bool:
+        """Whether it ends the handshake: an acceptable ACK (RFC 9293 section 3.10.7.4)."""
+        return (
+            socket.is_begun
+            and _is_sound(segment)
+            and segment.flags & (SYN | ACK) == ACK
+            and 0 <= talk.local_number(segment.ack) <= socket.sent + socket.has_fin
+            and talk.remote_number(segment.seq) + len(segment.payload) >= 0
+            and talk.remote_number(segment.seq) <= socket.acked + (1 << 16)
+        )
+
+    def _written_at_once(self, talk: Conversation, socket: _Socket, index: int) -> tuple[int, bool]:
+        """Where the write ends that begins with this packet, and whether a close comes with it."""
+        end = socket.written
+        for packet in talk.connection.packets[index:]:
+            segment = packet.what
+            if not isinstance(segment, Segment):
+                continue
+            if packet.src == talk.target:
+                end = max(end, talk.local_number(segment.seq) + len(segment.payload))
+                if segment.flags & (FIN | PSH) and segment.payload:
+                    return end, bool(segment.flags & FIN)
+                if end - socket.written >= _MUCH:
+                    break
+            elif segment.payload or segment.is_rst:
+                break
+        return end, False
+
+    def _is_half_closed(self, talk: Conversation, socket: _Socket, index: int) -> bool:
+        """Whether the target takes data behind its FIN."""
+        before = self._acked(talk, socket, _segment(talk, index))
+        for packet in talk.connection.packets[index:]:
+            segment = packet.what
+            if isinstance(segment, Segment):
+                if packet.src == talk.target and segment.is_rst:
+                    return False
+                if packet.src == talk.peer and segment.flags & FIN:
+                    return self._is_acked(talk, segment, before)
+                if packet.src == talk.target and self._acked(talk, socket, segment) > before:
+                    return True
+        return False
+
+    def _is_acked(self, talk: Conversation, fin: Segment, before: int) -> bool:
+        """Whether the peer's FIN came with data that was not acknowledged before."""
+        return bool(fin.payload) and talk.remote_number(fin.seq) + len(fin.payload) > before
+
+    def _breaks_off(
+        self, talk: Conversation, socket: _Socket, index: int, segment: Segment
+    ) -> bool:
+        """Whether the application ends it with a RST: none that answers a segment looks like it."""
+        if not (segment.is_rst and segment.flags & ACK and socket.is_open):
+            return False
+        earlier = [each.what for each in talk.connection.packets[:index] if each.src == talk.peer]
+        last = earlier[-1] if earlier else None
+        provoked = isinstance(last, Segment) and bool(last.flags & SYN) and self._is_server
+        return not provoked and talk.local_number(segment.seq) == socket.sent + socket.has_fin
+
+
+def open_socket(descriptor: int) -> Iterator[tree.Syscall]:
+    """A client's, which does not wait."""
+    yield call("socket", _ANY, "SOCK_STREAM", "IPPROTO_TCP", result=descriptor)
+    flags = tree.Choice((tree.Name("O_RDWR"), tree.Name("O_NONBLOCK")))
+    yield call("fcntl", descriptor, "F_SETFL", flags)
+
+
+def send_fast_open(descriptor: int, size: int) -> tree.Syscall:
+    """With so many bytes on the SYN; with none, the handshake goes its way."""
+    arguments = (descriptor, _ANY, size, "MSG_FASTOPEN", _ANY, _ANY)
+    if size:
+        return call("sendto", *arguments, result=size)
+    return _in_progress("sendto", *arguments)
+
+
+def close(descriptor: int) -> tree.Syscall:
+    """Of a socket."""
+    return call("close", descriptor)
+
+
+def call(
+    name: str,
+    *arguments: object,
+    result: int = 0,
+    errno: str | None = None,
+    note: str | None = None,
+) -> tree.Syscall:
+    """A call: numbers, names and lists as they are in Python."""
+    return tree.Syscall(
+        name=name,
+        arguments=tuple(map(_expression, arguments)),
+        result=tree.Number(result),
+        errno=errno,
+        note=note,
+    )
+
+
+def _in_progress(name: str, *arguments: object) -> tree.Syscall:
+    return call(name, *arguments, result=-1, errno="EINPROGRESS", note=_IN_PROGRESS)
+
+
+def _expression(value: object) -> tree.Expression:
+    match value:
+        case int():
+            return tree.Number(value)
+        case str():
+            return tree.Name(value)
+        case list():
+            return tree.Array(tuple(map(_expression, value)))
+        case tree.Anything() | tree.Choice() | tree.Struct():
+            return value
+    raise TypeError(f"no argument of a call: {value!r}")
+
+
+def _named(name: str, value: int) -> tree.Field:
+    return tree.Field(name, tree.Number(value))
+
+
+def _is_sound(segment: Segment) -> bool:
+    return segment.checksum is None and segment.data_offset is None
+
+
+def _segment(talk: Conversation, index: int) -> Segment:
+    what = talk.connection.packets[index].what
+    assert isinstance(what, Segment)
+    return what
+
+
+def _is_fast(talk: Conversation) -> bool:
+    for seen in talk.segments(talk.target):
+        segment = seen.what
+        if segment.flags & SYN and any(
+            isinstance(each, opt.FastOpen) for each in segment.fast_open
+        ):
+            return True
+        if segment.is_syn_ack and talk.remote_number(segment.ack) > 0:
+            return True
+    return False

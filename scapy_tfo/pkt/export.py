@@ -1,0 +1,264 @@
+"""From connections of a capture to a script that replays them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from scapy_tfo.errors import SetupError
+from scapy_tfo.icmp import IcmpError
+from scapy_tfo.pkt import fields, tree
+from scapy_tfo.pkt.application import Application
+from scapy_tfo.pkt.connections import Captured, Connection, apart, without_clearing_up
+from scapy_tfo.pkt.conversation import Conversation
+from scapy_tfo.pkt.export_head import head, mtu
+from scapy_tfo.pkt.export_prelude import missing_cookie, pause, prelude
+from scapy_tfo.pkt.icmp_names import icmp_names
+from scapy_tfo.pkt.portable import additions
+from scapy_tfo.pkt.timeline import Moment, moments
+from scapy_tfo.segment import Segment
+
+_MILLISECOND = 1_000_000
+_LAST_PORT = 65535
+_VERDICT = re.compile(r"(?:^|; )([A-Z]{4,}: .*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """side: the end that the kernel takes the place of, `server` or `client`. portable: nothing
+    that packetdrill does not know. exact: with the target's windows and all else that its set-up
+    decides."""
+
+    side: str = "server"
+    portable: bool = False
+    exact: bool = False
+
+
+def export(
+    connections: Sequence[Connection],
+    wishes: Wishes,
+    *,
+    about: Sequence[str] = (),
+    granted: Mapping[bytes, str] | None = None,
+) -> tree.Script:
+    """A script that replays connections, of one target and one peer, at the times they had.
+
+    about: sentences for its head. granted: cookies of the whole capture, and the flow in which each
+    came, to say where one is missing. Raises SetupError where no script can say it.
+    """
+    return _Export(connections, wishes, granted or {}).script(about)
+
+
+def cookies(connections: Iterable[Connection]) -> dict[bytes, str]:
+    """Every cookie that a server gave, and the first flow in which it did."""
+    found: dict[bytes, str] = {}
+    for connection in connections:
+        for packet in connection.packets:
+            segment = packet.what
+            if isinstance(segment, Segment) and segment.is_syn_ack and segment.cookie:
+                found.setdefault(segment.cookie, connection.flow)
+    return found
+
+
+def verdict(connections: Iterable[Connection]) -> str:
+    """What a run's capture says of its case, `FAIL: why`; "" where nothing."""
+    for connection in connections:
+        for packet in connection.packets:
+            told = _VERDICT.search(packet.note)
+            if told:
+                return told[1]
+    return ""
+
+
+class _Export:
+    """One script in the making. assumed: what a reader has to know."""
+
+    def __init__(
+        self, connections: Sequence[Connection], wishes: Wishes, granted: Mapping[bytes, str]
+    ) -> None:
+        self._wishes = wishes
+        self._granted = granted
+        self._is_server = wishes.side == "server"
+        talks = [
+            Conversation.of(part, wishes.side)
+            for each in map(without_clearing_up, connections)
+            for part in apart(each, each.server if self._is_server else each.client)
+        ]
+        self._talks = [each for each in talks if any(each.segments(each.peer))]
+        if not self._talks:
+            raise SetupError(
+                f"nothing was sent to the {wishes.side}: there is nothing to replay, or --side is"
+                " the other one"
+            )
+        self._assumed: dict[str, None] = {}
+        self._refuse_many_ends()
+        self._name_ports()
+        self._kept: dict[bytes, str] = {}
+        self._mss_is_known = mtu(self._talks) is not None
+        self._clock = 0
+
+    def _refuse_many_ends(self) -> None:
+        servers = {each.connection.server for each in self._talks}
+        clients = {each.connection.client.address for each in self._talks}
+        if len(servers) > 1 or len(clients) > 1:
+            raise SetupError(
+                "a script has one server and one client's address, and here are"
+                f" {len(servers)} and {len(clients)}: choose with --flow"
+            )
+        if self._is_server and self._wishes.portable and len(self._talks) > 1:
+            raise SetupError(
+                "packetdrill knows one connection of a listener, and here are"
+                f" {len(self._talks)}: choose with --flow, or leave out --portable"
+            )
+        spans = [each.connection.packets for each in self._talks]
+        if not self._is_server and any(
+            later[0].when < earlier[-1].when for earlier, later in pairwise(spans)
+        ):
+            raise SetupError("a client's connections must not overlap: choose with --flow")
+
+    def _name_ports(self) -> None:
+        """A server's several connections are told apart by their ports."""
+        if len(self._talks) == 1 or not self._is_server:
+            return
+        free = (port for port in range(_LAST_PORT, 0, -1) if port not in taken)
+        taken = {talk.peer.port for talk in self._talks}
+        used: set[int] = set()
+        for talk in self._talks:
+            port = talk.peer.port
+            if port in used:
+                port = next(free)
+                self._assume(f"Port {talk.peer.port} was used again: its next user has {port}.")
+            used.add(port)
+            talk.ports = port, talk.target.port
+
+    def _assume(self, sentence: str) -> None:
+        self._assumed[sentence] = None
+
+    def script(self, about: Sequence[str]) -> tree.Script:
+        """The whole of it."""
+        application = Application(self._talks, is_server=self._is_server)
+        timeline = moments(self._talks)
+        events = [tree.Event(tree.Time(), each) for each in application.begin()]
+        for moment in timeline:
+            events += self._events(moment, moment.when - timeline[0].when, application)
+        missing = None if self._is_server else missing_cookie(self._talks)
+        if missing is not None:
+            events[0] = replace(events[0], time=pause())
+            events = [*prelude(missing), *events]
+            self._assume("The connection before it gives the client its cookie.")
+        events[0] = replace(events[0], time=tree.Time(tree.Clock.AT))
+        lines = head(self._talks, about, self._sentences(), is_server=self._is_server)
+        return tree.Script((*lines, *events))
+
+    def _sentences(self) -> Iterator[str]:
+        yield (
+            "Assumed of the application: it reads what was acknowledged, and writes and closes as"
+            " the packets show."
+        )
+        if not self._wishes.exact:
+            yield "Left open: the target's windows, their scale and its DSCP (--exact has them)."
+        cut = [
+            packet.number
+            for talk in self._talks
+            for packet in talk.connection.packets
+            if packet.cut
+        ]
+        if cut:
+            shown = ", ".join(map(str, cut[:8])) + (" and more" if len(cut) > 8 else "")
+            yield f"Not captured whole, their checksums taken for right: frames {shown}."
+        for text in sorted({text for talk in self._talks for text in talk.dropped}):
+            yield f"Left out: {text}."
+        yield from self._assumed
+
+    def _events(self, moment: Moment, when: int, application: Application) -> Iterator[tree.Event]:
+        packet, talk = moment.packet, moment.talk
+        segment = packet.what
+        actions: list[tree.Action] = []
+        if isinstance(segment, Segment):
+            if packet.src == talk.target:
+                actions += application.before(talk, moment.index, segment)
+            shown = talk.packet(packet, segment, exact=self._wishes.exact)
+            action: tree.Action = self._with_symbols(shown, segment)
+        else:
+            action = self._icmp(packet, segment, talk)
+        self._refuse_additions(action, packet)
+        place = len(actions)
+        actions.append(action)
+        if isinstance(segment, Segment):
+            actions += application.after(talk, moment.index, segment)
+        for index, each in enumerate(actions):
+            yield tree.Event(
+                tree.Time(earliest=self._since_last(when)),
+                each,
+                _remark(packet.note) if index == place else "",
+            )
+
+    def _since_last(self, when: int) -> int:
+        """ns from the event before, in whole ms, and without adding up what was rounded off."""
+        wait = max(round((when - self._clock) / _MILLISECOND), 0) * _MILLISECOND
+        self._clock += wait
+        return wait
+
+    def _refuse_additions(self, action: tree.Action, packet: Captured) -> None:
+        for addition in additions(action) if self._wishes.portable else ():
+            raise SetupError(
+                f"frame {packet.number} needs {addition}, which packetdrill does not know: leave"
+                " out --portable"
+            )
+
+    def _with_symbols(self, shown: tree.Packet, segment: Segment) -> tree.Packet:
+        """With kept cookies and open values in place of those of the capture."""
+        if self._wishes.portable:
+            return shown
+        outbound = shown.direction is tree.Direction.OUTBOUND
+        options = []
+        for option in shown.options or ():
+            if isinstance(option, fields.FastOpen) and isinstance(option.cookie, bytes):
+                option = replace(
+                    option, cookie=self._cookie(option.cookie, outbound and segment.is_syn_ack)
+                )
+            elif outbound and isinstance(option, fields.WindowScale) and not self._wishes.exact:
+                option = fields.WindowScale(fields.Wildcard())
+            elif outbound and isinstance(option, fields.Mss) and not self._mss_is_known:
+                option = fields.Mss(fields.Wildcard())
+            options.append(option)
+        return replace(shown, options=tuple(options))
+
+    def _cookie(self, cookie: bytes, is_given: bool) -> fields.Cookie:
+        if not self._is_server:
+            return cookie
+        if cookie in self._kept:
+            return fields.Variable(self._kept[cookie])
+        if is_given:
+            count = len(self._kept)
+            self._kept[cookie] = name = "C" if not count else f"C{count + 1}"
+            return fields.Wildcard(name)
+        if cookie in self._granted:
+            self._assume(
+                f"The cookie {cookie.hex()} was given in {self._granted[cookie]}, which is not"
+                " part of this: --flow adds it."
+            )
+        return cookie
+
+    def _icmp(self, packet: Captured, error: IcmpError, talk: Conversation) -> tree.Icmp:
+        inbound = packet.dst == talk.target
+        family = talk.connection.family
+        kind, code = icmp_names(error.type, error.code, family)
+        if len(self._talks) > 1:
+            self._assume("An ICMP error has no ports: it is about the connection used last.")
+        return tree.Icmp(
+            direction=tree.Direction.INBOUND if inbound else tree.Direction.OUTBOUND,
+            type=kind,
+            code=code,
+            mtu=error.mtu or None,
+            echoed=talk.quoted(error.quoted) if inbound else None,
+        )
+
+
+def _remark(note: str) -> str:
+    """A note as a comment; what the case's verdict was is no remark of one packet."""
+    text = " ".join(_VERDICT.sub("", note).split())
+    plain = "".join(sign if sign.isprintable() else "?" for sign in text)
+    return f"// {plain}" if plain else ""

@@ -1,0 +1,143 @@
+"""What stands above the events of an exported script: where it is from, and what it assumes."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+
+from scapy_tfo import option as opt
+from scapy_tfo.pkt import tree
+from scapy_tfo.pkt.conversation import Conversation
+from scapy_tfo.segment import SYN, Segment
+
+_WIDTH = 100
+_MOST_FLOWS = 6
+_IP_AND_TCP = {4: 40, 6: 60}
+_USUAL_MTU = 1500
+_MTUS = {4: range(68, 65536), 6: range(1280, 65536)}
+_SERVER, _CLIENT, _WITHOUT_COOKIE_TO, _WITHOUT_COOKIE_BY = 2, 1, 0x200, 4
+_OFFERS = (
+    (opt.TIMESTAMPS, "tcp_timestamps"),
+    (opt.SACK_PERMITTED, "tcp_sack"),
+    (opt.WINDOW_SCALE, "tcp_window_scaling"),
+)
+
+
+def head(
+    talks: Sequence[Conversation], about: Iterable[str], assumed: Iterable[str], *, is_server: bool
+) -> Iterator[tree.Line]:
+    """Comments, options and the set-up command. about, assumed: a sentence each."""
+    for text in about:
+        yield from _comment(text)
+    flows = list(dict.fromkeys(each.connection.flow for each in talks))
+    rest = len(flows) - _MOST_FLOWS
+    shown = ", ".join(flows[:_MOST_FLOWS]) + (f" and {rest} more" if rest > 0 else "")
+    yield from _comment(f"The kernel is the {'server' if is_server else 'client'} of {shown}.")
+    for text in assumed:
+        yield from _comment(text)
+    options = list(_options(talks, is_server=is_server))
+    if options:
+        yield tree.Blank()
+    yield from options
+    settings = _settings(talks, is_server=is_server)
+    if settings:
+        shown = " ".join(f"net.ipv4.{name}={value}" for name, value in settings.items())
+        yield tree.Blank()
+        yield tree.Command(tree.Shell(f"sysctl -q {shown}"))
+    yield tree.Blank()
+
+
+def mtu(talks: Sequence[Conversation]) -> int | None:
+    """Of the target's link, by its MSS in bytes; None where none can have been the reason."""
+    family = talks[0].connection.family
+    offered = {
+        seen.what.mss
+        for talk in talks
+        for seen in talk.segments(talk.target)
+        if seen.what.flags & SYN and seen.what.mss is not None
+    }
+    if not offered:
+        return _USUAL_MTU
+    size = (offered.pop() or 0) + _IP_AND_TCP[family]
+    return size if not offered and size in _MTUS[family] else None
+
+
+def _comment(text: str) -> Iterator[tree.Line]:
+    plain = "".join(sign if sign.isprintable() else "?" for sign in text)
+    for line in textwrap.wrap(plain, _WIDTH - 3, break_on_hyphens=False):
+        yield tree.Comment(f"// {line}")
+
+
+def _options(talks: Sequence[Conversation], *, is_server: bool) -> Iterator[tree.Option]:
+    if talks[0].connection.family == 6:
+        yield tree.Option("ip_version", "ipv6")
+    size = mtu(talks)
+    if size not in (None, _USUAL_MTU):
+        yield tree.Option("mtu", str(size))
+    if is_server and talks[0].ports is not None:
+        yield tree.Option("bind_port", str(talks[0].target.port))
+    if any(each.scaled for each in talks):
+        yield tree.Option("tcp_ts_ecr_scaled")
+
+
+def _settings(talks: Sequence[Conversation], *, is_server: bool) -> dict[str, int]:
+    """Of the kernel, where the target was not as one usually is."""
+    found = {}
+    fast = 0
+    for talk in talks:
+        fast |= _fast_open_of_server(talk) if is_server else _fast_open_of_client(talk)
+    if fast:
+        found["tcp_fastopen"] = fast
+    for kind, name in _OFFERS:
+        answers = [each for talk in talks for each in _answers(talk, kind, is_server=is_server)]
+        if answers and not any(answers):
+            found[name] = 0
+    return found
+
+
+def _fast_open_of_server(talk: Conversation) -> int:
+    taken = [
+        seen.what
+        for seen in talk.segments(talk.target)
+        if seen.what.is_syn_ack and talk.remote_number(seen.what.ack) > 0
+    ]
+    syns = [seen.what for seen in talk.segments(talk.peer) if seen.what.is_syn]
+    if taken and syns and not any(each.fast_open for each in syns):
+        return _SERVER | _WITHOUT_COOKIE_TO
+    return _SERVER if taken or _has_fast_open(talk) else 0
+
+
+def _fast_open_of_client(talk: Conversation) -> int:
+    plain = [
+        seen.what
+        for seen in talk.segments(talk.target)
+        if seen.what.is_syn and seen.what.payload and not seen.what.fast_open
+    ]
+    if plain:
+        return _CLIENT | _WITHOUT_COOKIE_BY
+    return _CLIENT if _has_fast_open(talk) else 0
+
+
+def _has_fast_open(talk: Conversation) -> bool:
+    return any(
+        isinstance(each, opt.FastOpen)
+        for seen in talk.segments(talk.target)
+        if seen.what.flags & SYN
+        for each in seen.what.fast_open
+    )
+
+
+def _answers(talk: Conversation, kind: int, *, is_server: bool) -> Iterator[bool]:
+    """Whether the target's SYN, or the SYN-ACK to a SYN with this option, had it."""
+
+    def first(segments: Iterable[Segment]) -> Segment | None:
+        return next(iter(segments), None)
+
+    own = first(seen.what for seen in talk.segments(talk.target) if seen.what.flags & SYN)
+    if own is None:
+        return
+    if is_server:
+        syn = first(seen.what for seen in talk.segments(talk.peer) if seen.what.is_syn)
+        if syn is None or syn.option(kind) is None or not own.is_syn_ack:
+            return
+    yield own.option(kind) is not None

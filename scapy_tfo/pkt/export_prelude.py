@@ -1,0 +1,73 @@
+"""A connection before the others, in which a client under test is given the cookie it will use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scapy_tfo import option as opt
+from scapy_tfo.pkt import fields, tree
+from scapy_tfo.pkt.application import close, open_socket, send_fast_open
+from scapy_tfo.pkt.conversation import Conversation
+
+_WAY = 10_000_000
+_AFTERWARDS = 100_000_000
+_WINDOW = 65535
+_MSS = 1460
+_IN, _OUT = tree.Direction.INBOUND, tree.Direction.OUTBOUND
+
+
+def missing_cookie(talks: list[Conversation]) -> opt.FastOpen | None:
+    """The first cookie that a client sends and was not given by a server before."""
+    given: set[bytes] = set()
+    for talk in talks:
+        for seen in talk.segments(talk.target):
+            for each in seen.what.fast_open:
+                if isinstance(each, opt.FastOpen) and each.cookie and seen.what.is_syn:
+                    return None if each.cookie in given else each
+        given |= {seen.what.cookie or b"" for seen in talk.segments(talk.peer)}
+    return None
+
+
+def prelude(cookie: opt.FastOpen) -> Iterator[tree.Event]:
+    """The events of it; a quarter of a second, and its descriptor is free again."""
+    experimental = cookie.form is not opt.Form.IANA
+    given = fields.FastOpen(cookie.cookie, experimental)
+    padding = -(len(cookie.cookie) + (4 if experimental else 2)) % 4
+    options: tuple[fields.TcpOption, ...] = (fields.Mss(_MSS), given)
+    options += (fields.Nop(),) * padding
+    yield from _at(0, *open_socket(3), send_fast_open(3, 0))
+    yield from _at(0, _packet(_OUT, "S", 0, None, None))
+    yield from _at(_WAY, _packet(_IN, "S.", 0, 1, options))
+    yield from _at(0, _packet(_OUT, ".", 1, 1, None))
+    yield from _at(_WAY, close(3))
+    yield from _at(0, _packet(_OUT, "F.", 1, 1, None))
+    yield from _at(_WAY, _packet(_IN, "F.", 1, 2, ()))
+    yield from _at(0, _packet(_OUT, ".", 2, 2, None))
+
+
+def pause() -> tree.Time:
+    """From the end of it to what comes next."""
+    return tree.Time(earliest=_AFTERWARDS)
+
+
+def _at(time: int, *actions: tree.Action) -> Iterator[tree.Event]:
+    for action in actions:
+        yield tree.Event(tree.Time(earliest=time), action)
+        time = 0
+
+
+def _packet(
+    direction: tree.Direction,
+    flags: str,
+    seq: int,
+    ack: int | None,
+    options: tuple[fields.TcpOption, ...] | None,
+) -> tree.Packet:
+    return tree.Packet(
+        direction=direction,
+        flags=flags,
+        range=tree.Range(seq, seq, 0),
+        ack=ack,
+        win=_WINDOW if direction is _IN else None,
+        options=options,
+    )
