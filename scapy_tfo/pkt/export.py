@@ -122,8 +122,8 @@ class _Export:
         """A server's several connections are told apart by their ports."""
         if len(self._talks) == 1 or not self._is_server:
             return
-        free = (port for port in range(_LAST_PORT, 0, -1) if port not in taken)
         taken = {talk.peer.port for talk in self._talks}
+        free = (port for port in range(_LAST_PORT, 0, -1) if port not in taken)
         used: set[int] = set()
         for talk in self._talks:
             port = talk.peer.port
