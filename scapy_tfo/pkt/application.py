@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from scapy_tfo import option as opt
 from scapy_tfo.pkt import tree
 from scapy_tfo.pkt.conversation import Conversation
+from scapy_tfo.reference.options import DEFAULT_MSS
 from scapy_tfo.segment import ACK, FIN, PSH, SYN, Segment
 
 _QUEUE = 1024
 _MUCH = 1 << 15
 """Bytes: a longer write might wait for room in the socket's buffer."""
 
+_OPTIONS = 40
 _FIRST_DESCRIPTOR = 3
 _ANY = tree.Anything()
 _IN_PROGRESS = "Operation now in progress"
@@ -74,7 +76,7 @@ class Application:
         socket = self._sockets[id(talk)]
         if segment.flags & SYN:
             if not self._is_server and not socket.is_begun:
-                yield from self._connect(socket, segment)
+                yield from self._connect(talk, socket, segment)
             return
         if socket.is_over or talk.local_isn is None:
             return
@@ -85,7 +87,7 @@ class Application:
         ends = bool(segment.flags & FIN) and not socket.has_fin
         breaks = self._breaks_off(talk, socket, index, segment)
         if writes or ends or breaks:
-            yield from self._accept(socket)
+            yield from self._accept(talk, socket)
             socket.acked = max(socket.acked, acked)
             yield from self._read(socket)
         if socket.is_open and writes:
@@ -121,7 +123,7 @@ class Application:
                 socket.is_begun = True
                 socket.written = max(socket.written, socket.sent)
                 if socket.acked and self._is_server:
-                    yield from self._accept(socket)
+                    yield from self._accept(talk, socket)
             if socket.acked > before:
                 yield from self._read(socket)
             return
@@ -130,24 +132,30 @@ class Application:
         if segment.is_rst and _is_sound(segment):
             socket.is_over = socket.is_over or talk.remote_number(segment.seq) == socket.acked
         elif self._is_server and self._completes(talk, socket, segment):
-            yield from self._accept(socket)
+            yield from self._accept(talk, socket)
 
-    def _connect(self, socket: _Socket, segment: Segment) -> Iterator[tree.Syscall]:
+    def _connect(
+        self, talk: Conversation, socket: _Socket, segment: Segment
+    ) -> Iterator[tree.Syscall]:
         socket.is_begun = socket.is_open = True
         socket.descriptor = number = self._new_descriptor()
         yield from open_socket(number)
+        if _sends_at_once(talk):
+            yield call("setsockopt", number, "SOL_TCP", "TCP_NODELAY", [1], 4)
         size = socket.written = len(segment.payload)
         if size or segment.cookie is not None:
             yield send_fast_open(number, size)
         else:
             yield _in_progress("connect", number, _ANY, _ANY)
 
-    def _accept(self, socket: _Socket) -> Iterator[tree.Syscall]:
+    def _accept(self, talk: Conversation, socket: _Socket) -> Iterator[tree.Syscall]:
         wanted = self._is_server and socket.is_begun and not socket.is_over
         if wanted and socket.descriptor is None:
             socket.descriptor = self._new_descriptor()
             socket.is_open = True
             yield call("accept", _FIRST_DESCRIPTOR, _ANY, _ANY, result=socket.descriptor)
+            if _sends_at_once(talk):
+                yield call("setsockopt", socket.descriptor, "SOL_TCP", "TCP_NODELAY", [1], 4)
 
     def _read(self, socket: _Socket) -> Iterator[tree.Syscall]:
         size = socket.acked - socket.read
@@ -299,6 +307,30 @@ def _segment(talk: Conversation, index: int) -> Segment:
     what = talk.connection.packets[index].what
     assert isinstance(what, Segment)
     return what
+
+
+def _sends_at_once(talk: Conversation) -> bool:
+    """Whether a small segment went out while another one was not acknowledged, as it would not with
+    Nagle's algorithm (RFC 9293 section 3.7.4)."""
+    offered = (seen.what.mss for seen in talk.segments(talk.peer) if seen.what.flags & SYN)
+    full = (next(offered, None) or DEFAULT_MSS[talk.connection.family]) - _OPTIONS
+    sent = small_end = 0
+    for packet in talk.connection.packets:
+        segment = packet.what
+        if not isinstance(segment, Segment) or not segment.flags & ACK:
+            continue
+        if packet.src == talk.peer:
+            if talk.local_number(segment.ack) >= small_end:
+                small_end = 0
+            continue
+        size = len(segment.payload)
+        start = talk.local_number(segment.seq)
+        if 0 < size < full and start >= sent:
+            if small_end:
+                return True
+            small_end = start + size
+        sent = max(sent, start + size)
+    return False
 
 
 def _is_fast(talk: Conversation) -> bool:

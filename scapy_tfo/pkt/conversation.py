@@ -43,8 +43,9 @@ class Conversation:
     _local_offset: int = 0
 
     @classmethod
-    def of(cls, connection: Connection, side: str) -> Conversation:
-        """side: `server` or `client`, which of the two is the target."""
+    def of(cls, connection: Connection, side: str, *, portable: bool = False) -> Conversation:
+        """side: `server` or `client`, which of the two is the target. portable: packetdrill takes
+        no range that runs past 2**32 itself."""
         target, peer = connection.server, connection.client
         if side == "client":
             target, peer = peer, target
@@ -61,7 +62,7 @@ class Conversation:
             made.is_literal = any(
                 made.remote_isn + max(distance(made.remote_isn, each.end), 0) >= MODULUS
                 for each in sent
-            )
+            ) and not (portable and any(each.seq > each.end for each in sent if each.flags & SYN))
         return made
 
     def segments(self, end: End) -> Iterator[SegmentSeen]:

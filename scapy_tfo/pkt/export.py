@@ -82,7 +82,7 @@ class _Export:
         self._granted = granted
         self._is_server = wishes.side == "server"
         talks = [
-            Conversation.of(part, wishes.side)
+            Conversation.of(part, wishes.side, portable=wishes.portable)
             for each in map(without_clearing_up, connections)
             for part in apart(each, each.server if self._is_server else each.client)
         ]
