@@ -8,10 +8,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import os
 import socket
 import struct
 import time
-from ipaddress import IPv4Interface, IPv6Address, IPv6Interface
+from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface
 from pathlib import Path
 
 _SIOCGIFFLAGS = 0x8913
@@ -99,3 +100,44 @@ def await_local(address: IPv6Address) -> None:
             return
         time.sleep(_POLL)
     raise OSError(errno.EADDRNOTAVAIL, f"no route to {address} in {_LIMIT:g} s")
+
+
+def add_route(name: str, address: IPv4Address | IPv6Address) -> None:
+    """Send what is for one address out by this interface. Raises OSError."""
+    _change_route("replace", name, address)
+
+
+def set_route_control(name: str, address: IPv4Address | IPv6Address, control: str | None) -> bool:
+    """Say which congestion control connections to that address use, None: the namespace's.
+
+    control: such as `cubic`. Returns whether the kernel has it.
+    """
+    try:
+        _change_route("replace", name, address, control)
+    except OSError:
+        return False
+    return True
+
+
+def _change_route(
+    command: str,
+    name: str,
+    address: IPv4Address | IPv6Address,
+    control: str | None = None,
+) -> None:
+    from pyroute2 import IPRoute
+    from pyroute2.netlink.exceptions import NetlinkError
+
+    index = socket.if_nametoindex(name)
+    more = {} if control is None else {"metrics": {"cc_algo": control}}
+    try:
+        with IPRoute() as netlink:
+            netlink.route(
+                command,
+                dst=f"{address}/{address.max_prefixlen}",
+                oif=index,
+                family=socket.AF_INET if address.version == 4 else socket.AF_INET6,
+                **more,
+            )
+    except NetlinkError as error:
+        raise OSError(error.code, os.strerror(error.code)) from None

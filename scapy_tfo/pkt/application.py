@@ -1,6 +1,6 @@
 """The system calls that a target's application must have made, worked out from its packets.
 
-What it was told is read when the target has acknowledged it; what is new is written in one call up
+What the target acknowledges next is read as soon as it comes; what is new is written in one call up
 to the next PSH, or to where the peer has its say; a FIN is a close; a RST out of nothing is a close
 that does not linger.
 """
@@ -17,8 +17,11 @@ from scapy_tfo.reference.options import DEFAULT_MSS
 from scapy_tfo.segment import ACK, FIN, PSH, SYN, Segment
 
 _QUEUE = 1024
-_MUCH = 1 << 15
-"""Bytes: a longer write might wait for room in the socket's buffer."""
+_ROOM = 1 << 14
+"""Bytes: a longer write might wait for room in a socket's buffer."""
+
+_MUCH = 1 << 17
+"""Bytes: as much as a larger buffer surely has room for."""
 
 _OPTIONS = 40
 _FIRST_DESCRIPTOR = 3
@@ -38,6 +41,7 @@ class _Socket:
     is_begun: bool = False
     is_over: bool = False
     has_fin: bool = False
+    has_room: bool = False
     written: int = 0
     sent: int = 0
     acked: int = 0
@@ -91,10 +95,14 @@ class Application:
             socket.acked = max(socket.acked, acked)
             yield from self._read(socket)
         if socket.is_open and writes:
-            end, closes = self._written_at_once(talk, socket, index)
+            end, last = self._written_at_once(talk, socket, index)
             size, socket.written = end - socket.written, end
-            ends = ends or closes
-            if closes:
+            ends = ends or bool(last.flags & FIN)
+            if size > _ROOM and not socket.has_room:
+                socket.has_room = True
+                yield call("setsockopt", socket.descriptor, "SOL_SOCKET", "SO_SNDBUF", [_MUCH], 4)
+            # A FIN joins data that still waits to be sent; pushed data waits for the peer only.
+            if last.flags & FIN and (last is segment or not last.flags & PSH):
                 yield call("send", socket.descriptor, _ANY, size, "MSG_MORE", result=size)
             else:
                 yield call("write", socket.descriptor, _ANY, size, result=size)
@@ -133,6 +141,12 @@ class Application:
             socket.is_over = socket.is_over or talk.remote_number(segment.seq) == socket.acked
         elif self._is_server and self._completes(talk, socket, segment):
             yield from self._accept(talk, socket)
+        if segment.length and not segment.flags & SYN:
+            end = talk.remote_number(segment.seq) + len(segment.payload)
+            taken = self._taken_next(talk, socket, index)
+            if taken <= end:
+                socket.acked = max(socket.acked, taken)
+                yield from self._read(socket)
 
     def _connect(
         self, talk: Conversation, socket: _Socket, segment: Segment
@@ -183,6 +197,13 @@ class Application:
         acked = talk.remote_number(segment.ack)
         return acked if socket.peer_end is None else min(acked, socket.peer_end)
 
+    def _taken_next(self, talk: Conversation, socket: _Socket, index: int) -> int:
+        """What the target will next acknowledge: it is read before, for that may be its cause."""
+        for packet in talk.connection.packets[index + 1 :]:
+            if packet.src == talk.target and isinstance(packet.what, Segment):
+                return self._acked(talk, socket, packet.what)
+        return 0
+
     def _completes(self, talk: Conversation, socket: _Socket, segment: Segment) -> bool:
         """Whether it ends the handshake: an acceptable ACK (RFC 9293 section 3.10.7.4)."""
         return (
@@ -194,22 +215,29 @@ class Application:
             and talk.remote_number(segment.seq) <= socket.acked + (1 << 16)
         )
 
-    def _written_at_once(self, talk: Conversation, socket: _Socket, index: int) -> tuple[int, bool]:
-        """Where the write ends that begins with this packet, and whether a close comes with it."""
-        end = socket.written
+    def _written_at_once(
+        self, talk: Conversation, socket: _Socket, index: int
+    ) -> tuple[int, Segment]:
+        """Where the write ends that begins with this packet, and its last segment."""
+        end, last = socket.written, _segment(talk, index)
         for packet in talk.connection.packets[index:]:
             segment = packet.what
             if not isinstance(segment, Segment):
                 continue
             if packet.src == talk.target:
-                end = max(end, talk.local_number(segment.seq) + len(segment.payload))
-                if segment.flags & (FIN | PSH) and segment.payload:
-                    return end, bool(segment.flags & FIN)
+                if segment.payload:
+                    last = segment
+                    end = max(end, talk.local_number(segment.seq) + len(segment.payload))
+                # A kernel pushes in the middle of a long write, too, but after full segments.
+                whole = talk.full >= _full(talk) and not len(segment.payload) % talk.full
+                pushed = segment.flags & PSH and not whole
+                if segment.payload and (segment.flags & FIN or pushed):
+                    break
                 if end - socket.written >= _MUCH:
                     break
             elif segment.payload or segment.is_rst:
                 break
-        return end, False
+        return end, last
 
     def _is_half_closed(self, talk: Conversation, socket: _Socket, index: int) -> bool:
         """Whether the target takes data behind its FIN."""
@@ -309,11 +337,16 @@ def _segment(talk: Conversation, index: int) -> Segment:
     return what
 
 
+def _full(talk: Conversation) -> int:
+    """Bytes of data that a full segment has at least, by the peer's MSS."""
+    offered = (seen.what.mss for seen in talk.segments(talk.peer) if seen.what.flags & SYN)
+    return (next(offered, None) or DEFAULT_MSS[talk.connection.family]) - _OPTIONS
+
+
 def _sends_at_once(talk: Conversation) -> bool:
     """Whether a small segment went out while another one was not acknowledged, as it would not with
     Nagle's algorithm (RFC 9293 section 3.7.4)."""
-    offered = (seen.what.mss for seen in talk.segments(talk.peer) if seen.what.flags & SYN)
-    full = (next(offered, None) or DEFAULT_MSS[talk.connection.family]) - _OPTIONS
+    full = _full(talk)
     sent = small_end = 0
     for packet in talk.connection.packets:
         segment = packet.what

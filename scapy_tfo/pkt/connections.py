@@ -10,7 +10,7 @@ from ipaddress import IPv4Address
 from scapy_tfo.address import Address, known_address
 from scapy_tfo.errors import SetupError
 from scapy_tfo.icmp import IcmpError
-from scapy_tfo.segment import SYN, MalformedPacketError, Segment, endpoint
+from scapy_tfo.segment import ACK, FIN, PSH, SYN, MalformedPacketError, Segment, endpoint
 from scapy_tfo.wire.capture_file import Frame
 from scapy_tfo.wire.link_types import UnknownLinkError, ip_packet
 
@@ -19,6 +19,11 @@ _BETWEEN_CASES = re.compile(r"(?:sent by|for) control handshake\b")
 _NOBODY = re.compile(r"for no case\b")
 _CLEARING = "clearing up"
 _TCP = 6
+_AT_ONCE = 1_000_000
+"""ns between the parts of what was sent in one go, less than this."""
+
+_LARGEST = 60_000
+"""Bytes of data in one packet of a script."""
 
 CONTROL = "control handshake"
 """In place of a case: what shows that a target still answers."""
@@ -211,6 +216,49 @@ def apart(connection: Connection, target: End) -> list[Connection]:
                 isn = segment.seq
         found[-1].packets.append(packet)
     return found
+
+
+def joined(connection: Connection, target: End) -> Connection:
+    """With what the target sent in one go as one segment: a device of a script's own is handed it
+    undivided."""
+    found: list[Captured] = []
+    full = 0
+    last = 0
+    for packet in connection.packets:
+        before = found[-1] if found else None
+        at_once = packet.src == target and packet.when - last < _AT_ONCE
+        last = packet.when
+        if before is not None and at_once and _goes_on(before, packet, full):
+            found[-1] = _join(before, packet)
+            continue
+        found.append(packet)
+        full = len(packet.what.payload) if isinstance(packet.what, Segment) else 0
+    return _with(connection, found)
+
+
+def _goes_on(before: Captured, packet: Captured, full: int) -> bool:
+    """Whether it could be the next part of the same. full: bytes of data in the first part."""
+    one, other = before.what, packet.what
+    if before.src != packet.src or not isinstance(one, Segment) or not isinstance(other, Segment):
+        return False
+    return (
+        one.flags == other.flags & ~(PSH | FIN) == ACK
+        and one.end == other.seq
+        and (one.ack, one.options, one.window) == (other.ack, other.options, other.window)
+        and 0 < len(other.payload) <= full
+        and len(one.payload) % full == 0
+        and len(one.payload) + len(other.payload) <= _LARGEST
+    )
+
+
+def _join(before: Captured, packet: Captured) -> Captured:
+    assert isinstance(before.what, Segment)
+    assert isinstance(packet.what, Segment)
+    what = replace(
+        packet.what, seq=before.what.seq, payload=before.what.payload + packet.what.payload
+    )
+    notes = "; ".join(filter(None, (before.note, packet.note)))
+    return replace(before, what=what, note=notes, cut=before.cut or packet.cut)
 
 
 def without_clearing_up(connection: Connection) -> Connection:

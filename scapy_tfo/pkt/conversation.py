@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from scapy_tfo import option as opt
 from scapy_tfo.pkt import fields, tree
-from scapy_tfo.pkt.connections import Captured, Connection, End
+from scapy_tfo.pkt.connections import Captured, Connection, End, joined
 from scapy_tfo.pkt.describe import describe
 from scapy_tfo.segment import ACK, SYN, Segment, tcp_checksum
 from scapy_tfo.seq import MODULUS, add, distance
@@ -22,7 +22,8 @@ class Conversation:
     """A connection with one ISN at each end, and what has been told of it so far.
 
     target: the end that the script's kernel takes the place of. peer: the end that the script
-    plays. ports: the peer's and the target's, where the script has to name them.
+    plays. ports: the peer's and the target's, where the script has to name them. full: bytes of
+    data in the target's largest segment.
 
     Numbers are the script's (see numbers.py): those of each side count from its ISN, and become 0
     based, unless the peer's run past 2**32, which must happen again. What the peer sends before the
@@ -36,6 +37,7 @@ class Conversation:
     remote_isn: int = 0
     local_isn: int | None = None
     is_literal: bool = False
+    full: int = 0
     scaled: bool = False
     dropped: set[str] = field(default_factory=set)
     _stamps: set[int] = field(default_factory=set)
@@ -43,13 +45,18 @@ class Conversation:
     _local_offset: int = 0
 
     @classmethod
-    def of(cls, connection: Connection, side: str, *, portable: bool = False) -> Conversation:
+    def of(
+        cls, connection: Connection, side: str, *, portable: bool = False, exact: bool = False
+    ) -> Conversation:
         """side: `server` or `client`, which of the two is the target. portable: packetdrill takes
-        no range that runs past 2**32 itself."""
+        no range that runs past 2**32 itself. exact: with the target's data divided as it was."""
         target, peer = connection.server, connection.client
         if side == "client":
             target, peer = peer, target
         made = cls(connection, target, peer)
+        made.full = max((len(each.what.payload) for each in made.segments(target)), default=0)
+        if not exact:
+            made.connection = joined(connection, target)
         sent = [each.what for each in made.segments(peer)]
         begun = [
             each for each in sent if each.flags & SYN and (side == "server" or each.is_syn_ack)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from scapy_tfo.errors import SetupError
 
 
@@ -26,3 +28,12 @@ class ScriptError(SetupError):
         # Tabs are repeated below, so that the caret stands right however wide they are shown.
         margin = "".join("\t" if sign == "\t" else " " for sign in self.source[: self.column - 1])
         return f"{self}\n  {self.source}\n  {margin}^"
+
+    def __reduce__(self) -> tuple[Callable[..., ScriptError], tuple[object, ...]]:
+        values = (self.problem, self.name, self.source, self.line, self.column)
+        return _again, values
+
+
+def _again(problem: str, name: str, source: str, line: int, column: int) -> ScriptError:
+    text = "\n" * (line - 1) + source
+    return ScriptError(problem, name=name, text=text, line=line, column=column)

@@ -82,7 +82,7 @@ class _Export:
         self._granted = granted
         self._is_server = wishes.side == "server"
         talks = [
-            Conversation.of(part, wishes.side, portable=wishes.portable)
+            Conversation.of(part, wishes.side, portable=wishes.portable, exact=wishes.exact)
             for each in map(without_clearing_up, connections)
             for part in apart(each, each.server if self._is_server else each.client)
         ]
@@ -158,7 +158,10 @@ class _Export:
             " the packets show."
         )
         if not self._wishes.exact:
-            yield "Left open: the target's windows, their scale and its DSCP (--exact has them)."
+            yield (
+                "Left open: the target's windows, their scale, its DSCP and where it divided its"
+                " data (--exact has them)."
+            )
         cut = [
             packet.number
             for talk in self._talks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from scapy_tfo import option as opt
 from scapy_tfo.pkt import tree
@@ -16,6 +17,9 @@ _IP_AND_TCP = {4: 40, 6: 60}
 _USUAL_MTU = 1500
 _MTUS = {4: range(68, 65536), 6: range(1280, 65536)}
 _SERVER, _CLIENT, _WITHOUT_COOKIE_TO, _WITHOUT_COOKIE_BY = 2, 1, 0x200, 4
+_RATE = 500_000_000
+"""ns between two answers to segments that are out of the window (tcp_invalid_ratelimit)."""
+
 _OFFERS = (
     (opt.TIMESTAMPS, "tcp_timestamps"),
     (opt.SACK_PERMITTED, "tcp_sack"),
@@ -92,7 +96,15 @@ def _settings(talks: Sequence[Conversation], *, is_server: bool) -> dict[str, in
         answers = [each for talk in talks for each in _answers(talk, kind, is_server=is_server)]
         if answers and not any(answers):
             found[name] = 0
+    if is_server and any(map(_answers_often, talks)):
+        found["tcp_invalid_ratelimit"] = 0
     return found
+
+
+def _answers_often(talk: Conversation) -> bool:
+    """Whether SYN-ACKs came faster, one after another, than Linux answers repeated SYNs."""
+    sent = [seen.packet.when for seen in talk.segments(talk.target) if seen.what.is_syn_ack]
+    return any(later - earlier < _RATE for earlier, later in pairwise(sent))
 
 
 def _fast_open_of_server(talk: Conversation) -> int:

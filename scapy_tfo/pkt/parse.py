@@ -108,6 +108,11 @@ def parse(text: str, name: str = "script") -> tree.Script:
         _comments.reset(token)
 
 
+def warm_up() -> None:
+    """Build the parser now, which takes a quarter of a second, and not with the first script."""
+    _parser()
+
+
 @cache
 def _parser() -> Lark:
     return Lark(

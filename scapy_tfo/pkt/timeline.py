@@ -3,69 +3,72 @@
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from scapy_tfo.pkt.connections import Captured
 from scapy_tfo.pkt.conversation import Conversation
 from scapy_tfo.segment import ACK, SYN, Segment
+from scapy_tfo.seq import at_most, before
 
-_NEAR = 1_000_000
-"""ns: a way that is shorter than this counts as none."""
+_NEAR = 5_000_000
+"""ns: a way that is shorter than this counts as none: it cannot be told from what varies."""
+
+_MOMENT = 50_000_000
+
+_REMEMBERED = 256
+"""Segments of the peer that may be waiting for an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A packet at the target's own time, ns. index: in its conversation. order: among those of one
-    time."""
+    """A packet at the target's own time, ns. order: among those of one time. index: in its
+    conversation."""
 
     when: int
     order: int
     talk: Conversation
     index: int
-
-    @property
-    def packet(self) -> Captured:
-        return self.talk.connection.packets[self.index]
+    packet: Captured
 
 
 def moments(talks: Sequence[Conversation]) -> list[Moment]:
-    """All packets in the order in which the target saw them.
+    """All packets in the order in which the target saw them, which conversations have from now on.
 
     A capture made at the peer has the target's answers later by the time of the way there and
     back: by the least time that any acknowledgement took, and they are moved forward by that.
     """
     delay = min((each for talk in talks for each in _delays(talk)), default=0)
     each_in_order = [_as_seen(talk, delay if delay >= _NEAR else 0) for talk in talks]
+    for talk, seen in zip(talks, each_in_order, strict=True):
+        talk.connection.packets = [each.packet for each in seen]
     return list(heapq.merge(*each_in_order, key=lambda each: (each.when, each.order)))
 
 
 def _delays(talk: Conversation) -> Iterator[int]:
-    """From what the peer sent to the first that acknowledges it, or is a RST because of it."""
-    ends: list[int] = []
-    sent: list[int] = []
-    refused: dict[int, int] = {}
-    acked = 0
+    """From the last segment of the peer that could be the cause to what acknowledges it, or is a
+    RST because of it."""
+    sent: deque[tuple[int, Segment]] = deque(maxlen=_REMEMBERED)
+    acked: set[int] = set()
     for packet in talk.connection.packets:
         segment = packet.what
         if not isinstance(segment, Segment):
             continue
         if packet.src != talk.target:
-            end = talk.remote_number(segment.end)
-            if segment.length and (not ends or end > ends[-1]):
-                ends.append(end)
-                sent.append(packet.when)
-            refused[segment.ack] = packet.when
-        elif segment.flags & ACK:
-            ack = talk.remote_number(segment.ack)
-            at = bisect_left(ends, ack)
-            if at < len(ends) and (ack > acked or segment.flags & SYN):
-                acked = ack
-                yield packet.when - sent[at]
-        elif segment.is_rst and segment.seq in refused:
-            yield packet.when - refused[segment.seq]
+            sent.appendleft((packet.when, segment))
+        elif segment.is_rst or segment.flags & SYN or segment.ack not in acked:
+            acked.add(segment.ack)
+            yield from islice(
+                (packet.when - when for when, each in sent if _is_cause(each, segment)), 1
+            )
+
+
+def _is_cause(sent: Segment, answer: Segment) -> bool:
+    if answer.flags & ACK:
+        return before(sent.seq, answer.ack) and at_most(answer.ack, sent.end)
+    return sent.ack == answer.seq
 
 
 def _as_seen(talk: Conversation, delay: int) -> list[Moment]:
@@ -92,7 +95,8 @@ def _as_seen(talk: Conversation, delay: int) -> list[Moment]:
                 max(when, last.when) if last else when,
                 max(number, last.order) if last else number,
                 talk,
-                index,
+                len(found),
+                packets[index],
             )
         )
 
@@ -110,28 +114,42 @@ def _as_seen(talk: Conversation, delay: int) -> list[Moment]:
 
 
 def _taken_behind(talk: Conversation) -> dict[int, int]:
-    """Of each segment of the peer that was taken: the last packet of the target that does not
-    acknowledge it, by their indexes. Not of one that was sent again: who knows which was taken."""
+    """Of each segment of the peer that was taken: the last packet of the target that would have
+    acknowledged more, had it come before; by their indexes.
+
+    Not of one that was sent again: who knows which was taken. What a target still sends within a
+    moment of a RST that ends the connection, it sent before.
+    """
     behind: dict[int, int] = {}
-    open_: dict[int, int] = {}
+    open_: dict[int, tuple[int, int]] = {}
     ends: set[int] = set()
-    last = -1
+    acked, reset = 0, -1
     for index, packet in enumerate(talk.connection.packets):
         segment = packet.what
         if not isinstance(segment, Segment):
             continue
-        if packet.src != talk.target:
-            if segment.flags & SYN or not segment.length:
+        if packet.src == talk.target:
+            late = packet.when - talk.connection.packets[reset].when
+            if reset >= 0 and not segment.is_rst and late < _MOMENT:
+                behind[reset] = index
+            if not segment.flags & ACK:
                 continue
+            acked = talk.remote_number(segment.ack)
+            for end, (taken, start) in list(open_.items()):
+                if end <= acked:
+                    del open_[end]
+                elif start <= acked:
+                    behind[taken] = index
+        elif segment.is_rst:
+            if segment.checksum is None and talk.remote_number(segment.seq) == acked:
+                reset = index
+        elif segment.length and not segment.flags & SYN:
             end = talk.remote_number(segment.end)
             if end in ends:
-                open_.pop(end, None)
+                behind.pop(open_.pop(end, (-1, 0))[0], None)
             else:
-                open_[end] = index
+                open_[end] = index, talk.remote_number(segment.seq)
             ends.add(end)
-        elif segment.flags & ACK:
-            ack = talk.remote_number(segment.ack)
-            for end in [each for each in open_ if each <= ack]:
-                behind[open_.pop(end)] = last
-            last = index
+    for index, _ in open_.values():
+        behind.pop(index, None)
     return behind

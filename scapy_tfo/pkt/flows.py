@@ -1,0 +1,147 @@
+"""Which connection a packet belongs to, in a script and on the wire.
+
+A script speaks of one connection at a time, the newest; of others only by their ports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from scapy_tfo.address import Address
+from scapy_tfo.pkt import tree
+from scapy_tfo.pkt.numbers import Flow
+from scapy_tfo.segment import SYN, Segment
+
+Ports = Callable[[], int]
+"""Gives a port of the script's side that nothing else uses."""
+
+
+class NoFlowError(ValueError):
+    """There is no connection that the packet could belong to."""
+
+
+class Flows:
+    """local: of the kernel under test. remote: of the script's side. bind_port: where the kernel
+    listens."""
+
+    def __init__(self, local: Address, remote: Address, bind_port: int, new_port: Ports) -> None:
+        self._local = local
+        self._remote = remote
+        self._bind_port = bind_port
+        self._new_port = new_port
+        self._current: Flow | None = None
+        self._connecting: Flow | None = None
+        self._listens = False
+        self._by_ports: dict[tuple[int, int], Flow] = {}
+        self.watched: frozenset[tuple[int, int]] = frozenset()
+
+    def watch(self, packets: Iterable[tree.Packet]) -> None:
+        """Pass by what the kernel sends elsewhere than where one of these names the ports."""
+        self.watched = frozenset(
+            (packet.ports[1], packet.ports[0])
+            for packet in packets
+            if packet.ports and packet.direction is tree.Direction.OUTBOUND
+        )
+
+    def all(self) -> list[Flow]:
+        """Every connection that is known."""
+        unnamed = [each for each in (self._current, self._connecting) if each is not None]
+        return [*self._by_ports.values(), *unnamed]
+
+    def socket_made(self) -> None:
+        """The next packets are of the connection that this socket will have."""
+        self._current = self._connecting = None
+        self._listens = False
+
+    def listening(self) -> None:
+        """The next packet to the kernel is of a new connection."""
+        self._listens = True
+
+    def connecting(self, remote: Address, port: int) -> None:
+        """The kernel's next SYN there is of a new connection."""
+        self._connecting = Flow(self._local, remote, None, port)
+        self._listens = False
+
+    def of_inbound(self, packet: tree.Packet, isn: int) -> Flow:
+        """isn: the packet's sequence number, taken for the remote side's ISN if it has SYN."""
+        flow = self._named(packet.ports) if packet.ports else self._unnamed_inbound()
+        syn = "S" in packet.flags
+        if flow.is_reset and syn and "." not in packet.flags:
+            flow.begin_anew()
+        flow.is_reset = flow.is_reset or "R" in packet.flags
+        answers = syn and "." in packet.flags and flow.script_isn is not None
+        if syn and (flow.remote_isn is None or answers):
+            flow.remote_isn = isn
+        return flow
+
+    def of_icmp(self) -> Flow:
+        """Whose segment an ICMP error quotes. Raises NoFlowError."""
+        flow = self._connecting or self._current
+        if flow is None:
+            raise NoFlowError("no connection is there that the kernel could get an ICMP error for")
+        return flow
+
+    def of_outbound(self, packet: tree.Packet) -> tuple[Flow, ...]:
+        """Those whose next packet is meant. Raises NoFlowError."""
+        if packet.ports:
+            remote_port, local_port = packet.ports[1], packet.ports[0]
+            return (self._named((remote_port, local_port)),)
+        found = tuple(each for each in (self._current, self._connecting) if each is not None)
+        if not found:
+            raise NoFlowError("no connection is there that the kernel could send this for")
+        return found
+
+    def owner(self, segment: Segment) -> Flow | None:
+        """Whose a segment of the kernel is; None: nobody's that the script looks at."""
+        ports = (segment.dport, segment.sport)
+        if ports in self.watched:
+            return self._named(ports)
+        current, connecting = self._current, self._connecting
+        if current is not None and _is_of(current, segment):
+            return current
+        if connecting is None:
+            return None
+        if connecting.local_port is None:
+            meant = segment.is_syn and segment.dport == connecting.remote_port
+            if not meant or segment.dst != connecting.remote:
+                return None
+            connecting.local_port = segment.sport
+            connecting.live_isn = segment.seq
+        return connecting if _is_of(connecting, segment) else None
+
+    def spoken_of(self, flow: Flow, packet: tree.Packet, segment: Segment) -> None:
+        """The script's packet is beside the kernel's: a SYN teaches what it calls the ISN."""
+        if flow is self._connecting:
+            self._current, self._connecting = flow, None
+        if "S" in packet.flags and segment.flags & SYN and flow.script_isn is None:
+            start = packet.range.start
+            flow.script_isn = start if isinstance(start, int) else 0
+            flow.live_isn = segment.seq
+
+    def _unnamed_inbound(self) -> Flow:
+        if self._listens or (self._current is None and self._connecting is None):
+            self._listens = False
+            self._connecting = None
+            self._current = Flow(self._local, self._remote, self._bind_port, self._new_port())
+        flow = self._current or self._connecting
+        assert flow is not None
+        return flow
+
+    def _named(self, ports: tuple[int, int]) -> Flow:
+        flow = self._by_ports.get(ports)
+        if flow is None:
+            remote_port, local_port = ports
+            flow = Flow(self._local, self._remote, local_port, remote_port, ports)
+            # What is no SYN speaks with the numbers of the connection that it strays from.
+            if self._current is not None:
+                flow.live_isn = self._current.live_isn
+            self._by_ports[ports] = flow
+        return flow
+
+
+def _is_of(flow: Flow, segment: Segment) -> bool:
+    return (
+        segment.dport == flow.remote_port
+        and segment.sport == flow.local_port
+        and segment.dst == flow.remote
+    )

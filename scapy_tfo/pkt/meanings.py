@@ -1,0 +1,83 @@
+"""What a name or a variable in a packet stands for in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scapy_tfo.pkt.fields import Cookie, OpenValue, Symbol, Value, Variable, Wildcard
+
+Kept = int | bytes
+"""A number, or a cookie, as it was on the wire."""
+
+
+class MeaningError(ValueError):
+    """A value that stands for nothing here; the message says which and what to do."""
+
+
+class Meanings:
+    """The symbols of `-D`, and the values that packets were seen to have."""
+
+    def __init__(self, symbols: Mapping[str, str]) -> None:
+        self._symbols = symbols
+        self._kept: dict[str, Kept] = {}
+
+    def keep(self, name: str, value: Kept) -> None:
+        """From now on `$name` is this value."""
+        self._kept[name] = value
+
+    def text(self, name: str) -> str | None:
+        """What `-D` says of a name, or None."""
+        return self._symbols.get(name)
+
+    def number(self, value: Value | Variable) -> int:
+        """A number of the script. Raises MeaningError."""
+        if isinstance(value, int):
+            return value
+        if isinstance(value, Variable):
+            kept = self._variable(value.name)
+            if not isinstance(kept, int):
+                raise MeaningError(f"${value.name} is a cookie, where a number is needed")
+            return kept
+        try:
+            return int(self._symbol(value), 0)
+        except ValueError:
+            raise MeaningError(f"{value.name} stands for no number: give another -D") from None
+
+    def cookie(self, value: bytes | Symbol | Variable) -> bytes:
+        """A cookie's bytes. Raises MeaningError."""
+        if isinstance(value, bytes):
+            return value
+        if isinstance(value, Variable):
+            kept = self._variable(value.name)
+            if not isinstance(kept, bytes):
+                raise MeaningError(f"${value.name} is a number, where a cookie is needed")
+            return kept
+        try:
+            return bytes.fromhex(self._symbol(value))
+        except ValueError:
+            raise MeaningError(f"{value.name} stands for no hex digits: give another -D") from None
+
+    def _symbol(self, symbol: Symbol) -> str:
+        meaning = self._symbols.get(symbol.name)
+        if meaning is None:
+            raise MeaningError(f"nothing says what {symbol.name} is: give -D {symbol.name}=VALUE")
+        return meaning
+
+    def _variable(self, name: str) -> Kept:
+        if name not in self._kept:
+            raise MeaningError(f"${name} is not known: the packet that keeps it has not come")
+        return self._kept[name]
+
+
+def closed(value: OpenValue) -> Value | Variable:
+    """Of a packet to send, which has no room for `*`. Raises MeaningError."""
+    if isinstance(value, Wildcard):
+        raise MeaningError("'*' is for packets that the kernel sends")
+    return value
+
+
+def closed_cookie(value: Cookie) -> bytes | Symbol | Variable:
+    """See `closed`."""
+    if isinstance(value, Wildcard):
+        raise MeaningError("'*' is for packets that the kernel sends")
+    return value

@@ -1,0 +1,78 @@
+"""What a script calls by its own numbers, and what these are on the wire.
+
+A script counts its sequence numbers from each side's ISN, and gives the ISN of a SYN as it likes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from scapy_tfo.segment import Address
+
+_MODULUS = 1 << 32
+
+
+@dataclass(slots=True, eq=False)
+class Flow:
+    """One connection. local is the kernel under test, remote the script's side.
+
+    local_port: as on the wire, None until the kernel's first SYN shows it. ports: (remote,
+    local) where the script names them. remote_isn: the same in the script and on the wire.
+    script_isn, live_isn: of the local side, None until seen. stamps: TS val that the script
+    expected, to what came. first_stamps: (script, wire) of the first one. is_reset: a RST was
+    seen, so that the next SYN begins anew.
+    """
+
+    local: Address
+    remote: Address
+    local_port: int | None
+    remote_port: int
+    ports: tuple[int, int] | None = None
+    remote_isn: int | None = None
+    script_isn: int | None = None
+    live_isn: int | None = None
+    stamps: dict[int, int] = field(default_factory=dict)
+    first_stamps: tuple[int, int] | None = None
+    flow_labels: tuple[int, int] | None = None
+    is_reset: bool = False
+
+    def begin_anew(self) -> None:
+        """The next connection between the same ports."""
+        self.remote_isn = self.script_isn = self.live_isn = None
+        self.stamps.clear()
+        self.first_stamps = None
+        self.is_reset = False
+
+    def remote_offset(self, *, syn: bool) -> int:
+        """What to add to the script's number of the remote side; syn: of a packet with SYN."""
+        return 0 if syn else self.remote_isn or 0
+
+    def local_offset(self, *, syn: bool) -> int:
+        """What to add to the script's number of the local side; syn: of a packet with SYN."""
+        if self.live_isn is None:
+            return 0
+        if not syn:
+            return self.live_isn
+        return (self.live_isn - (self.script_isn or 0)) % _MODULUS
+
+    def live_stamp(self, script: int, *, scaled: bool) -> int | None:
+        """What the kernel said for the TS val that the script calls so; None: it said none such.
+
+        scaled: work it out from the first one where it never came.
+        """
+        live = self.stamps.get(script)
+        if live is None and scaled and self.first_stamps is not None:
+            live = (script - self.first_stamps[0] + self.first_stamps[1]) % _MODULUS
+        return live
+
+    def script_stamp(self, live: int) -> int | None:
+        """The script's number for a TS val off the wire, None before the first is known."""
+        if self.first_stamps is None:
+            return None
+        return (live - self.first_stamps[1] + self.first_stamps[0]) % _MODULUS
+
+    def note_stamp(self, script: int, live: int) -> None:
+        """The script expected this TS val, and that one came."""
+        self.stamps[script] = live
+        if self.first_stamps is None:
+            self.first_stamps = (script, live)

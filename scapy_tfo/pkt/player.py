@@ -1,0 +1,380 @@
+"""Plays a script: event after event, each at its time, and says all that is not as it says."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+
+from scapy_tfo.icmp import IcmpError
+from scapy_tfo.pkt import tree
+from scapy_tfo.pkt.difference import Difference
+from scapy_tfo.pkt.due_times import Span, Timeline
+from scapy_tfo.pkt.flows import Flows, NoFlowError
+from scapy_tfo.pkt.icmp_names import icmp_names
+from scapy_tfo.pkt.matching import Comparison, Heard, compare, in_script_terms
+from scapy_tfo.pkt.meanings import MeaningError, Meanings
+from scapy_tfo.pkt.numbers import Flow
+from scapy_tfo.pkt.outcome import Failure, Outcome, Packet
+from scapy_tfo.pkt.printing import show_action
+from scapy_tfo.pkt.sending import icmp_to_send, segment_to_send
+from scapy_tfo.pkt.settings import Settings
+from scapy_tfo.pkt.wires import Arrival, Wire
+from scapy_tfo.segment import FIN, PSH, MalformedPacketError, Segment, endpoint
+
+_PATIENCE = 2_000_000_000
+"""ns to wait for a packet behind the time when it should have come: late is told from never."""
+
+_WHENEVER = 60_000_000_000
+"""ns to wait for a packet that may come at any time."""
+
+_MANY = 20
+"""Failures, behind which nothing that is new would be told."""
+
+_LABEL = 0xFFFFF
+
+
+class Stop(Exception):  # noqa: N818 - it is no error
+    """The script cannot go on; its failure is in the outcome."""
+
+
+class Program:
+    """What a script does besides packets; this one does nothing, and assumes that it is done."""
+
+    def begin(self, started: int) -> None:
+        """The first event happens now, ns since the epoch."""
+
+    def call(self, event: tree.Event, call: tree.Syscall) -> None:
+        """Make a system call."""
+
+    def shell(self, event: tree.Event, command: tree.Shell) -> None:
+        """Run a command."""
+
+    def code(self, event: tree.Event, code: tree.Code) -> None:
+        """Run a piece of code."""
+
+    def finish(self) -> None:
+        """The last event has been: wait for what has not returned."""
+
+
+class Player:
+    """One run of one script on a wire."""
+
+    def __init__(self, script: tree.Script, wire: Wire, settings: Settings) -> None:
+        local, remote = settings.addresses
+        self.wire = wire
+        self.settings = settings
+        self.meanings = Meanings(settings.symbols)
+        self.flows = Flows(local, remote, settings.bind_port, wire.new_port)
+        self.times = Timeline(settings.tolerance, settings.tolerance_share, wire.tick)
+        self.outcome = Outcome()
+        self._events = script.events
+        self._heard: deque[tuple[Flow, Arrival, Segment]] = deque()
+        self._errors: deque[tuple[Arrival, IcmpError]] = deque()
+        self.flows.watch(
+            packet
+            for event in script.events
+            for packet in (
+                event.action.packets if isinstance(event.action, tree.AnyOf) else (event.action,)
+            )
+            if isinstance(packet, tree.Packet)
+        )
+
+    def play(self, program: Program) -> Outcome:
+        """Run all events; what fails is in the outcome, and the run goes on."""
+        started = self.wire.now()
+        self.times.begin(started)
+        program.begin(started)
+        try:
+            for index, event in enumerate(self._events):
+                self._play(event, index, program)
+                if len(self.outcome.failures) >= _MANY:
+                    raise Stop
+            program.finish()
+        except Stop:
+            pass
+        self.outcome.seconds = self.times.since_start(self.wire.now()) / 1e9
+        flows = self.flows.all()
+        if flows:
+            last = flows[-1]
+            self.outcome.flow = (
+                f"{endpoint(last.remote, last.remote_port)}>"
+                f"{endpoint(last.local, last.local_port or 0)}"
+            )
+        return self.outcome
+
+    def catch_up(self) -> None:
+        """Hear what was sent until now, before something changes whose packets are whose."""
+        while self._listen(0):
+            pass
+
+    def fail(self, event: tree.Event, problem: str, **shown: object) -> None:
+        """Note that an event was not as it should."""
+        self.outcome.failures.append(
+            Failure(line=event.at.line, problem=problem, **shown)  # type: ignore[arg-type]
+        )
+
+    def act(self, event: tree.Event, action: Callable[[], None]) -> None:
+        """Do something when it is due."""
+        due = self.times.due(event.time)
+        self.wire.sleep_until(due)
+        before = self.wire.now()
+        action()
+        self.times.acted(event.time, due, Span(before, self.wire.now()))
+
+    def _play(self, event: tree.Event, index: int, program: Program) -> None:
+        match event.action:
+            case tree.Packet(direction=tree.Direction.INBOUND) as packet:
+                self._send(event, packet)
+            case tree.Packet() as packet:
+                self._expect(event, (packet,), index)
+            case tree.AnyOf(packets):
+                self._expect(event, packets, index)
+            case tree.Icmp(direction=tree.Direction.INBOUND) as packet:
+                self._send(event, packet)
+            case tree.Icmp() as packet:
+                self._expect_icmp(event, packet)
+            case tree.Syscall() as call:
+                program.call(event, call)
+            case tree.Shell() as command:
+                program.shell(event, command)
+            case tree.Code() as code:
+                program.code(event, code)
+            case tree.Silence(duration):
+                self._expect_silence(event, duration)
+
+    # To the kernel.
+
+    def _send(self, event: tree.Event, packet: tree.Packet | tree.Icmp) -> None:
+        due = self.times.due(event.time, packet=True)
+        try:
+            if isinstance(packet, tree.Icmp):
+                data = icmp_to_send(packet, self.flows.of_icmp(), self.meanings)
+            else:
+                flow = self.flows.of_inbound(packet, self.meanings.number(packet.range.start))
+                scaled = self.settings.scaled_echoes
+                data = segment_to_send(packet, flow, self.meanings, scaled=scaled)
+        except (MeaningError, NoFlowError) as error:
+            self.fail(event, f"cannot be sent: {error}", expected=show_action(packet))
+            return
+        self.wire.sleep_until(due)
+        before = self.wire.now()
+        try:
+            self.wire.send(data)
+        except ValueError as error:
+            self.fail(event, f"cannot be sent: {error}", expected=show_action(packet))
+        self.times.acted(event.time, due, Span(before, self.wire.now()), packet=True)
+        self.outcome.packets.append(Packet(before, True, data))
+
+    # From the kernel.
+
+    def _expect(self, event: tree.Event, packets: tuple[tree.Packet, ...], index: int) -> None:
+        try:
+            flows = tuple(flow for each in packets for flow in self.flows.of_outbound(each))
+        except NoFlowError as error:
+            self.fail(event, str(error), expected=_either(packets))
+            return
+        window = self.times.window(event.time)
+        if window is None:
+            until = self.wire.now() + _WHENEVER
+        else:
+            until = max(window.latest, self.wire.now()) + window.tolerance + _PATIENCE
+        wanted = max(self._number(each.range.length) for each in packets)
+        found = self._next(flows, until, wanted)
+        if found is None:
+            self.fail(event, "no packet came", expected=_either(packets), actual="nothing")
+            return
+        flow, arrival, segment = found
+        best = self._nearest(event, packets, found)
+        if best is None:
+            return
+        packet, comparison = best
+        if comparison.differences and self._belongs_to_next(found, index):
+            self._heard.appendleft(found)
+            self.fail(
+                event,
+                "no such packet came, but the one that the script wants after it",
+                expected=_either(packets),
+                actual=show_action(in_script_terms(segment, flow)),
+            )
+            return
+        for name, value in comparison.kept.items():
+            self.meanings.keep(name, value)
+        self.flows.spoken_of(flow, packet, segment)
+        if comparison.stamp is not None:
+            flow.note_stamp(*comparison.stamp)
+        differences = comparison.differences
+        if window is not None and window.misses(arrival.when):
+            differences.append(self._lateness(window.earliest, window.latest, arrival.when))
+        self.times.came(event.time, arrival.when)
+        if differences:
+            self.fail(
+                event,
+                "another packet came" if len(differences) > 1 else str(differences[0]),
+                expected=_either(packets),
+                actual=show_action(in_script_terms(segment, flow)),
+                differences=tuple(differences),
+            )
+
+    def _nearest(
+        self,
+        event: tree.Event,
+        packets: tuple[tree.Packet, ...],
+        found: tuple[Flow, Arrival, Segment],
+    ) -> tuple[tree.Packet, Comparison] | None:
+        """Of the packets that may come the one that differs least."""
+        try:
+            compared = [(each, self._compared(each, found)) for each in packets]
+        except MeaningError as error:
+            self.fail(event, str(error), expected=_either(packets))
+            return None
+        return min(compared, key=lambda pair: len(pair[1].differences))
+
+    def _compared(self, packet: tree.Packet, found: tuple[Flow, Arrival, Segment]) -> Comparison:
+        flow, arrival, segment = found
+        # To look is not to learn: the numbers stand only once it is known which packet it is.
+        trial = replace(flow)
+        if "S" in packet.flags and segment.is_syn | segment.is_syn_ack and trial.script_isn is None:
+            trial.script_isn = self._number(packet.range.start)
+            trial.live_isn = segment.seq
+        label = 0
+        if arrival.data[0] >> 4 == 6:
+            label = int.from_bytes(arrival.data[:4], "big") & _LABEL
+        heard = Heard(segment, label)
+        comparison = compare(
+            packet,
+            heard,
+            trial,
+            self.meanings,
+            tick=self.settings.tick,
+            stamp_tolerance=self.times.stamp_tolerance(arrival.when),
+        )
+        flow.flow_labels = trial.flow_labels
+        return comparison
+
+    def _belongs_to_next(self, found: tuple[Flow, Arrival, Segment], index: int) -> bool:
+        """The packet is the one that the script wants right after."""
+        if index + 1 >= len(self._events):
+            return False
+        after = self._events[index + 1].action
+        if not isinstance(after, tree.Packet) or after.direction is tree.Direction.INBOUND:
+            return False
+        try:
+            if found[0] not in self.flows.of_outbound(after):
+                return False
+            return not self._compared(after, found).differences
+        except (MeaningError, NoFlowError):
+            return False
+
+    def _next(
+        self, flows: tuple[Flow, ...], until: int, wanted: int
+    ) -> tuple[Flow, Arrival, Segment] | None:
+        """The next packet of these, joined with those behind it up to `wanted` bytes of data."""
+        first = self._take(flows, until)
+        if first is None or self.settings.strict_segments:
+            return first
+        flow, arrival, segment = first
+        while segment.payload and len(segment.payload) < wanted:
+            more = self._take((flow,), until)
+            if more is None:
+                break
+            _, later, part = more
+            joins = (
+                part.seq == segment.end - bool(segment.flags & FIN)
+                and part.ack == segment.ack
+                and len(segment.payload) + len(part.payload) <= wanted
+            )
+            if not joins or not part.payload:
+                self._heard.appendleft(more)
+                break
+            arrival = later
+            segment = replace(
+                segment,
+                payload=segment.payload + part.payload,
+                flags=segment.flags | part.flags & (FIN | PSH),
+                window=part.window,
+                options=part.options,
+            )
+        return flow, arrival, segment
+
+    def _take(self, flows: tuple[Flow, ...], until: int) -> tuple[Flow, Arrival, Segment] | None:
+        while True:
+            for found in self._heard:
+                if any(found[0] is flow for flow in flows):
+                    self._heard.remove(found)
+                    return found
+            if not self._listen(until):
+                return None
+
+    def _listen(self, until: int) -> bool:
+        """Take in one more packet; False: none came until then."""
+        arrival = self.wire.receive(until)
+        if arrival is None:
+            return False
+        try:
+            segment = Segment.from_bytes(arrival.data)
+        except MalformedPacketError:
+            error = IcmpError.from_bytes(arrival.data)
+            if error is not None:
+                self._errors.append((arrival, error))
+            return True
+        if not arrival.checksum_ready:
+            segment = replace(segment, checksum=None)
+        flow = self.flows.owner(segment)
+        if flow is not None:
+            if segment.is_rst:
+                flow.is_reset = True
+            self._heard.append((flow, arrival, segment))
+        self.outcome.packets.append(Packet(arrival.when, False, arrival.data))
+        return True
+
+    def _expect_icmp(self, event: tree.Event, packet: tree.Icmp) -> None:
+        until = self.wire.now() + _PATIENCE
+        while not self._errors:
+            if not self._listen(until):
+                self.fail(event, "no packet came", expected=show_action(packet), actual="nothing")
+                return
+        arrival, error = self._errors.popleft()
+        kind, code = icmp_names(error.type, error.code, self.settings.family)
+        self.times.came(event.time, arrival.when)
+        if (kind, code) != (packet.type, packet.code):
+            actual = replace(packet, type=kind, code=code, mtu=None, echoed=None)
+            self.fail(
+                event,
+                "another packet came",
+                expected=show_action(packet),
+                actual=show_action(actual),
+                differences=(Difference("ICMP", packet.type, kind),),
+            )
+
+    def _expect_silence(self, event: tree.Event, duration: int) -> None:
+        begin = self.times.due(event.time)
+        end = begin + duration
+        while self.wire.now() < end and self._listen(end):
+            pass
+        self.wire.sleep_until(end)
+        self.times.acted(event.time, end, Span(end, self.wire.now()))
+        while self._heard:
+            flow, arrival, segment = self._heard.popleft()
+            if arrival.when >= end + self.settings.tolerance:
+                self._heard.appendleft((flow, arrival, segment))
+                break
+            shown = show_action(in_script_terms(segment, flow))
+            self.fail(event, "a packet came", expected="nothing", actual=shown)
+
+    def _lateness(self, earliest: int, latest: int, when: int) -> Difference:
+        at = self.times.since_start
+        expected = f"{at(earliest) / 1e9:.6f} s"
+        if latest - earliest > self.settings.tolerance:
+            expected += f" to {at(latest) / 1e9:.6f} s"
+        return Difference("time", expected, f"{at(when) / 1e9:.6f} s")
+
+    def _number(self, value: object) -> int:
+        try:
+            return self.meanings.number(value)  # type: ignore[arg-type]
+        except MeaningError:
+            return 0
+
+
+def _either(packets: tuple[tree.Packet, ...]) -> str:
+    return " or ".join(map(show_action, packets))

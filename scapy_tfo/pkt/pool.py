@@ -1,0 +1,188 @@
+"""Processes that each stand ready in a network namespace of their own, for one script each."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import selectors
+import signal
+import socket
+import struct
+import time
+import traceback
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from scapy_tfo.errors import SetupError
+from scapy_tfo.lab.namespace import die_with_parent, enter_namespace
+from scapy_tfo.pkt.errors import ScriptError
+from scapy_tfo.pkt.local_run import Task, run_script
+from scapy_tfo.pkt.local_wire import LocalWire
+from scapy_tfo.pkt.outcome import Failure, Outcome
+from scapy_tfo.pkt.parse import warm_up
+
+_LENGTH = struct.Struct("!I")
+_SPARE = 2
+"""Namespaces that are made while scripts still run."""
+
+_PIECE = 1 << 16
+
+
+@dataclass(slots=True)
+class _Worker:
+    pid: int
+    control: socket.socket
+    heard: bytearray
+    number: int = -1
+    deadline: float = 0.0
+
+
+Answer = Outcome | ScriptError | SetupError
+
+
+def run_all(
+    tasks: Sequence[Task], *, jobs: int, longest: float = 180.0
+) -> Iterator[tuple[int, Answer]]:
+    """Run scripts, `jobs` at a time, and give each one's number and outcome when it ends.
+
+    longest: seconds after which a script is ended. A script that cannot be run gives the error
+    that says why. Must be called with a single thread. Raises SetupError where the host allows
+    no namespaces.
+    """
+    warm_up()
+    pool = _Pool(longest)
+    try:
+        yield from pool.run(tasks, jobs)
+    finally:
+        pool.close()
+
+
+class _Pool:
+    def __init__(self, longest: float) -> None:
+        self._longest = longest
+        self._ready: deque[_Worker] = deque()
+        self._busy: dict[int, _Worker] = {}
+        self._selector = selectors.DefaultSelector()
+
+    def run(self, tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, Answer]]:
+        waiting = deque(range(len(tasks)))
+        while waiting or self._busy:
+            while waiting and len(self._busy) < jobs:
+                self._give(tasks[waiting[0]], waiting.popleft())
+            self._stock(min(len(waiting), _SPARE))
+            yield from self._collect()
+
+    def close(self) -> None:
+        """End every process."""
+        for worker in [*self._ready, *self._busy.values()]:
+            self._end(worker)
+        self._ready.clear()
+        self._busy.clear()
+        self._selector.close()
+
+    def _stock(self, count: int) -> None:
+        while len(self._ready) < count:
+            self._ready.append(self._new())
+
+    def _give(self, task: Task, number: int) -> None:
+        worker = self._ready.popleft() if self._ready else self._new()
+        worker.number = number
+        worker.deadline = time.monotonic() + self._longest
+        self._busy[number] = worker
+        data = pickle.dumps(task)
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            worker.control.sendall(_LENGTH.pack(len(data)) + data)
+        self._selector.register(worker.control, selectors.EVENT_READ, worker)
+
+    def _collect(self) -> Iterator[tuple[int, Answer]]:
+        first = min((worker.deadline for worker in self._busy.values()), default=0.0)
+        events = self._selector.select(max(first - time.monotonic(), 0.0))
+        for key, _ in events:
+            worker: _Worker = key.data
+            piece = b""
+            with contextlib.suppress(ConnectionResetError):
+                piece = worker.control.recv(_PIECE)
+            worker.heard += piece
+            if not piece:
+                yield self._ended(worker)
+        for worker in list(self._busy.values()):
+            if time.monotonic() > worker.deadline:
+                problem = f"the script did not end within {self._longest:g} s"
+                self._forget(worker)
+                yield worker.number, Outcome([Failure(line=0, problem=problem)])
+
+    def _ended(self, worker: _Worker) -> tuple[int, Answer]:
+        self._forget(worker)
+        try:
+            answer: Answer = pickle.loads(worker.heard)
+        except (EOFError, pickle.UnpicklingError):
+            problem = "the process that ran the script ended without a word"
+            answer = Outcome([Failure(line=0, problem=problem)])
+        return worker.number, answer
+
+    def _forget(self, worker: _Worker) -> None:
+        self._selector.unregister(worker.control)
+        del self._busy[worker.number]
+        self._end(worker)
+
+    def _end(self, worker: _Worker) -> None:
+        worker.control.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(worker.pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(worker.pid, 0)
+
+    def _new(self) -> _Worker:
+        ours, theirs = socket.socketpair()
+        parent = os.getpid()
+        pid = os.fork()
+        if not pid:
+            ours.close()
+            _serve(theirs, parent)
+        theirs.close()
+        with contextlib.suppress(OSError):
+            os.setpgid(pid, pid)
+        return _Worker(pid, ours, bytearray())
+
+
+def _serve(control: socket.socket, parent: int) -> None:
+    """Make a namespace, wait for a script, run it, and say what came of it. Never returns."""
+    answer: Answer
+    try:
+        with contextlib.suppress(OSError):
+            os.setpgid(0, 0)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        ready = _make_ready(parent)
+        task = _receive(control)
+        if task is not None:
+            try:
+                answer = run_script(task, ready) if isinstance(ready, LocalWire) else ready
+            except SetupError as error:
+                answer = error
+            with contextlib.suppress(OSError):
+                control.sendall(pickle.dumps(answer))
+    except Exception:
+        traceback.print_exc()
+    finally:
+        os._exit(0)
+
+
+def _make_ready(parent: int) -> LocalWire | SetupError:
+    try:
+        enter_namespace()
+        die_with_parent(parent)
+        return LocalWire()
+    except SetupError as error:
+        return error
+
+
+def _receive(control: socket.socket) -> Task | None:
+    head = control.recv(_LENGTH.size, socket.MSG_WAITALL)
+    if len(head) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(head)
+    data = control.recv(length, socket.MSG_WAITALL)
+    task: Task = pickle.loads(data)
+    return task
