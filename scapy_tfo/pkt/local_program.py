@@ -78,6 +78,7 @@ class LocalProgram(Program):
     def call(self, event: tree.Event, call: tree.Syscall) -> None:
         due = self._player.times.due(event.time)
         self._player.wire.sleep_until(due)
+        self._await_returns()
         try:
             prepared = self._process.prepare(call)
         except CallError as error:
@@ -143,6 +144,15 @@ class LocalProgram(Program):
     def close(self) -> None:
         """Close what the script has left open."""
         self._process.close()
+
+    def _await_returns(self) -> None:
+        """Let calls return whose time has come: the next may need what they give."""
+        now = self._player.wire.now()
+        for blocking in self._blocking:
+            window = blocking.window
+            if window is not None and not window.is_early(now):
+                left = window.latest + window.tolerance + window.grain - now
+                blocking.thread.join(max(left, 0) / 1e9)
 
     def _tell(self, effect: Effect | None) -> None:
         if effect is not None:

@@ -28,6 +28,7 @@ _SPARE = 2
 """Namespaces that are made while scripts still run."""
 
 _PIECE = 1 << 16
+_A_PROCESSOR = 4
 
 
 @dataclass(slots=True)
@@ -40,6 +41,11 @@ class _Worker:
 
 
 Answer = Outcome | ScriptError | SetupError
+
+
+def default_jobs() -> int:
+    """How many scripts to run at a time: they mostly wait."""
+    return _A_PROCESSOR * (os.cpu_count() or 1)
 
 
 def run_all(

@@ -1,0 +1,115 @@
+"""Scripts in files and directories: what each checks, and what it is to be run with."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from scapy_tfo.errors import SetupError
+from scapy_tfo.pkt.local_run import Task
+from scapy_tfo.pkt.settings import IPV4, IPV6, MAPPED, VERSIONS, Settings
+
+SYMBOLS = "symbols.toml"
+"""Beside scripts or above them: a table of each IP version, NAME = "VALUE"."""
+
+SUFFIX = ".pkt"
+SLOW = "-slow.pkt"
+"""How the name of a script ends that waits for long timers."""
+
+_HEADER = re.compile(r"// *((?:[A-Z]+-[1-9][0-9]*[a-z]?[ ,]*)+)")
+_MTU_IPV6 = 1520
+"""So that the MSS is the 1460 bytes that scripts write for both versions."""
+
+_LEVELS_UP = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptFile:
+    """A script as it lies there. requirements: the ids in its first line."""
+
+    path: Path
+    text: str
+    requirements: tuple[str, ...]
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """The IP versions that it can be for, by its name and its options."""
+        stated = re.search(r"^--ip_version=(\S+)", self.text, re.MULTILINE)
+        if stated is not None and stated[1] in VERSIONS:
+            return (stated[1],)
+        if self.path.name.endswith("v6.pkt"):
+            return (IPV6,)
+        if self.path.name.endswith("v4.pkt") or _has_ipv4_address(self.text):
+            return (IPV4, MAPPED)
+        return VERSIONS
+
+
+def find_scripts(places: Iterable[str]) -> list[ScriptFile]:
+    """Every script that is named, or lies in or below a directory that is named.
+
+    Raises SetupError where there is none, or one cannot be read.
+    """
+    found: list[ScriptFile] = []
+    for place in map(Path, places):
+        paths = sorted(place.rglob(f"*{SUFFIX}")) if place.is_dir() else [place]
+        if not paths:
+            raise SetupError(f"no script in {place}: none of its files is called *{SUFFIX}")
+        found += map(read_script, paths)
+    return found
+
+
+def read_script(path: Path) -> ScriptFile:
+    """Raises SetupError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SetupError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SetupError(f"cannot read {path}: byte {error.start} is not UTF-8") from error
+    header = _HEADER.fullmatch(text.split("\n", 1)[0].strip())
+    ids = tuple(re.findall(r"[A-Z]+-\d+[a-z]?", header[1])) if header else ()
+    return ScriptFile(path, text, ids)
+
+
+def task_of(script: ScriptFile, version: str, base: Settings, given: Mapping[str, str]) -> Task:
+    """The script to be run for an IP version. given: symbols of the command line, which win.
+
+    Raises SetupError where a file of symbols is damaged.
+    """
+    mtu = base.mtu
+    if mtu is None and version == IPV6 and not script.path.name.endswith("v6.pkt"):
+        mtu = _MTU_IPV6
+    symbols = {**_symbols(script.path, version), **given}
+    settings = replace(base, version=version, symbols=symbols, mtu=mtu)
+    return Task(str(script.path), script.text, script.path.resolve().parent, settings)
+
+
+def chosen_versions(wanted: Sequence[str], script: ScriptFile) -> tuple[str, ...]:
+    """Of the wanted IP versions those that the script can be for, in this order."""
+    return tuple(each for each in wanted if each in script.versions)
+
+
+def _has_ipv4_address(text: str) -> bool:
+    return re.search(r"^--(?:local|remote)_ip=\d+\.", text, re.MULTILINE) is not None
+
+
+def _symbols(path: Path, version: str) -> dict[str, str]:
+    for directory in list(path.resolve().parents)[:_LEVELS_UP]:
+        file = directory / SYMBOLS
+        if file.is_file():
+            return _read_symbols(file, version)
+    return {}
+
+
+def _read_symbols(file: Path, version: str) -> dict[str, str]:
+    try:
+        tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SetupError(f"cannot read the symbols of {file}: {error}") from error
+    table = tables.get(version, {})
+    if not isinstance(table, dict) or not all(isinstance(each, str) for each in table.values()):
+        raise SetupError(f'{file}: [{version}] is to be a table of NAME = "VALUE"')
+    return table

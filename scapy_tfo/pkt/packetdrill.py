@@ -1,0 +1,128 @@
+"""packetdrill itself, where it is on PATH: the same scripts through the engine they come from."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from scapy_tfo.errors import SetupError
+from scapy_tfo.lab import interface
+from scapy_tfo.lab.namespace import die_with_parent, enter_namespace
+from scapy_tfo.pkt.errors import ScriptError
+from scapy_tfo.pkt.local_run import Task
+from scapy_tfo.pkt.outcome import Failure, Outcome
+from scapy_tfo.pkt.parse import parse
+from scapy_tfo.pkt.pool import Answer
+from scapy_tfo.pkt.portable import refuse_additions
+from scapy_tfo.pkt.settings import IPV6
+
+NAME = "packetdrill"
+WHERE = (
+    "Fedora, EPEL, openSUSE, nixpkgs and the FreeBSD ports have a package of that name; Debian, "
+    "Ubuntu and PyPI have none"
+)
+_OWN_OPTION = re.compile(r"^--(\w+)", re.MULTILINE)
+_PLACE = re.compile(r"^[^\s:]+:(\d+): *(?:runtime |semantic |parse )?(?:error|warning)?:? *(.*)")
+
+
+def find() -> str:
+    """Where the binary is. Raises SetupError where there is none."""
+    found = shutil.which(NAME)
+    if found is None:
+        raise SetupError(f"there is no {NAME} on PATH: {WHERE}")
+    return found
+
+
+def run(binary: str, task: Task, *, longest: float = 180.0) -> Answer:
+    """Run a script with it, in a namespace of its own. longest: seconds, then it is ended.
+
+    Where the script has this project's additions, which packetdrill does not know, or is not in the
+    language, the answer is the ScriptError that says so.
+    """
+    try:
+        refuse_additions(parse(task.text, task.name), task.text, task.name)
+    except ScriptError as error:
+        return error
+    parent = os.getpid()
+
+    def prepare() -> None:
+        enter_namespace()
+        die_with_parent(parent)
+        interface.bring_up("lo")
+
+    started = time.monotonic()
+    command = [binary, *_arguments(task), Path(task.name).name]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=task.directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=longest,
+            preexec_fn=prepare,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        problem = f"{NAME} did not end within {longest:g} s"
+        return Outcome([Failure(line=0, problem=problem)], seconds=longest)
+    except subprocess.SubprocessError:
+        return SetupError(f"no network namespace for {NAME}: run as root")
+    outcome = Outcome(seconds=time.monotonic() - started)
+    if done.returncode:
+        outcome.failures.append(_failure(done.stdout.decode(errors="replace"), done.returncode))
+    return outcome
+
+
+def _arguments(task: Task) -> list[str]:
+    """What the script does not say itself, since the command line would win."""
+    settings = task.settings
+    local, remote = settings.addresses
+    values = {
+        "ip_version": settings.version,
+        "local_ip": str(local),
+        "remote_ip": str(remote),
+        "gateway_ip": str(_gateway(str(local), settings.version)),
+        "bind_port": str(settings.bind_port),
+        "connect_port": str(settings.connect_port),
+        "tolerance_usecs": str(settings.tolerance // 1000),
+    }
+    if settings.version != IPV6:
+        values["netmask_ip"] = "255.255.0.0"
+    if settings.mtu is not None:
+        values["mtu"] = str(settings.mtu)
+    own = set(_OWN_OPTION.findall(task.text))
+    shown = [f"--{name}={value}" for name, value in values.items() if name not in own]
+    for name, value in settings.symbols.items():
+        if re.search(rf"\b{re.escape(name)}\b", task.text):
+            shown += ["-D", f"{name}={value}"]
+    return ["--send_omit_free", *shown]
+
+
+def _gateway(local: str, version: str) -> str:
+    return "fd3d:a0b:17d6:8888::1" if version == IPV6 else local
+
+
+def _failure(said: str, status: int) -> Failure:
+    """What it said, at the line that it names."""
+    lines = [line for line in said.splitlines() if line.strip()]
+    shown = {
+        word: line.partition(":")[2].strip()
+        for line in lines
+        for word in ("script", "actual")
+        if line.startswith(f"{word} packet:")
+    }
+    for line in lines:
+        found = _PLACE.match(line)
+        if found is not None:
+            return Failure(
+                line=int(found[1]),
+                problem=found[2] or line,
+                expected=shown.get("script", ""),
+                actual=shown.get("actual", ""),
+            )
+    return Failure(line=0, problem=lines[-1] if lines else f"it ended with status {status}")
