@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from scapy_tfo import spec
 from scapy_tfo.errors import SetupError
 from scapy_tfo.mutants.registry import all_mutants
+from scapy_tfo.pkt.library import scripts_by_requirement
 from scapy_tfo.suite.registry import Case, all_cases, select
 
 _WIDTH = 100
@@ -39,8 +40,9 @@ def print_mutants() -> None:
 
 
 def print_requirements(only: Sequence[str], exclude: Sequence[str]) -> None:
-    """Print each requirement with its cases, and name those that no case checks yet."""
+    """Print each requirement with its cases and scripts, and name those that nothing checks yet."""
     catalogue = spec.load()
+    scripts = scripts_by_requirement()
     checked: dict[str, list[Case]] = {each: [] for each in catalogue}
     for case in all_cases():
         for requirement in case.requirements:
@@ -55,10 +57,13 @@ def print_requirements(only: Sequence[str], exclude: Sequence[str]) -> None:
         print(text)
         for case in checked[identity]:
             print(f"      - {case.id}")
-    bare = [identity for identity in chosen if not checked[identity]]
-    print(f"\n{len(chosen)} requirements, {len(chosen) - len(bare)} of them checked by a case")
+        for script in scripts.get(identity, ()):
+            print(f"      - {script}")
+    bare = [each for each in chosen if not checked[each] and not scripts.get(each)]
+    done = len(chosen) - len(bare)
+    print(f"\n{len(chosen)} requirements, {done} of them checked by a case or a script")
     if bare:
-        line = f"Not checked by any case yet: {', '.join(bare)}"
+        line = f"Not checked by any case or script yet: {', '.join(bare)}"
         print(textwrap.fill(line, _WIDTH, subsequent_indent="    "))
 
 

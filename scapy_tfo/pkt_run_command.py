@@ -47,7 +47,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.set_defaults(command=command)
     add = parser.add_argument
-    add("files", nargs="+", metavar="FILE", help="a script, or a directory of them")
+    add(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="a script, or a directory of them (default: this project's own)",
+    )
+    add(
+        "--only",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="only scripts that check this requirement (ACC-2); may be repeated",
+    )
+    add("--slow", action="store_true", help="also those of a directory that wait for long timers")
     add(
         "--engine",
         choices=(LOCAL, PACKETDRILL, BOTH),
@@ -134,7 +147,7 @@ def command(chosen: argparse.Namespace) -> int:
 
 
 def _tasks(chosen: argparse.Namespace) -> list[tuple[ScriptFile, Task]]:
-    from scapy_tfo.pkt.library import chosen_versions, find_scripts, task_of
+    from scapy_tfo.pkt.library import chosen_versions, find_scripts, own_directory, task_of
     from scapy_tfo.pkt.settings import VERSIONS
 
     base, given = _settings(chosen)
@@ -142,12 +155,33 @@ def _tasks(chosen: argparse.Namespace) -> list[tuple[ScriptFile, Task]]:
     if _ALL in wanted:
         wanted = list(VERSIONS)
     pairs = []
-    for script in find_scripts(chosen.files):
+    scripts = find_scripts(chosen.files or [str(own_directory())])
+    for script in _selected(scripts, chosen):
         versions = chosen_versions(wanted, script) if wanted else script.versions[:1]
         pairs += [(script, task_of(script, version, base, given)) for version in versions]
     if not pairs:
         raise SetupError(f"none of the scripts is for {', '.join(wanted)}")
     return pairs
+
+
+def _selected(scripts: Sequence[ScriptFile], chosen: argparse.Namespace) -> list[ScriptFile]:
+    from scapy_tfo.pkt.library import SLOW
+
+    named = {Path(each) for each in chosen.files}
+    wanted = [each.upper() for each in chosen.only]
+    found = [
+        each
+        for each in scripts
+        if (chosen.slow or each.path in named or not each.path.name.endswith(SLOW))
+        and (not wanted or any(identity in wanted for identity in each.requirements))
+    ]
+    if not found:
+        raise SetupError(
+            f"no script checks {', '.join(wanted)}"
+            if wanted
+            else "all of these scripts wait for long timers: give --slow"
+        )
+    return found
 
 
 def _settings(chosen: argparse.Namespace) -> tuple[Settings, dict[str, str]]:

@@ -3,6 +3,8 @@
 A test that takes the fixture `tfo_result` is run once for each case and address of the target.
 The first one that runs starts all that were collected, at the same time; each then tells its own
 verdict.
+
+A packetdrill script is a test as well: `pytest FILE.pkt`.
 """
 
 from __future__ import annotations
@@ -40,7 +42,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--tfo-known", type=Path, metavar="FILE", help="failures that are expected")
     group.addoption("--tfo-source", action="append", default=[], metavar="ADDRESS")
     group.addoption("--tfo-iface", metavar="NAME", help="interface to send on")
+    group.addoption("--tfo-scripts", action="store_true", help="collect *.pkt in directories, too")
     group.addoption("--tfo-out", type=Path, metavar="DIR", help="write the reports here")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """A packetdrill script that was named, or, with --tfo-scripts, one that lies there."""
+    if file_path.suffix != ".pkt":
+        return None
+    if not parent.session.isinitpath(file_path) and not parent.config.getoption("--tfo-scripts"):
+        return None
+    from scapy_tfo.pytest_scripts import ScriptCollector
+
+    return ScriptCollector.from_parent(parent, path=file_path)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -47,6 +47,14 @@ class ScriptFile:
         return VERSIONS
 
 
+def own_directory() -> Path:
+    """Where this project's own scripts are: beside the package in a source checkout, inside it
+    in an installed wheel."""
+    package = Path(__file__).resolve().parents[1]
+    beside = package.parent / "packetdrill"
+    return beside if beside.is_dir() else package / "packetdrill"
+
+
 def find_scripts(places: Iterable[str]) -> list[ScriptFile]:
     """Every script that is named, or lies in or below a directory that is named.
 
@@ -58,6 +66,17 @@ def find_scripts(places: Iterable[str]) -> list[ScriptFile]:
         if not paths:
             raise SetupError(f"no script in {place}: none of its files is called *{SUFFIX}")
         found += map(read_script, paths)
+    return found
+
+
+def scripts_by_requirement() -> dict[str, list[str]]:
+    """This project's own scripts, `packetdrill/server/NAME.pkt`, by the id of what each checks."""
+    found: dict[str, list[str]] = {}
+    home = own_directory()
+    for script in find_scripts([str(home)]) if home.is_dir() else ():
+        for identity in script.requirements:
+            name = str(Path(home.name) / script.path.relative_to(home))
+            found.setdefault(identity, []).append(name)
     return found
 
 
