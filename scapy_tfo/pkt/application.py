@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scapy_tfo import option as opt
 from scapy_tfo.pkt import tree
 from scapy_tfo.pkt.conversation import Conversation
-from scapy_tfo.reference.options import DEFAULT_MSS
+from scapy_tfo.pkt.set_up import is_fast, least_full, nobody_listens, pending_limit, sends_at_once
 from scapy_tfo.segment import ACK, FIN, PSH, SYN, Segment
 
 _QUEUE = 1024
@@ -23,7 +22,6 @@ _ROOM = 1 << 14
 _MUCH = 1 << 17
 """Bytes: as much as a larger buffer surely has room for."""
 
-_OPTIONS = 40
 _FIRST_DESCRIPTOR = 3
 _ANY = tree.Anything()
 _IN_PROGRESS = "Operation now in progress"
@@ -61,11 +59,13 @@ class Application:
     @property
     def takes_fast_opens(self) -> bool:
         """Whether the target took part in fast open: a cookie of its, or data on a SYN taken."""
-        return any(map(_is_fast, self._conversations))
+        return any(map(is_fast, self._conversations))
 
     def begin(self) -> Iterator[tree.Syscall]:
         """Before the first packet."""
         if not self._is_server:
+            return
+        if nobody_listens(self._conversations):
             return
         listening = self._new_descriptor()
         yield call("socket", _ANY, "SOCK_STREAM", "IPPROTO_TCP", result=listening)
@@ -73,7 +73,8 @@ class Application:
         yield call("bind", listening, _ANY, _ANY)
         yield call("listen", listening, _QUEUE)
         if self.takes_fast_opens:
-            yield call("setsockopt", listening, "SOL_TCP", "TCP_FASTOPEN", [_QUEUE], 4)
+            limit = pending_limit(self._conversations) or _QUEUE
+            yield call("setsockopt", listening, "SOL_TCP", "TCP_FASTOPEN", [limit], 4)
 
     def before(self, talk: Conversation, index: int, segment: Segment) -> Iterator[tree.Syscall]:
         """What made the target send this segment, the packet of that index."""
@@ -141,7 +142,7 @@ class Application:
             socket.is_over = socket.is_over or talk.remote_number(segment.seq) == socket.acked
         elif self._is_server and self._completes(talk, socket, segment):
             yield from self._accept(talk, socket)
-        if segment.length and not segment.flags & SYN:
+        if segment.length and segment.flags & (SYN | ACK) == ACK and _is_sound(segment):
             end = talk.remote_number(segment.seq) + len(segment.payload)
             taken = self._taken_next(talk, socket, index)
             if taken <= end:
@@ -154,7 +155,7 @@ class Application:
         socket.is_begun = socket.is_open = True
         socket.descriptor = number = self._new_descriptor()
         yield from open_socket(number)
-        if _sends_at_once(talk):
+        if sends_at_once(talk):
             yield call("setsockopt", number, "SOL_TCP", "TCP_NODELAY", [1], 4)
         size = socket.written = len(segment.payload)
         if size or segment.cookie is not None:
@@ -168,7 +169,7 @@ class Application:
             socket.descriptor = self._new_descriptor()
             socket.is_open = True
             yield call("accept", _FIRST_DESCRIPTOR, _ANY, _ANY, result=socket.descriptor)
-            if _sends_at_once(talk):
+            if sends_at_once(talk):
                 yield call("setsockopt", socket.descriptor, "SOL_TCP", "TCP_NODELAY", [1], 4)
 
     def _read(self, socket: _Socket) -> Iterator[tree.Syscall]:
@@ -229,7 +230,7 @@ class Application:
                     last = segment
                     end = max(end, talk.local_number(segment.seq) + len(segment.payload))
                 # A kernel pushes in the middle of a long write, too, but after full segments.
-                whole = talk.full >= _full(talk) and not len(segment.payload) % talk.full
+                whole = talk.full >= least_full(talk) and not len(segment.payload) % talk.full
                 pushed = segment.flags & PSH and not whole
                 if segment.payload and (segment.flags & FIN or pushed):
                     break
@@ -335,44 +336,3 @@ def _segment(talk: Conversation, index: int) -> Segment:
     what = talk.connection.packets[index].what
     assert isinstance(what, Segment)
     return what
-
-
-def _full(talk: Conversation) -> int:
-    """Bytes of data that a full segment has at least, by the peer's MSS."""
-    offered = (seen.what.mss for seen in talk.segments(talk.peer) if seen.what.flags & SYN)
-    return (next(offered, None) or DEFAULT_MSS[talk.connection.family]) - _OPTIONS
-
-
-def _sends_at_once(talk: Conversation) -> bool:
-    """Whether a small segment went out while another one was not acknowledged, as it would not with
-    Nagle's algorithm (RFC 9293 section 3.7.4)."""
-    full = _full(talk)
-    sent = small_end = 0
-    for packet in talk.connection.packets:
-        segment = packet.what
-        if not isinstance(segment, Segment) or not segment.flags & ACK:
-            continue
-        if packet.src == talk.peer:
-            if talk.local_number(segment.ack) >= small_end:
-                small_end = 0
-            continue
-        size = len(segment.payload)
-        start = talk.local_number(segment.seq)
-        if 0 < size < full and start >= sent:
-            if small_end:
-                return True
-            small_end = start + size
-        sent = max(sent, start + size)
-    return False
-
-
-def _is_fast(talk: Conversation) -> bool:
-    for seen in talk.segments(talk.target):
-        segment = seen.what
-        if segment.flags & SYN and any(
-            isinstance(each, opt.FastOpen) for each in segment.fast_open
-        ):
-            return True
-        if segment.is_syn_ack and talk.remote_number(segment.ack) > 0:
-            return True
-    return False

@@ -61,7 +61,7 @@ class Conversation:
         begun = [
             each for each in sent if each.flags & SYN and (side == "server" or each.is_syn_ack)
         ]
-        first = (sent if side == "server" else begun or sent)[:1]
+        first = (begun or sent)[:1]
         made.remote_isn = first[0].seq if first else 0
         own = [each.what for each in made.segments(target) if each.what.flags & SYN]
         made.local_isn = own[0].seq if own else None

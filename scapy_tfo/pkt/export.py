@@ -124,13 +124,17 @@ class _Export:
             return
         taken = {talk.peer.port for talk in self._talks}
         free = (port for port in range(_LAST_PORT, 0, -1) if port not in taken)
-        used: set[int] = set()
+        used: dict[int, Conversation] = {}
         for talk in self._talks:
             port = talk.peer.port
-            if port in used:
+            before = used.get(port)
+            # Of one that was reset the ports may be used again, as engines know.
+            if before is not None and not any(
+                seen.what.is_rst for seen in before.segments(before.peer)
+            ):
                 port = next(free)
                 self._assume(f"Port {talk.peer.port} was used again: its next user has {port}.")
-            used.add(port)
+            used[port] = talk
             talk.ports = port, talk.target.port
 
     def _assume(self, sentence: str) -> None:

@@ -44,6 +44,8 @@ def test_each_link_type(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
         found = set()
         for name, frames in links.items():
             path = tmp_path / f"{name}{version}"
+            for frame in frames:
+                frame.time = 1
             write = wrpcapng if name == "ethernet" else wrpcap
             write(str(path), frames)
             text = exported(path, capsys)
