@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scapy_tfo import pkt_export_command
+from scapy_tfo import pkt_export_command, pkt_run_command
 from scapy_tfo.errors import SetupError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _SCHEMA = 1
 
 
 def add_commands(parser: argparse.ArgumentParser) -> None:
-    """`check`, `fmt` and `export`, below `pkt`."""
+    """`check`, `fmt`, `run` and `export`, below `pkt`."""
     group = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, run, summary, description in (
         ("check", _check, CHECK, _CHECK_TEXT),
@@ -60,14 +60,15 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
             command.add_argument(
                 "--check", action="store_true", help="change nothing, show what would change"
             )
-    export = group.add_parser(
-        "export",
-        help=pkt_export_command.SUMMARY,
-        description=pkt_export_command.DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    pkt_export_command.add_arguments(export)
+    for name, room in (("run", pkt_run_command), ("export", pkt_export_command)):
+        command = group.add_parser(
+            name,
+            help=room.SUMMARY,
+            description=room.DESCRIPTION,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        room.add_arguments(command)
 
 
 def _check(chosen: argparse.Namespace) -> int:

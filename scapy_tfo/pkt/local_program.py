@@ -21,7 +21,7 @@ from scapy_tfo.pkt.due_times import Span, Window
 from scapy_tfo.pkt.outcome import Failure
 from scapy_tfo.pkt.player import Player, Program
 from scapy_tfo.pkt.printing import show_action
-from scapy_tfo.pkt.priority import hurry
+from scapy_tfo.pkt.priority import take_turns
 from scapy_tfo.pkt.syscalls import CallError, Connects, Endpoints, Listens, Prepared, Process
 from scapy_tfo.pkt.syscalls.plan import Effect
 
@@ -122,6 +122,11 @@ class LocalProgram(Program):
         """What went wrong with a command of the script."""
         shell = shutil.which("bash") or "/bin/sh"
         parent = os.getpid()
+
+        def prepare() -> None:
+            take_turns()
+            die_with_parent(parent)
+
         try:
             done = subprocess.run(
                 [shell, "-c", command.command],
@@ -131,7 +136,7 @@ class LocalProgram(Program):
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 timeout=_LONGEST_COMMAND,
-                preexec_fn=lambda: die_with_parent(parent),
+                preexec_fn=prepare,
                 check=False,
             )
         except subprocess.TimeoutExpired:
@@ -170,7 +175,6 @@ class LocalProgram(Program):
         blocking = _Blocking(event, call, prepared, threading.current_thread(), window, times.slip)
 
         def run() -> None:
-            hurry()
             waited = _waited()
             blocking.differences = prepared.run()
             blocking.waited = _waited() - waited

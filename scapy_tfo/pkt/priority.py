@@ -16,12 +16,17 @@ _SWITCH = 1e-4
 
 
 def hurry() -> None:
-    """Put this thread before all ordinary ones, where the host allows it and has processors to
-    spare. Its children are ordinary again, its threads too."""
+    """Put this thread, and those that it makes, before all ordinary ones, where the host allows it
+    and has processors to spare."""
     if (os.cpu_count() or 1) > 1:
         with contextlib.suppress(OSError):
-            policy = os.SCHED_RR | os.SCHED_RESET_ON_FORK
-            os.sched_setscheduler(0, policy, os.sched_param(_PRIORITY))
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(_PRIORITY))
+
+
+def take_turns() -> None:
+    """Be an ordinary thread again."""
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 @contextlib.contextmanager
@@ -34,6 +39,5 @@ def undisturbed() -> Iterator[None]:
     try:
         yield
     finally:
-        with contextlib.suppress(OSError):
-            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        take_turns()
         gc.enable()
