@@ -15,6 +15,9 @@ from scapy_tfo.segment import SYN, Segment
 Ports = Callable[[], int]
 """Gives a port of the script's side that nothing else uses."""
 
+Pair = tuple[int, int]
+"""Ports: of the script's side, and of the kernel under test."""
+
 
 class NoFlowError(ValueError):
     """There is no connection that the packet could belong to."""
@@ -22,26 +25,33 @@ class NoFlowError(ValueError):
 
 class Flows:
     """local: of the kernel under test. remote: of the script's side. bind_port: where the kernel
-    listens."""
+    listens. on_wire: what ports that a script names are on the wire, None: the same."""
 
-    def __init__(self, local: Address, remote: Address, bind_port: int, new_port: Ports) -> None:
+    def __init__(
+        self,
+        local: Address,
+        remote: Address,
+        bind_port: int,
+        new_port: Ports,
+        on_wire: Callable[[Pair], Pair] | None = None,
+    ) -> None:
         self._local = local
         self._remote = remote
         self._bind_port = bind_port
         self._new_port = new_port
+        self._on_wire = on_wire or (lambda ports: ports)
         self._current: Flow | None = None
         self._connecting: Flow | None = None
         self._listens = False
-        self._by_ports: dict[tuple[int, int], Flow] = {}
-        self.watched: frozenset[tuple[int, int]] = frozenset()
+        self._by_ports: dict[Pair, Flow] = {}
+        self._watched: dict[Pair, Pair] = {}
 
     def watch(self, packets: Iterable[tree.Packet]) -> None:
         """Pass by what the kernel sends elsewhere than where one of these names the ports."""
-        self.watched = frozenset(
-            (packet.ports[1], packet.ports[0])
-            for packet in packets
-            if packet.ports and packet.direction is tree.Direction.OUTBOUND
-        )
+        for packet in packets:
+            if packet.ports and packet.direction is tree.Direction.OUTBOUND:
+                named = (packet.ports[1], packet.ports[0])
+                self._watched[self._on_wire(named)] = named
 
     def all(self) -> list[Flow]:
         """Every connection that is known."""
@@ -93,9 +103,9 @@ class Flows:
 
     def owner(self, segment: Segment) -> Flow | None:
         """Whose a segment of the kernel is; None: nobody's that the script looks at."""
-        ports = (segment.dport, segment.sport)
-        if ports in self.watched:
-            return self._named(ports)
+        named = self._watched.get((segment.dport, segment.sport))
+        if named is not None:
+            return self._named(named)
         current, connecting = self._current, self._connecting
         if current is not None and _is_of(current, segment):
             return current
@@ -127,10 +137,10 @@ class Flows:
         assert flow is not None
         return flow
 
-    def _named(self, ports: tuple[int, int]) -> Flow:
+    def _named(self, ports: Pair) -> Flow:
         flow = self._by_ports.get(ports)
         if flow is None:
-            remote_port, local_port = ports
+            remote_port, local_port = self._on_wire(ports)
             flow = Flow(self._local, self._remote, local_port, remote_port, ports)
             # What is no SYN speaks with the numbers of the connection that it strays from.
             if self._current is not None:

@@ -20,6 +20,14 @@ _ECN_MASK = 3
 _ECN = {"noecn": (0,), "ect1": (1,), "ect0": (2,), "ect01": (1, 2), "ce": (3,)}
 _ECN_NAMES = ("noecn", "ect1", "ect0", "ce")
 _NO_AE = ~1
+_KINDS: dict[type, int] = {
+    fields.Mss: opt.MSS,
+    fields.WindowScale: opt.WINDOW_SCALE,
+    fields.SackPermitted: opt.SACK_PERMITTED,
+    fields.Sack: opt.SACK,
+    fields.Timestamps: opt.TIMESTAMPS,
+    fields.Md5: opt.MD5,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,7 @@ def in_script_terms(segment: Segment, flow: Flow) -> tree.Packet:
         seq_offset=-flow.local_offset(syn=syn) % _MODULUS,
         ack_offset=-flow.remote_offset(syn=syn) % _MODULUS,
         timestamps=stamps,
-        ports=(segment.sport, segment.dport) if flow.ports else None,
+        ports=(flow.ports[1], flow.ports[0]) if flow.ports else None,
     )
 
 
@@ -73,10 +81,12 @@ def compare(
     *,
     tick: int = 0,
     stamp_tolerance: int = 0,
+    any_order: bool = False,
 ) -> Comparison:
     """What differs, all of it. tick: ns of one unit of TS val, 0: not looked at.
 
-    stamp_tolerance: ns by which a TS val may be off. Raises MeaningError.
+    stamp_tolerance: ns by which a TS val may be off. any_order: of the options, and padding
+    aside. Raises MeaningError.
     """
     found = Comparison()
     segment = heard.segment
@@ -109,7 +119,7 @@ def compare(
         found.differ("data offset", "a right one", segment.data_offset)
     _compare_marks(expected, heard, flow, found)
     if expected.options is not None:
-        _compare_options(expected, actual, segment, meanings, found)
+        _compare_options(expected, actual, segment, meanings, found, any_order)
     if tick and found.stamp is not None:
         script, live = found.stamp
         mapped = flow.script_stamp(live)
@@ -156,9 +166,12 @@ def _compare_options(
     segment: Segment,
     meanings: Meanings,
     found: Comparison,
+    any_order: bool,
 ) -> None:
     wanted = list(expected.options or ())
     got = list(actual.options or ())
+    if any_order:
+        wanted, got = _by_kind(wanted), _by_kind(got)
     # What fills up the last word is nobody's choice.
     while len(got) > len(wanted) and isinstance(got[-1], fields.Eol):
         got.pop()
@@ -235,6 +248,19 @@ def _bytes(option: fields.TcpOption, meanings: Meanings) -> bytes:
         return meanings.number(value)
 
     return opt.push_options([raw_option(option, meanings, edge_offset=0, echo=echo)])
+
+
+def _by_kind(options: list[fields.TcpOption]) -> list[fields.TcpOption]:
+    real = [each for each in options if not isinstance(each, fields.Nop | fields.Eol)]
+
+    def kind(option: fields.TcpOption) -> int:
+        if isinstance(option, fields.RawOption):
+            return option.kind
+        if isinstance(option, fields.FastOpen):
+            return opt.EXPERIMENT_2 if option.experimental else opt.TFO
+        return _KINDS.get(type(option), 0)
+
+    return sorted(real, key=kind)
 
 
 def _listed(options: list[fields.TcpOption]) -> str:

@@ -16,11 +16,11 @@ _MODULUS = 1 << 32
 class Flow:
     """One connection. local is the kernel under test, remote the script's side.
 
-    local_port: as on the wire, None until the kernel's first SYN shows it. ports: (remote,
-    local) where the script names them. remote_isn: the same in the script and on the wire.
-    script_isn, live_isn: of the local side, None until seen. stamps: TS val that the script
-    expected, to what came. first_stamps: (script, wire) of the first one. is_reset: a RST was
-    seen, so that the next SYN begins anew.
+    remote_port, local_port: as on the wire; the latter None until the kernel's first SYN shows
+    it. ports: (remote, local) where the script names them, by its own numbers. remote_isn: the
+    same in the script and on the wire. script_isn, live_isn: of the local side, None until seen.
+    stamps: TS val that the script expected, to what came. first_stamps: (script, wire) of the
+    first one. is_reset: a RST was seen, so that the next SYN begins anew.
     """
 
     local: Address

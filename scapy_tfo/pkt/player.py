@@ -33,6 +33,9 @@ _MANY = 20
 
 _LABEL = 0xFFFFF
 
+Found = tuple[Flow, Arrival, Segment]
+"""A packet of the kernel, and whose it is."""
+
 
 class Stop(Exception):  # noqa: N818 - it is no error
     """The script cannot go on; its failure is in the outcome."""
@@ -58,18 +61,23 @@ class Program:
 
 
 class Player:
-    """One run of one script on a wire."""
+    """One run of one script on a wire. flows: None for those of the settings' addresses."""
 
-    def __init__(self, script: tree.Script, wire: Wire, settings: Settings) -> None:
+    any_order = False
+    """Whether options may come in any order, and with any padding."""
+
+    def __init__(
+        self, script: tree.Script, wire: Wire, settings: Settings, flows: Flows | None = None
+    ) -> None:
         local, remote = settings.addresses
         self.wire = wire
         self.settings = settings
         self.meanings = Meanings(settings.symbols)
-        self.flows = Flows(local, remote, settings.bind_port, wire.new_port)
+        self.flows = flows or Flows(local, remote, settings.bind_port, wire.new_port)
         self.times = Timeline(settings.tolerance, settings.tolerance_share, wire.tick)
         self.outcome = Outcome()
         self._events = script.events
-        self._heard: deque[tuple[Flow, Arrival, Segment]] = deque()
+        self._heard: deque[Found] = deque()
         self._errors: deque[tuple[Arrival, IcmpError]] = deque()
         self.flows.watch(
             packet
@@ -179,8 +187,7 @@ class Player:
             until = self.wire.now() + _WHENEVER
         else:
             until = max(window.latest, self.wire.now()) + window.tolerance + _PATIENCE
-        wanted = max(self._number(each.range.length) for each in packets)
-        found = self._next(flows, until, wanted)
+        found = self._await(packets, flows, until)
         if found is None:
             self.fail(event, "no packet came", expected=_either(packets), actual="nothing")
             return
@@ -216,11 +223,15 @@ class Player:
                 differences=tuple(differences),
             )
 
+    def _await(
+        self, packets: tuple[tree.Packet, ...], flows: tuple[Flow, ...], until: int
+    ) -> Found | None:
+        """The packet that is to be one of these; None: none came until then."""
+        wanted = max(self._number(each.range.length) for each in packets)
+        return self._next(flows, until, wanted)
+
     def _nearest(
-        self,
-        event: tree.Event,
-        packets: tuple[tree.Packet, ...],
-        found: tuple[Flow, Arrival, Segment],
+        self, event: tree.Event, packets: tuple[tree.Packet, ...], found: Found
     ) -> tuple[tree.Packet, Comparison] | None:
         """Of the packets that may come the one that differs least."""
         try:
@@ -230,7 +241,7 @@ class Player:
             return None
         return min(compared, key=lambda pair: len(pair[1].differences))
 
-    def _compared(self, packet: tree.Packet, found: tuple[Flow, Arrival, Segment]) -> Comparison:
+    def _compared(self, packet: tree.Packet, found: Found) -> Comparison:
         flow, arrival, segment = found
         # To look is not to learn: the numbers stand only once it is known which packet it is.
         trial = replace(flow)
@@ -248,11 +259,12 @@ class Player:
             self.meanings,
             tick=self.settings.tick,
             stamp_tolerance=self.times.stamp_tolerance(arrival.when),
+            any_order=self.any_order,
         )
         flow.flow_labels = trial.flow_labels
         return comparison
 
-    def _belongs_to_next(self, found: tuple[Flow, Arrival, Segment], index: int) -> bool:
+    def _belongs_to_next(self, found: Found, index: int) -> bool:
         """The packet is the one that the script wants right after."""
         if index + 1 >= len(self._events):
             return False
@@ -266,9 +278,7 @@ class Player:
         except (MeaningError, NoFlowError):
             return False
 
-    def _next(
-        self, flows: tuple[Flow, ...], until: int, wanted: int
-    ) -> tuple[Flow, Arrival, Segment] | None:
+    def _next(self, flows: tuple[Flow, ...], until: int, wanted: int) -> Found | None:
         """The next packet of these, joined with those behind it up to `wanted` bytes of data."""
         first = self._take(flows, until)
         if first is None or self.settings.strict_segments:
@@ -297,7 +307,7 @@ class Player:
             )
         return flow, arrival, segment
 
-    def _take(self, flows: tuple[Flow, ...], until: int) -> tuple[Flow, Arrival, Segment] | None:
+    def _take(self, flows: tuple[Flow, ...], until: int) -> Found | None:
         while True:
             for found in self._heard:
                 if any(found[0] is flow for flow in flows):

@@ -71,12 +71,11 @@ def segment_to_send(
     options = [
         raw_option(each, meanings, edge_offset=back, echo=echo) for each in packet.options or ()
     ]
-    remote_port, local_port = packet.ports or (flow.remote_port, flow.local_port or 0)
     segment = Segment(
         src=flow.remote,
         dst=flow.local,
-        sport=remote_port,
-        dport=local_port,
+        sport=flow.remote_port,
+        dport=flow.local_port or 0,
         seq=seq % _MODULUS,
         ack=ack % _MODULUS,
         flags=flags,
@@ -131,15 +130,15 @@ def icmp_to_send(packet: tree.Icmp, flow: Flow, meanings: Meanings) -> bytes:
     ).to_bytes()
 
 
-def reset_to_send(flow: Flow, seq: int, ack: int) -> bytes:
-    """A RST that ends what the kernel still has of a flow; seq, ack: as on the wire."""
+def reset_to_send(heard: Segment, seq: int) -> bytes:
+    """A RST that ends the connection of a segment that the kernel sent; seq: as on the wire."""
     return Segment(
-        src=flow.remote,
-        dst=flow.local,
-        sport=flow.remote_port,
-        dport=flow.local_port or 0,
+        src=heard.dst,
+        dst=heard.src,
+        sport=heard.dport,
+        dport=heard.sport,
         seq=seq % _MODULUS,
-        ack=ack % _MODULUS,
+        ack=heard.end,
         flags=RST | ACK,
         window=0,
     ).to_bytes()

@@ -1,0 +1,287 @@
+"""System calls that a target's application is taken to make by itself, and those it would not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from scapy_tfo.pkt import fields, tree
+from scapy_tfo.pkt.errors import ScriptError
+from scapy_tfo.pkt.player import Player, Program
+from scapy_tfo.pkt.printing import show_action
+
+APPS = ("echo", "http", "none")
+"""echo: sends back what it gets. http: sends nothing for a script's zeros. none: not known. The
+first two close once their client has."""
+
+_READS = frozenset({"read", "readv", "recv", "recvfrom", "recvmsg"})
+_WRITES = frozenset({"write", "writev", "send", "sendto", "sendmsg", "sendfile", "splice"})
+_CLIENT = frozenset({"MSG_FASTOPEN", "TCP_FASTOPEN_CONNECT"})
+_USUAL = frozenset({"TCP_FASTOPEN", "SO_REUSEADDR", "SO_REUSEPORT"})
+_KEYS = "TCP_FASTOPEN_KEY"
+
+
+class Assumed(Program):
+    """Makes no call: only what each means for the packets that follow."""
+
+    def __init__(self, player: Player) -> None:
+        self._player = player
+
+    def call(self, event: tree.Event, call: tree.Syscall) -> None:
+        self._player.act(event, lambda: None)
+        if call.name == "socket":
+            self._player.catch_up()
+            self._player.flows.socket_made()
+        elif call.name == "listen":
+            self._player.catch_up()
+            self._player.flows.listening()
+
+    def shell(self, event: tree.Event, command: tree.Shell) -> None:  # noqa: ARG002
+        self._player.act(event, lambda: None)
+
+    def code(self, event: tree.Event, code: tree.Code) -> None:  # noqa: ARG002
+        self._player.act(event, lambda: None)
+
+
+def assumptions(script: tree.Script, app: str, *, text: str, name: str) -> list[str]:
+    """What is taken for granted of a target where nothing but `app` runs, one line each.
+
+    app: one of APPS. text, name: for messages. Raises ScriptError at the first line that asks for
+    what such a target would not do.
+    """
+    reader = _Reader(app)
+    try:
+        notes = list(reader.read(script))
+    except _Refusal as refusal:
+        at = refusal.event.at
+        raise ScriptError(
+            str(refusal), name=name, text=text, line=at.line, column=at.column
+        ) from None
+    if not any(map(_is_looked_at, script.events)):
+        raise ScriptError(
+            "no packet of the target's is in this script, and nothing else can be seen of it",
+            name=name,
+            text=text,
+            line=1,
+            column=1,
+        )
+    return notes
+
+
+class _Refusal(Exception):  # noqa: N818 - becomes one with a place
+    def __init__(self, event: tree.Event, problem: str) -> None:
+        super().__init__(problem)
+        self.event = event
+
+
+@dataclass(slots=True)
+class _Client:
+    """A connection as the script's packets show it. delivered: bytes that the target owns to have.
+
+    isn: of the script's side.
+    """
+
+    isn: int = 0
+    delivered: int = 0
+    has_ended: bool = False
+
+
+@dataclass(slots=True)
+class _Session:
+    """A connection as the application has it. last: where it read."""
+
+    client: _Client
+    read: int = 0
+    written: int = 0
+    last: tree.Event | None = None
+
+
+class _Reader:
+    """Goes through a script, and knows at each event what the application has and would do."""
+
+    def __init__(self, app: str) -> None:
+        self._app = app
+        self._started = False
+        self._listeners: dict[int, bool] = {}
+        self._sessions: dict[int, _Session] = {}
+        self._clients: dict[tuple[int, int] | None, _Client] = {}
+        self._unaccepted: list[_Client] = []
+        self._needs_listener = False
+
+    def read(self, script: tree.Script) -> Iterator[str]:
+        first = script.events[0].at.line if script.events else 0
+        for command in script.commands:
+            if command.at.line <= first:
+                yield f"assumed: `{command.shell.command}`"
+        has_code = False
+        for event in script.events:
+            match event.action:
+                case tree.Packet(direction=tree.Direction.INBOUND) as packet:
+                    self._cookies(event, packet)
+                    self._sent(event, packet)
+                case tree.Packet() as packet:
+                    self._cookies(event, packet)
+                    self._heard(packet)
+                case tree.AnyOf(packets):
+                    for packet in packets:
+                        self._cookies(event, packet)
+                    self._heard(packets[0])
+                case tree.Silence():
+                    self._must_be_done(event, delivered=True)
+                case tree.Syscall() as call:
+                    yield from self._call(event, call)
+                case tree.Shell() if self._started:
+                    raise _Refusal(event, "no command of a script is run on a target in mid-script")
+                case tree.Shell(shell):
+                    yield f"assumed: `{shell}`"
+                case tree.Code():
+                    has_code = True
+        if has_code:
+            yield "not looked at: %{ }%, for a target does not show its tcp_info"
+
+    # Packets.
+
+    def _cookies(self, event: tree.Event, packet: tree.Packet) -> None:
+        for option in packet.options or ():
+            if isinstance(option, fields.FastOpen) and isinstance(option.cookie, fields.Symbol):
+                raise _Refusal(
+                    event,
+                    f"nobody here knows the target's key, so {option.cookie.name} cannot be its "
+                    "cookie: ask for one, write 'FO *=$C' in the SYN-ACK and 'FO $C' from then on",
+                )
+
+    def _sent(self, event: tree.Event, packet: tree.Packet) -> None:
+        self._started = True
+        length = packet.range.length
+        if set(packet.flags) & set("FR") or length:
+            self._must_be_done(event, delivered=False)
+        if "S" in packet.flags and "." not in packet.flags:
+            if self._needs_listener:
+                raise _Refusal(event, "the target's listener stays open: listen() again before")
+            known = self._clients.get(packet.ports)
+            if known is None or known.has_ended:
+                start = packet.range.start
+                client = _Client(start if isinstance(start, int) else 0)
+                self._clients[packet.ports] = client
+                self._unaccepted.append(client)
+        if set(packet.flags) & set("FR") and packet.ports in self._clients:
+            self._clients[packet.ports].has_ended = True
+
+    def _heard(self, packet: tree.Packet) -> None:
+        ports = packet.ports and (packet.ports[1], packet.ports[0])
+        client = self._clients.get(ports)
+        if client is not None and isinstance(packet.ack, int) and "." in packet.flags:
+            offset = client.isn if "S" in packet.flags else 0
+            got = packet.ack - offset - 1 - client.has_ended
+            client.delivered = max(client.delivered, got)
+
+    def _must_be_done(self, event: tree.Event, *, delivered: bool) -> None:
+        """An echo has sent back everything by now. delivered: also what was never read."""
+        if self._app != "echo":
+            return
+        for session in self._sessions.values():
+            if session.written < session.read:
+                raise _Refusal(
+                    session.last or event,
+                    f"an echo application sends back what it reads: {session.read} bytes, not "
+                    f"{session.written}, before line {event.at.line}",
+                )
+        written = sum(each.written for each in self._sessions.values())
+        if delivered and not self._sessions and any(c.delivered for c in self._unaccepted):
+            raise _Refusal(event, "an echo application has something to send here: accept() first")
+        for session in self._sessions.values() if delivered else ():
+            if session.read < session.client.delivered:
+                raise _Refusal(
+                    event,
+                    f"an echo application reads and sends back all {session.client.delivered} "
+                    f"bytes before this, not {written}",
+                )
+
+    # Calls.
+
+    def _call(self, event: tree.Event, call: tree.Syscall) -> Iterator[str]:
+        named = set(_names(call.arguments))
+        first = call.arguments[0] if call.arguments else None
+        descriptor = first.value if isinstance(first, tree.Number) else -1
+        result = call.result.value if isinstance(call.result, tree.Number) else -1
+        if call.name == "connect" or named & _CLIENT:
+            raise _Refusal(event, "a target's application waits for clients, and is none itself")
+        match call.name:
+            case "listen":
+                self._listeners[descriptor] = True
+                self._needs_listener = False
+                self._clients.pop(None, None)
+            case "accept" | "accept4" if result >= 0:
+                waiting = self._unaccepted
+                self._sessions[result] = _Session(waiting.pop(0) if waiting else _Client())
+            case "setsockopt":
+                yield from self._option(event, call, descriptor, named)
+            case "close" | "shutdown" if result >= 0:
+                self._close(event, call, descriptor)
+            case reads if reads in _READS and descriptor in self._sessions:
+                session = self._sessions[descriptor]
+                session.read += max(result, 0)
+                session.last = event
+            case writes if writes in _WRITES and result > 0:
+                self._write(event, descriptor, result)
+
+    def _option(
+        self, event: tree.Event, call: tree.Syscall, descriptor: int, named: set[str]
+    ) -> Iterator[str]:
+        is_ready = descriptor in self._listeners or descriptor in self._sessions
+        if self._started and (is_ready or _KEYS in named):
+            raise _Refusal(event, "a target's application keeps its options in mid-script")
+        if not named & _USUAL:
+            yield f"assumed: {show_action(call)}"
+
+    def _close(self, event: tree.Event, call: tree.Syscall, descriptor: int) -> None:
+        if self._listeners.pop(descriptor, False):
+            self._needs_listener = not self._listeners
+            return
+        session = self._sessions.get(descriptor)
+        if session is None:
+            return
+        if self._app == "none":
+            raise _Refusal(event, f"nobody knows when the target's application closes: {_OTHER}")
+        if not session.client.has_ended:
+            raise _Refusal(event, f"an {self._app} application closes after its client, not before")
+        self._must_be_done(event, delivered=False)
+        if call.name == "close":
+            del self._sessions[descriptor]
+
+    def _write(self, event: tree.Event, descriptor: int, size: int) -> None:
+        if self._app != "echo":
+            raise _Refusal(
+                event, f"nobody knows what the target's application sends for zeros: {_OTHER}"
+            )
+        session = self._sessions.setdefault(descriptor, _Session(_Client()))
+        if session.written + size > session.read:
+            raise _Refusal(
+                event,
+                f"an echo application sends what it has read, {session.read - session.written} "
+                f"bytes, not {size}",
+            )
+        session.written += size
+
+
+_OTHER = "choose another --assume-app"
+
+
+def _is_looked_at(event: tree.Event) -> bool:
+    match event.action:
+        case tree.Packet(direction=way) | tree.Icmp(direction=way):
+            return way is tree.Direction.OUTBOUND
+        case tree.AnyOf() | tree.Silence():
+            return True
+    return False
+
+
+def _names(expressions: tuple[tree.Expression | tree.Field, ...]) -> Iterator[str]:
+    for expression in expressions:
+        match expression:
+            case tree.Name(name):
+                yield name
+            case tree.Choice(inner) | tree.Array(inner) | tree.Struct(inner):
+                yield from _names(inner)
+            case tree.Field(_, value):
+                yield from _names((value,))
