@@ -109,6 +109,8 @@ class RemoteWire:
         self._link.send(packet)
 
     async def _wait(self, until: int) -> None:
+        if self._arrived:
+            return
         loop = asyncio.get_running_loop()
         self._waiting = waiting = loop.create_future()
         left = max((until - self.now()) / _SECOND, _GRAIN)
