@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import gc
+import importlib
 import os
 import pickle
 import selectors
@@ -58,11 +60,16 @@ def run_all(
     no namespaces.
     """
     warm_up()
+    # Each process would load it again for itself.
+    importlib.import_module("pyroute2")
+    # What is there already is nobody's garbage; looking at it would copy it in each process.
+    gc.freeze()
     pool = _Pool(longest)
     try:
         yield from pool.run(tasks, jobs)
     finally:
         pool.close()
+        gc.unfreeze()
 
 
 class _Pool:
@@ -70,6 +77,7 @@ class _Pool:
         self._longest = longest
         self._ready: deque[_Worker] = deque()
         self._busy: dict[int, _Worker] = {}
+        self._ending: list[int] = []
         self._selector = selectors.DefaultSelector()
 
     def run(self, tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, Answer]]:
@@ -86,6 +94,7 @@ class _Pool:
             self._end(worker)
         self._ready.clear()
         self._busy.clear()
+        self._bury(0)
         self._selector.close()
 
     def _stock(self, count: int) -> None:
@@ -137,8 +146,18 @@ class _Pool:
         worker.control.close()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(worker.pid, signal.SIGKILL)
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(worker.pid, 0)
+        self._ending.append(worker.pid)
+        self._bury(os.WNOHANG)
+
+    def _bury(self, how: int) -> None:
+        """Take leave of those that have ended: removing their device takes the kernel a while."""
+        for pid in list(self._ending):
+            try:
+                ended, _ = os.waitpid(pid, how)
+            except ChildProcessError:
+                ended = pid
+            if ended:
+                self._ending.remove(pid)
 
     def _new(self) -> _Worker:
         ours, theirs = socket.socketpair()

@@ -32,7 +32,6 @@ def take_turns() -> None:
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
     """Hurry, and collect no garbage meanwhile."""
-    gc.collect()
     gc.disable()
     sys.setswitchinterval(_SWITCH)
     hurry()

@@ -1,0 +1,115 @@
+"""How long packetdrill scripts take: our engine beside packetdrill itself, in one run.
+
+    python bench/scripts.py [DIRECTORY or FILE ...]      (default: our own portable server scripts)
+
+Prints, for all scripts, wall time of both and their ratio; for the shortest script, the time of one
+run after another, without the start of an interpreter. Without packetdrill on PATH only ours.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from scapy_tfo.errors import SetupError
+from scapy_tfo.pkt import packetdrill
+from scapy_tfo.pkt.errors import ScriptError
+from scapy_tfo.pkt.library import find_scripts, own_directory, task_of
+from scapy_tfo.pkt.local_run import Task
+from scapy_tfo.pkt.outcome import Outcome
+from scapy_tfo.pkt.parse import parse
+from scapy_tfo.pkt.pool import default_jobs, run_all
+from scapy_tfo.pkt.portable import refuse_additions
+from scapy_tfo.pkt.settings import IPV4, Settings
+
+RUNS = 20
+SHORT = """0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0 bind(3, ..., ...) = 0
++0 listen(3, 1) = 0
++0 < S 0:0(0) win 1000 <mss 1460>
++0 > S. 0:0(0) ack 1 <mss 1460>
++0 < . 1:1(0) ack 1 win 1000
++0 accept(3, ..., ...) = 4
+"""
+
+
+def main(places: Sequence[str]) -> int:
+    """Measure and print; 2 where nothing can be measured."""
+    try:
+        tasks = _tasks(places or [str(own_directory() / "server")])
+        try:
+            binary = packetdrill.find()
+        except SetupError as error:
+            binary = ""
+            print(f"ours only: {error}")
+        _compare_all(tasks, binary)
+        _compare_short(tasks[0], binary)
+    except SetupError as error:
+        print(f"cannot measure: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _tasks(places: Sequence[str]) -> list[Task]:
+    tasks = []
+    for script in find_scripts(places):
+        try:
+            refuse_additions(parse(script.text), script.text, str(script.path))
+        except ScriptError:
+            continue
+        if IPV4 in script.versions:
+            tasks.append(task_of(script, IPV4, Settings(), {}))
+    if not tasks:
+        raise SetupError("none of these scripts can be run by both engines")
+    return tasks
+
+
+def _compare_all(tasks: Sequence[Task], binary: str) -> None:
+    passed = 0
+    started = time.perf_counter()
+    for _, answer in run_all(tasks, jobs=default_jobs()):
+        passed += isinstance(answer, Outcome) and not answer.failures
+    ours = time.perf_counter() - started
+    print(f"{len(tasks)} scripts, ours, {default_jobs()} at a time: {ours:.1f} s, {passed} pass")
+    if binary:
+        started = time.perf_counter()
+        answers = [packetdrill.run(binary, task) for task in tasks]
+        theirs = time.perf_counter() - started
+        passed = sum(isinstance(each, Outcome) and not each.failures for each in answers)
+        print(
+            f"{len(tasks)} scripts, packetdrill, one after another: {theirs:.1f} s, {passed} pass"
+        )
+        print(f"ours takes {ours / theirs:.3f} of its time")
+
+
+def _compare_short(like: Task, binary: str) -> None:
+    """One after another, as often as RUNS says."""
+    started = time.perf_counter()
+    _must_pass([answer for _, answer in run_all([_short(like.directory)] * RUNS, jobs=1)])
+    ours = (time.perf_counter() - started) / RUNS
+    print(f"a short script, ours: {ours * 1e3:.1f} ms")
+    if binary:
+        with tempfile.TemporaryDirectory() as directory:
+            (Path(directory) / "short.pkt").write_text(SHORT)
+            task = _short(Path(directory))
+            started = time.perf_counter()
+            _must_pass([packetdrill.run(binary, task) for _ in range(RUNS)])
+            theirs = (time.perf_counter() - started) / RUNS
+        print(f"a short script, packetdrill: {theirs * 1e3:.1f} ms; ours {ours / theirs:.3f} of it")
+
+
+def _short(directory: Path) -> Task:
+    return Task("short.pkt", SHORT, directory, Settings())
+
+
+def _must_pass(answers: Sequence[object]) -> None:
+    for answer in answers:
+        if not isinstance(answer, Outcome) or answer.failures:
+            raise SetupError(f"the short script fails: {answer}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
