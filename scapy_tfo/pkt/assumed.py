@@ -74,12 +74,10 @@ class _Refusal(Exception):  # noqa: N818 - becomes one with a place
         self.event = event
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Client:
-    """A connection as the script's packets show it. delivered: bytes that the target owns to have.
-
-    isn: of the script's side.
-    """
+    """A connection as the script's packets show it. isn: of the script's side. delivered: bytes
+    that the target owns to have. has_ended: by FIN or RST of the script's side."""
 
     isn: int = 0
     delivered: int = 0
@@ -164,8 +162,12 @@ class _Reader:
                 client = _Client(start if isinstance(start, int) else 0)
                 self._clients[packet.ports] = client
                 self._unaccepted.append(client)
-        if set(packet.flags) & set("FR") and packet.ports in self._clients:
-            self._clients[packet.ports].has_ended = True
+        client = self._clients.get(packet.ports)
+        if client is None or not set(packet.flags) & set("FR"):
+            return
+        client.has_ended = True
+        if "R" in packet.flags and client in self._unaccepted:
+            self._unaccepted.remove(client)
 
     def _heard(self, packet: tree.Packet) -> None:
         ports = packet.ports and (packet.ports[1], packet.ports[0])
