@@ -155,7 +155,9 @@ def _tasks(chosen: argparse.Namespace) -> list[tuple[ScriptFile, Task]]:
     if _ALL in wanted:
         wanted = list(VERSIONS)
     pairs = []
-    scripts = find_scripts(chosen.files or [str(own_directory())])
+    home = own_directory()
+    ours = home if chosen.target is None else home / "remote"
+    scripts = find_scripts(chosen.files or [str(ours)])
     for script in _selected(scripts, chosen):
         versions = chosen_versions(wanted, script) if wanted else script.versions[:1]
         pairs += [(script, task_of(script, version, base, given)) for version in versions]

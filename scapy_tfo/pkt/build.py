@@ -147,13 +147,15 @@ class Build(Transformer[Token, list[Placed]]):
     # Packets.
 
     def packet(self, found: list[Any]) -> tree.Packet:
-        direction, marks, ports, flags, numbers, ack, win, urg, options, faults = found
+        direction, marks, ports, flags, numbers, ack, win, urg, isn, options, faults = found
         if options is None:
             options = ()
         if direction == "<" and not isinstance(options, tree.Anything):
             _refuse_open(options, direction)
         if direction == ">" and faults:
             raise BuildError("only packets that the script sends ('<') have faults", direction)
+        if direction == "<" and isn is not None:
+            raise BuildError("only packets that the kernel sends ('>') have an isn", direction)
         return tree.Packet(
             direction=tree.Direction(direction),
             flags=str(flags),
@@ -161,6 +163,7 @@ class Build(Transformer[Token, list[Placed]]):
             ack=ack,
             win=win,
             urg=urg,
+            isn=isn,
             options=None if isinstance(options, tree.Anything) else options,
             marks=marks or (),
             ports=ports,
@@ -178,8 +181,12 @@ class Build(Transformer[Token, list[Placed]]):
     def faults(self, found: list[tree.Fault]) -> tuple[tree.Fault, ...]:
         return tuple(found)
 
-    def fault(self, found: list[Token]) -> tree.Fault:
+    def fault(self, found: list[Any]) -> tree.Fault:
         name, value = found
+        if value == "bad" and name in ("seq", "ack"):
+            raise BuildError(f"write which {name}: a number, or $NAME", name)
+        if isinstance(value, fields.Variable):
+            return tree.Fault(str(name), value)
         return tree.Fault(str(name), None if value == "bad" else _integer(value))
 
     def icmp(self, found: list[Any]) -> tree.Icmp:
@@ -217,7 +224,7 @@ class Build(Transformer[Token, list[Placed]]):
     def _only(self, found: list[Any]) -> Any:
         return found[0]
 
-    ack = win = urg = mtu = echo_id = echoed = _only
+    ack = win = urg = isn = mtu = echo_id = echoed = _only
 
     def options(self, found: list[Any]) -> Any:
         inner = found[1:-1]

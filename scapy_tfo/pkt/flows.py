@@ -119,13 +119,15 @@ class Flows:
             connecting.live_isn = segment.seq
         return connecting if _is_of(connecting, segment) else None
 
-    def spoken_of(self, flow: Flow, packet: tree.Packet, segment: Segment) -> None:
-        """The script's packet is beside the kernel's: a SYN teaches what it calls the ISN."""
+    def spoken_of(self, flow: Flow, packet: tree.Packet, segment: Segment, start: int) -> None:
+        """The script's packet is beside the kernel's: a SYN teaches what it calls the ISN.
+
+        start: the script's sequence number.
+        """
         if flow is self._connecting:
             self._current, self._connecting = flow, None
         if "S" in packet.flags and segment.flags & SYN and flow.script_isn is None:
-            start = packet.range.start
-            flow.script_isn = start if isinstance(start, int) else 0
+            flow.script_isn = start
             flow.live_isn = segment.seq
 
     def _unnamed_inbound(self) -> Flow:

@@ -57,12 +57,13 @@ def _in_packet(packet: tree.Packet, kept: set[str]) -> Iterator[str]:
     options = packet.options or ()
     for option in options:
         yield from _in_option(option)
-    for value in _open_values(options):
+    values = [*_open_values(options), packet.isn, *(fault.value for fault in packet.faults)]
+    for value in values:
         if isinstance(value, fields.Variable) and value.name not in kept:
             yield f"no packet before this keeps ${value.name}: write '*=${value.name}' in one"
     kept |= {
         value.keep
-        for value in _open_values(options)
+        for value in values
         if isinstance(value, fields.Wildcard) and value.keep is not None
     }
     space = sum(map(_size, options))

@@ -239,10 +239,10 @@ class LocalProgram(Program):
             program = compile(code.text.strip(" \t"), f"line {event.at.line}", "exec")
             with contextlib.redirect_stdout(printed):
                 exec(program, self._names)
-        except Exception as error:  # whatever a script's code raises
+        except (Exception, SystemExit) as error:  # whatever a script's code raises
             self._player.fail(
                 event,
-                f"{type(error).__name__}: {error}",
+                f"{type(error).__name__}: {error}".removesuffix(": "),
                 expected=code.text.strip(),
                 differences=(Difference("code", "no exception", type(error).__name__),),
             )

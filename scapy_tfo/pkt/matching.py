@@ -8,7 +8,7 @@ from scapy_tfo import option as opt
 from scapy_tfo.pkt import fields, tree
 from scapy_tfo.pkt.describe import describe
 from scapy_tfo.pkt.difference import Difference
-from scapy_tfo.pkt.meanings import Kept, MeaningError, Meanings
+from scapy_tfo.pkt.meanings import Kept, MeaningError, Meanings, closed
 from scapy_tfo.pkt.numbers import Flow
 from scapy_tfo.pkt.options import raw_option
 from scapy_tfo.pkt.printing import show_option
@@ -117,6 +117,9 @@ def compare(
         found.differ("checksum", "a right one", hex(segment.checksum))
     if segment.data_offset is not None:
         found.differ("data offset", "a right one", segment.data_offset)
+    isn = segment.seq if segment.flags & SYN else flow.live_isn
+    if expected.isn is not None and _compare_number("isn", expected.isn, isn, meanings, found):
+        found.differ("isn", meanings.number(closed(expected.isn)), isn)
     _compare_marks(expected, heard, flow, found)
     if expected.options is not None:
         _compare_options(expected, actual, segment, meanings, found, any_order)

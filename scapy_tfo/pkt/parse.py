@@ -43,7 +43,7 @@ _IN_WORDS = {
     "SACKOK": "'sackOK'",
     "ECN_MARK": "'ect0'",
     "COUNTER": "'e0b'",
-    "FAULT": "'checksum', 'doff', 'ip_len'",
+    "FAULT": "'checksum', 'doff', 'ip_len', 'seq', 'ack'",
     "FO": "'FO'",
     "FOEXP": "'FOEXP'",
     "_TS": "'TS'",

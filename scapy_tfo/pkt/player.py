@@ -207,7 +207,7 @@ class Player:
             return
         for name, value in comparison.kept.items():
             self.meanings.keep(name, value)
-        self.flows.spoken_of(flow, packet, segment)
+        self.flows.spoken_of(flow, packet, segment, self._number(packet.range.start))
         if comparison.stamp is not None:
             flow.note_stamp(*comparison.stamp)
         differences = comparison.differences

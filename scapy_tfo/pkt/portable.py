@@ -22,6 +22,8 @@ def additions(action: tree.Action) -> Iterator[str]:
             for packet in packets:
                 yield from additions(packet)
         case tree.Packet():
+            if action.isn is not None:
+                yield "'isn'"
             if action.faults:
                 yield "'with' and a fault"
             for option in action.options or ():

@@ -168,6 +168,8 @@ def _packet(packet: tree.Packet) -> Iterator[str]:
     yield packet.flags
     yield _range(packet.range)
     yield from _given({"ack": packet.ack, "win": packet.win, "urg": packet.urg})
+    if packet.isn is not None:
+        yield f"isn {_value(packet.isn)}"
     if packet.options is None:
         yield "<...>"
     elif packet.options:
@@ -179,6 +181,8 @@ def _packet(packet: tree.Packet) -> Iterator[str]:
 def _fault(fault: tree.Fault) -> str:
     if fault.value is None:
         return f"{fault.name} bad"
+    if isinstance(fault.value, fields.Variable):
+        return f"{fault.name} {_value(fault.value)}"
     return f"{fault.name} {hex(fault.value) if fault.name == 'checksum' else fault.value}"
 
 

@@ -8,6 +8,7 @@ from scapy_tfo.pkt import tree
 from scapy_tfo.pkt.flows import Flows
 from scapy_tfo.pkt.meanings import MeaningError
 from scapy_tfo.pkt.numbers import Flow
+from scapy_tfo.pkt.outcome import Packet
 from scapy_tfo.pkt.player import Found, Player
 from scapy_tfo.pkt.sending import reset_to_send
 from scapy_tfo.pkt.settings import Settings
@@ -57,7 +58,9 @@ class RemotePlayer(Player):
             # A target believes only the number that it expects next (RFC 5961 section 3.2), and it
             # may have taken more than it has acknowledged.
             for seq in {last.ack, sent.get(key, last.ack)}:
-                self.wire.send(reset_to_send(last, seq))
+                data = reset_to_send(last, seq)
+                self.outcome.packets.append(Packet(self.wire.now(), True, data))
+                self.wire.send(data)
 
     def _await(
         self, packets: tuple[tree.Packet, ...], flows: tuple[Flow, ...], until: int

@@ -33,6 +33,7 @@ _AE = 1
 _ECN = {"noecn": 0, "ect1": 1, "ect0": 2, "ect01": 2, "ce": 3}
 _HOP_LIMIT = 255
 _FLOW_LABEL = 0xFFFFF
+_LARGEST = 1 << 16
 _SPOILT = 0x5555
 """What a wrong checksum differs by, where the script does not say."""
 
@@ -71,6 +72,9 @@ def segment_to_send(
     options = [
         raw_option(each, meanings, edge_offset=back, echo=echo) for each in packet.options or ()
     ]
+    length = meanings.number(packet.range.length)
+    if not 0 <= length < _LARGEST:
+        raise MeaningError(f"{length} bytes of data do not fit into a packet")
     segment = Segment(
         src=flow.remote,
         dst=flow.local,
@@ -83,12 +87,12 @@ def segment_to_send(
         window=meanings.number(packet.win) if packet.win is not None else 0,
         urgent=meanings.number(packet.urg) if packet.urg is not None else 0,
         options=opt.push_options(options),
-        payload=bytes(meanings.number(packet.range.length)),
+        payload=bytes(length),
         hop_limit=_mark(packet, "ttl", _HOP_LIMIT),
         traffic_class=_traffic_class(packet),
     )
     try:
-        whole = _faulty(segment, packet.faults)
+        whole = _faulty(segment, packet.faults, meanings)
     except ValueError as error:
         raise MeaningError(str(error)) from None
     label = _mark(packet, "flowlabel", 0)
@@ -159,8 +163,16 @@ def _traffic_class(packet: tree.Packet) -> int:
     return whole
 
 
-def _faulty(segment: Segment, faults: tuple[tree.Fault, ...]) -> bytes:
-    by_name = {fault.name: fault.value for fault in faults}
+def _faulty(segment: Segment, faults: tuple[tree.Fault, ...], meanings: Meanings) -> bytes:
+    by_name = {
+        fault.name: None if fault.value is None else meanings.number(fault.value)
+        for fault in faults
+    }
+    segment = replace(
+        segment,
+        seq=segment.seq if by_name.get("seq") is None else by_name["seq"] or 0,
+        ack=segment.ack if by_name.get("ack") is None else by_name["ack"] or 0,
+    )
     if "doff" in by_name:
         wrong = by_name["doff"]
         padded = opt.padded(segment.options)

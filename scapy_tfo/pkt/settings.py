@@ -115,7 +115,7 @@ def with_option(settings: Settings, name: str, value: str | None) -> Settings:
         return settings
     if name == "define":
         symbol, equals, meaning = (value or "").partition("=")
-        if not equals:
+        if not equals or not symbol:
             raise SettingError("--define wants NAME=VALUE")
         return replace(settings, symbols={**settings.symbols, symbol: meaning.strip("\"'")})
     if name in ("tcp_ts_ecr_scaled", "strict_segments"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from scapy_tfo.pkt.fields import TcpOption, Value
+from scapy_tfo.pkt.fields import OpenValue, TcpOption, Value, Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,17 +144,20 @@ class Range:
 class Fault:
     """Ours: `with checksum 0xbad`: a header field that lies.
 
-    name: `checksum`, `doff` (data offset, 32-bit words), `ip_len` (bytes). value None: wrong, by
-    the engine's choice.
+    name: `checksum`, `doff` (data offset, 32-bit words), `ip_len` (bytes); `seq`, `ack`: as on the
+    wire, not counted from an ISN. value None: wrong, by the engine's choice.
     """
 
     name: str
-    value: int | None = None
+    value: int | Variable | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packet:
-    """A TCP segment. options None: any (`<...>`); (): none. Other fields None: not given."""
+    """A TCP segment. options None: any (`<...>`); (): none. Other fields None: not given.
+
+    isn: ours; of the kernel's side, as on the wire.
+    """
 
     direction: Direction
     flags: str
@@ -162,6 +165,7 @@ class Packet:
     ack: Value | None = None
     win: Value | None = None
     urg: Value | None = None
+    isn: OpenValue | None = None
     options: tuple[TcpOption, ...] | None = ()
     marks: tuple[Mark, ...] = ()
     ports: tuple[int, int] | None = None

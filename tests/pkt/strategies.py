@@ -51,7 +51,14 @@ marks = st.one_of(
     st.builds(tree.Mark, st.sampled_from(["tos", "flowlabel", "ttl"]), bytes_),
 )
 closed_options = tcp_options.filter(lambda option: "Wildcard" not in repr(option))
-faults = st.builds(tree.Fault, st.sampled_from(["checksum", "doff", "ip_len"]), st.none() | bytes_)
+faults = st.one_of(
+    st.builds(tree.Fault, st.sampled_from(["checksum", "doff", "ip_len"]), st.none() | bytes_),
+    st.builds(
+        tree.Fault,
+        st.sampled_from(["seq", "ack"]),
+        numbers | st.builds(fields.Variable, words.map(str)),
+    ),
+)
 
 
 def _packets(
@@ -67,6 +74,7 @@ def _packets(
         ack=maybe,
         win=maybe,
         urg=maybe,
+        isn=st.none() if direction is tree.Direction.INBOUND else st.none() | open_values,
         options=st.none() | _tuples(options),
         marks=_tuples(marks),
         ports=st.none() | st.tuples(numbers, numbers),
