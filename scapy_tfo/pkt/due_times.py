@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scapy_tfo.pkt.difference import Difference
 from scapy_tfo.pkt.tree import Clock, Time
 
 
@@ -115,6 +116,15 @@ class Timeline:
         tolerance = self._tolerated(earliest - self._script_before)
         last = self._start + latest + self._slip
         return Window(self._start + earliest, last, tolerance, self._grain)
+
+    def lateness(self, window: Window | None, when: int) -> list[Difference]:
+        """That something came too early or too late, if it did. window: of `window`."""
+        if window is None or not window.misses(when):
+            return []
+        expected = f"{self.since_start(window.earliest) / 1e9:.6f} s"
+        if window.latest - window.earliest > self._tolerance:
+            expected += f" to {self.since_start(window.latest) / 1e9:.6f} s"
+        return [Difference("time", expected, f"{self.since_start(when) / 1e9:.6f} s")]
 
     def stamp_tolerance(self, now: int) -> int:
         """ns by which a TS val may be off at this time."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.pkt import tree
 from scapy_tfo.pkt.difference import Difference
-from scapy_tfo.pkt.due_times import Span, Timeline
+from scapy_tfo.pkt.due_times import Span, Timeline, Window
 from scapy_tfo.pkt.flows import Flows, NoFlowError
 from scapy_tfo.pkt.icmp_names import icmp_names
 from scapy_tfo.pkt.matching import Comparison, Heard, compare, in_script_terms
@@ -17,7 +17,7 @@ from scapy_tfo.pkt.meanings import MeaningError, Meanings
 from scapy_tfo.pkt.numbers import Flow
 from scapy_tfo.pkt.outcome import Failure, Outcome, Packet
 from scapy_tfo.pkt.printing import show_action
-from scapy_tfo.pkt.sending import icmp_to_send, segment_to_send
+from scapy_tfo.pkt.sending import icmp_kind, icmp_to_send, segment_to_send
 from scapy_tfo.pkt.settings import Settings
 from scapy_tfo.pkt.wires import Arrival, Wire
 from scapy_tfo.segment import FIN, PSH, MalformedPacketError, Segment, endpoint
@@ -183,11 +183,7 @@ class Player:
             self.fail(event, str(error), expected=_either(packets))
             return
         window = self.times.window(event.time)
-        if window is None:
-            until = self.wire.now() + _WHENEVER
-        else:
-            until = max(window.latest, self.wire.now()) + window.tolerance + _PATIENCE
-        found = self._await(packets, flows, until)
+        found = self._await(packets, flows, self._until(window))
         if found is None:
             self.fail(event, "no packet came", expected=_either(packets), actual="nothing")
             return
@@ -210,18 +206,31 @@ class Player:
         self.flows.spoken_of(flow, packet, segment, self._number(packet.range.start))
         if comparison.stamp is not None:
             flow.note_stamp(*comparison.stamp)
-        differences = comparison.differences
-        if window is not None and window.misses(arrival.when):
-            differences.append(self._lateness(window.earliest, window.latest, arrival.when))
+        differences = [*comparison.differences, *self.times.lateness(window, arrival.when)]
         self.times.came(event.time, arrival.when)
+        self._tell(event, packets, in_script_terms(segment, flow), differences)
+
+    def _tell(
+        self,
+        event: tree.Event,
+        packets: tuple[tree.Packet | tree.Icmp, ...],
+        actual: tree.Packet | tree.Icmp,
+        differences: list[Difference],
+    ) -> None:
         if differences:
             self.fail(
                 event,
                 "another packet came" if len(differences) > 1 else str(differences[0]),
                 expected=_either(packets),
-                actual=show_action(in_script_terms(segment, flow)),
+                actual=show_action(actual),
                 differences=tuple(differences),
             )
+
+    def _until(self, window: Window | None) -> int:
+        """How long to wait for a packet."""
+        if window is None:
+            return self.wire.now() + _WHENEVER
+        return max(window.latest, self.wire.now()) + window.tolerance + _PATIENCE
 
     def _await(
         self, packets: tuple[tree.Packet, ...], flows: tuple[Flow, ...], until: int
@@ -339,23 +348,29 @@ class Player:
         return True
 
     def _expect_icmp(self, event: tree.Event, packet: tree.Icmp) -> None:
-        until = self.wire.now() + _PATIENCE
+        family = self.settings.family
+        try:
+            wanted = icmp_kind(packet, family, self.meanings)
+        except MeaningError as problem:
+            self.fail(event, str(problem), expected=show_action(packet))
+            return
+        window = self.times.window(event.time)
+        until = self._until(window)
         while not self._errors:
             if not self._listen(until):
                 self.fail(event, "no packet came", expected=show_action(packet), actual="nothing")
                 return
         arrival, error = self._errors.popleft()
-        kind, code = icmp_names(error.type, error.code, self.settings.family)
-        self.times.came(event.time, arrival.when)
-        if (kind, code) != (packet.type, packet.code):
+        differences = []
+        actual = packet
+        if wanted != (error.type, error.code):
+            kind, code = icmp_names(error.type, error.code, family)
             actual = replace(packet, type=kind, code=code, mtu=None, echoed=None)
-            self.fail(
-                event,
-                "another packet came",
-                expected=show_action(packet),
-                actual=show_action(actual),
-                differences=(Difference("ICMP", packet.type, kind),),
-            )
+            came = f"{error.type}, {error.code}"
+            differences.append(Difference("type and code", "{}, {}".format(*wanted), came))
+        differences += self.times.lateness(window, arrival.when)
+        self.times.came(event.time, arrival.when)
+        self._tell(event, (packet,), actual, differences)
 
     def _expect_silence(self, event: tree.Event, duration: int) -> None:
         begin = self.times.due(event.time)
@@ -364,20 +379,14 @@ class Player:
             pass
         self.wire.sleep_until(end)
         self.times.acted(event.time, end, Span(end, self.wire.now()))
-        while self._heard:
-            flow, arrival, segment = self._heard.popleft()
-            if arrival.when >= end + self.settings.tolerance:
-                self._heard.appendleft((flow, arrival, segment))
-                break
+        heard, self._heard = self._heard, deque()
+        for flow, arrival, segment in heard:
+            # What came before is the next event's to judge, as is what came behind.
+            if not begin <= arrival.when < end:
+                self._heard.append((flow, arrival, segment))
+                continue
             shown = show_action(in_script_terms(segment, flow))
             self.fail(event, "a packet came", expected="nothing", actual=shown)
-
-    def _lateness(self, earliest: int, latest: int, when: int) -> Difference:
-        at = self.times.since_start
-        expected = f"{at(earliest) / 1e9:.6f} s"
-        if latest - earliest > self.settings.tolerance:
-            expected += f" to {at(latest) / 1e9:.6f} s"
-        return Difference("time", expected, f"{at(when) / 1e9:.6f} s")
 
     def _number(self, value: object) -> int:
         try:
@@ -386,5 +395,5 @@ class Player:
             return 0
 
 
-def _either(packets: tuple[tree.Packet, ...]) -> str:
+def _either(packets: tuple[tree.Packet | tree.Icmp, ...]) -> str:
     return " or ".join(map(show_action, packets))

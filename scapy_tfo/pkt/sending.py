@@ -104,14 +104,7 @@ def segment_to_send(
 
 def icmp_to_send(packet: tree.Icmp, flow: Flow, meanings: Meanings) -> bytes:
     """The whole ICMP error, about a segment that the kernel sent. Raises MeaningError."""
-    family = 4 if len(flow.local.packed) == 4 else 6
-    code_name = packet.code
-    if code_name is not None:
-        code_name = meanings.text(code_name) or code_name
-    try:
-        kind, code = icmp_numbers(meanings.text(packet.type) or packet.type, code_name, family)
-    except IcmpNameError as error:
-        raise MeaningError(str(error)) from None
+    kind, code = icmp_kind(packet, 4 if len(flow.local.packed) == 4 else 6, meanings)
     start = length = 0
     if packet.echoed is not None:
         start = meanings.number(packet.echoed.start)
@@ -132,6 +125,17 @@ def icmp_to_send(packet: tree.Icmp, flow: Flow, meanings: Meanings) -> bytes:
         mtu=meanings.number(packet.mtu) if packet.mtu is not None else 0,
         quoted=quoted.to_bytes(),
     ).to_bytes()
+
+
+def icmp_kind(packet: tree.Icmp, family: int, meanings: Meanings) -> tuple[int, int]:
+    """Type and code of an ICMP error. family: 4 or 6. Raises MeaningError."""
+    code_name = packet.code
+    if code_name is not None:
+        code_name = meanings.text(code_name) or code_name
+    try:
+        return icmp_numbers(meanings.text(packet.type) or packet.type, code_name, family)
+    except IcmpNameError as error:
+        raise MeaningError(str(error)) from None
 
 
 def reset_to_send(heard: Segment, seq: int) -> bytes:
