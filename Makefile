@@ -6,6 +6,7 @@ SHELL := bash
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 PYTEST_ARGS ?=
 COMPARE_ARGS ?=
+BREAK_ARGS ?= --each 3 --slow --write docs/pkt-breaks.md
 TARGET ?= lab:linux
 KILLS := tfo-results/kills.json
 
@@ -25,7 +26,7 @@ path_delay_300 := delay=300ms
 path_combined := loss=5%,duplicate=5%,reorder=10%,corrupt=1%,delay=50ms,jitter=20ms
 PATHS := clean loss_1 loss_5 loss_20 duplicates reordering corruption delay_1 delay_50 delay_300 combined
 
-.PHONY: help demo test lint conformance soak matrix weaken compare bench clean
+.PHONY: help demo test lint conformance soak matrix weaken compare break bench clean
 .NOTPARALLEL:
 
 help:
@@ -36,6 +37,7 @@ help:
 	@echo 'make matrix       every case against every mutant, for docs/matrix.md (minutes)'
 	@echo 'make weaken       the matrix, then every case without each of its assertions (minutes)'
 	@echo 'make compare      every mutant in simulation and live: the same verdicts? (minutes; COMPARE_ARGS)'
+	@echo 'make break        our packetdrill scripts, each with a wrong expectation: docs/pkt-breaks.md (minutes)'
 	@echo 'make soak         a thousand runs that must blame nothing, for docs/trust.md (half an hour)'
 	@echo 'make bench        the benchmarks'
 	@echo 'make clean        remove .venv and caches; reports in tfo-results stay'
@@ -69,6 +71,10 @@ weaken: matrix
 compare:
 	@bash scripts/setup.sh
 	@.venv/bin/python scripts/compare.py $(COMPARE_ARGS)
+
+break:
+	@bash scripts/setup.sh
+	@.venv/bin/python scripts/break.py $(BREAK_ARGS)
 
 # What is there already is not run again: remove $(SOAK) to begin anew.
 soak:
