@@ -29,6 +29,9 @@ _LONGEST_CALL = 10.0
 """Seconds after which a call that should not block is interrupted."""
 
 _LONGEST_COMMAND = 60.0
+_LAST_WORDS = 4096
+"""Bytes at the end of what a command said that are looked at."""
+
 _SCHEDULING = Path("/proc/self/schedstat")
 _FALLING_ASLEEP = 1.0
 _LOOK_AGAIN = 0.0001
@@ -127,24 +130,30 @@ class LocalProgram(Program):
             take_turns()
             die_with_parent(parent)
 
+        # A pipe would be open for as long as what the command leaves in the background.
+        output = os.memfd_create("output")
         try:
             done = subprocess.run(
                 [shell, "-c", command.command],
                 cwd=self._directory,
                 env=os.environ | {"PACKETDRILL_PID": str(parent)},
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 timeout=_LONGEST_COMMAND,
                 preexec_fn=prepare,
                 check=False,
             )
+            if not done.returncode:
+                return []
+            start = max(os.fstat(output).st_size - _LAST_WORDS, 0)
+            said = os.pread(output, _LAST_WORDS, start).decode(errors="replace").split("\n")
         except subprocess.TimeoutExpired:
             return [f"the command did not end within {_LONGEST_COMMAND:g} s"]
-        if not done.returncode:
-            return []
-        said = done.stdout.decode(errors="replace").strip().splitlines()
-        return [f"the command ended with status {done.returncode}: {said[-1] if said else ''}"]
+        finally:
+            os.close(output)
+        last = next((line for line in reversed(said) if line.strip()), "and said nothing")
+        return [f"the command ended with status {done.returncode}: {last.strip()}"]
 
     def close(self) -> None:
         """Close what the script has left open."""

@@ -38,6 +38,7 @@ _PACKET_OUTGOING = 4
 _CHECKSUM_NOT_READY = 1 << 3
 _BUFFER = 4 << 20
 _LARGEST = 1 << 17
+_IPV6_MTU = 1280
 _TIMESPEC = struct.Struct("ll")
 _FIRST_PORT = 32769
 _COARSE = 6
@@ -69,6 +70,8 @@ class LocalWire:
     def configure(self, settings: Settings) -> None:
         """Addresses, MTU and route of a script. Raises SetupError."""
         local, remote = settings.addresses
+        if settings.family == 6 and settings.mtu is not None and settings.mtu < _IPV6_MTU:
+            raise SetupError(f"IPv6 needs an MTU of {_IPV6_MTU} bytes or more, not {settings.mtu}")
         try:
             interface.bring_up(DEVICE, mtu=settings.mtu or 1500)
             prefix = settings.prefix if settings.prefix and settings.family == 4 else None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -57,24 +59,34 @@ def run(binary: str, task: Task, *, longest: float = 180.0) -> Answer:
     started = time.monotonic()
     command = [binary, *_arguments(task), Path(task.name).name]
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             command,
             cwd=task.directory,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=longest,
             preexec_fn=prepare,
-            check=False,
+            process_group=0,
         )
+    except subprocess.SubprocessError:
+        return SetupError(f"no network namespace for {NAME}: run as root")
+    except OSError as error:
+        return SetupError(f"cannot run {binary}: {error.strerror}")
+    try:
+        said, _ = process.communicate(timeout=longest)
     except subprocess.TimeoutExpired:
         problem = f"{NAME} did not end within {longest:g} s"
         return Outcome([Failure(line=0, problem=problem)], seconds=longest)
-    except subprocess.SubprocessError:
-        return SetupError(f"no network namespace for {NAME}: run as root")
+    finally:
+        # Commands of the script may still run.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
     outcome = Outcome(seconds=time.monotonic() - started)
-    if done.returncode:
-        outcome.failures.append(_failure(done.stdout.decode(errors="replace"), done.returncode))
+    if process.returncode:
+        outcome.failures.append(_failure(said.decode(errors="replace"), process.returncode))
     return outcome
 
 

@@ -63,6 +63,8 @@ _DEFAULTS = {
     ),
 }
 
+_ADDRESSES = ("local_ip", "remote_ip")
+
 _LATER = frozenset({"debug", "verbose", "dry_run", "send_omit_free", "non_fatal", "speed"})
 """Options of packetdrill about its own messages, or about what this engine always does."""
 
@@ -103,6 +105,17 @@ def with_options(base: Settings, options: Iterable[tree.Option], text: str, name
             raise ScriptError(
                 str(error), name=name, text=text, line=at.line, column=at.column
             ) from None
+    for option in options:
+        if option.name in _ADDRESSES and option.value is not None:
+            address = _address(option.name, option.value)
+            if address.version != settings.family:
+                raise ScriptError(
+                    f"{address} is no address for --ip_version={settings.version}",
+                    name=name,
+                    text=text,
+                    line=option.at.line,
+                    column=option.at.column,
+                )
     return settings
 
 
