@@ -162,12 +162,11 @@ class _Reader:
                 client = _Client(start if isinstance(start, int) else 0)
                 self._clients[packet.ports] = client
                 self._unaccepted.append(client)
-        client = self._clients.get(packet.ports)
-        if client is None or not set(packet.flags) & set("FR"):
-            return
-        client.has_ended = True
-        if "R" in packet.flags and client in self._unaccepted:
-            self._unaccepted.remove(client)
+        ends = self._clients.get(packet.ports) if set(packet.flags) & set("FR") else None
+        if ends is not None:
+            ends.has_ended = True
+            if "R" in packet.flags and ends in self._unaccepted:
+                self._unaccepted.remove(ends)
 
     def _heard(self, packet: tree.Packet) -> None:
         ports = packet.ports and (packet.ports[1], packet.ports[0])

@@ -82,11 +82,13 @@ def run_remote(
     if request.target.startswith("sim:"):
         for number, each in ready.items():
             with _opened(_simulated(target), VirtualLoop()) as way:
-                yield number, _answer(each, way, app)
+                way.must_run(app)
+                yield number, _answer(each, way)
         return
     with _opened(open_target(request), asyncio.new_event_loop()) as way:
+        way.must_run(app)
         for number, each in ready.items():
-            yield number, _answer(each, way, app)
+            yield number, _answer(each, way)
 
 
 def _prepared(task: Task, app: str) -> _Ready:
@@ -106,6 +108,12 @@ class _Way:
     target: Target
     loop: asyncio.AbstractEventLoop
     rtt: dict[int, int]
+
+    def must_run(self, app: str) -> None:
+        """Raises SetupError where the target is known to run something else."""
+        runs = self.target.main.app.name
+        if app not in (runs, "none"):
+            raise SetupError(f"{self.target.name} runs {runs}: give --assume-app {runs}")
 
     def measure(self, family: int) -> int:
         """ns there and back, from a handshake. Raises TargetError where none succeeds."""
@@ -156,18 +164,15 @@ async def _simulated(name: str) -> AsyncIterator[Target]:
         lab.close()
 
 
-def _answer(ready: _Ready, way: _Way, app: str) -> Answer:
+def _answer(ready: _Ready, way: _Way) -> Answer:
     try:
-        return _run(ready, way, app)
+        return _run(ready, way)
     except SetupError as error:
         return error
 
 
-def _run(ready: _Ready, way: _Way, app: str) -> Outcome:
+def _run(ready: _Ready, way: _Way) -> Outcome:
     target, family = way.target, ready.settings.family
-    runs = target.main.app.name
-    if app not in (runs, "none"):
-        raise SetupError(f"{target.name} runs {runs}: give --assume-app {runs}")
     address, sources = target.addresses.get(family), target.sources(family)
     if address is None or not sources:
         raise SetupError(f"{target.name} cannot be reached by IPv{family}")

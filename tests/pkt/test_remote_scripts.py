@@ -1,0 +1,162 @@
+"""Scripts against targets that run nothing of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from scapy_tfo.errors import SetupError
+from scapy_tfo.pkt.outcome import Outcome
+from scapy_tfo.pkt.remote_run import run_remote
+from scapy_tfo.pkt.settings import Settings
+from scapy_tfo.segment import Segment
+from tests.pkt.remotely import LISTENER, own_tasks, run_text
+
+ASK_AND_USE = f"""\
+{LISTENER}
++0 < 5000 > 8080 S 0:0(0) win 65535 <mss 1460,FO,nop,nop>
++0 > 8080 > 5000 S. 0:0(0) ack 1 <mss *,FO *=$C,nop,nop>
++0 < 5000 > 8080 R. 1:1(0) ack 1 win 65535
++0 < 5001 > 8080 S 0:10(10) win 65535 <mss 1460,FO $C,nop,nop>
++0 > 8080 > 5001 S. 0:0(0) ack 11 <mss *>
++0 accept(3, ..., ...) = 4
++0 read(4, ..., 512) = 10
++0 write(4, ..., 10) = 10
++0 > 8080 > 5001 P. 1:11(10) ack 11
+"""
+"""The cookie of the first connection, in line 7, opens the second; the answer is in line 14."""
+
+
+def failing_lines(answer: object) -> list[int]:
+    assert isinstance(answer, Outcome), answer
+    return [failure.line for failure in answer.failures]
+
+
+def packets_of(outcome: Outcome) -> Iterator[tuple[bool, Segment]]:
+    for packet in outcome.packets:
+        yield packet.inbound, Segment.read_back(packet.data)
+
+
+@pytest.mark.parametrize("version", ["ipv4", "ipv6"])
+def test_our_scripts_pass_on_the_reference(version: str) -> None:
+    tasks = own_tasks(version)
+    answers = dict(run_remote(tasks, "sim:reference"))
+    assert len(tasks) >= 10
+    assert {tasks[number].name: failing_lines(each) for number, each in answers.items()} == {
+        task.name: [] for task in tasks
+    }
+
+
+@pytest.mark.parametrize("target", ["lab:reference", "lab:linux"])
+def test_our_scripts_pass_on_live_targets(target: str) -> None:
+    tasks = own_tasks()
+    try:
+        answers = dict(run_remote(tasks, target))
+    except SetupError as error:
+        pytest.skip(str(error))
+    assert [failing_lines(answers[number]) for number in range(len(tasks))] == [[]] * len(tasks)
+
+
+@pytest.mark.parametrize(
+    ("mutant", "line", "what"),
+    [
+        ("answer-waits-for-the-ack", 14, "flags"),
+        ("acks-one-byte-too-few", 10, "ack"),
+        ("acks-one-byte-too-many", 10, "ack"),
+        ("grants-no-cookie", 7, "options"),
+        ("answers-in-the-experimental-form", 7, "option"),
+    ],
+)
+def test_a_mutant_fails_where_it_is_wrong(mutant: str, line: int, what: str) -> None:
+    answer = run_text(ASK_AND_USE, f"sim:{mutant}")
+    assert isinstance(answer, Outcome)
+    first = answer.failures[0]
+    assert first.line == line
+    assert what in [difference.what for difference in first.differences]
+
+
+@pytest.mark.parametrize(
+    "mutant",
+    ["accepts-any-cookie", "ack-stops-at-zero", "ignores-rst", "plain-data-is-accepted"],
+)
+def test_a_mutant_fails_one_of_our_scripts(mutant: str) -> None:
+    answers = [answer for _, answer in run_remote(own_tasks(), f"sim:{mutant}")]
+    assert any(failing_lines(each) for each in answers)
+
+
+def test_the_cookie_that_came_is_the_one_that_goes() -> None:
+    outcome = run_text(ASK_AND_USE)
+    assert isinstance(outcome, Outcome)
+    assert not outcome.failures
+    packets = list(packets_of(outcome))
+    [granted] = {each.cookie for ours, each in packets if not ours and each.cookie}
+    assert [each.cookie for ours, each in packets if ours and each.cookie] == [granted]
+
+
+def test_the_ports_of_a_script_stand_for_free_ones_and_for_the_listeners() -> None:
+    outcome = run_text(ASK_AND_USE)
+    assert isinstance(outcome, Outcome)
+    ours = [each for sent, each in packets_of(outcome) if sent]
+    assert len({each.sport for each in ours}) == 2
+    assert {5000, 5001}.isdisjoint(each.sport for each in ours)
+    assert len({each.dport for each in ours}) == 1
+
+
+def test_a_script_may_use_one_port_again_after_a_reset() -> None:
+    text = ASK_AND_USE.replace("5001", "5000")
+    assert failing_lines(run_text(text)) == []
+
+
+def test_unnamed_connections_have_a_port_each() -> None:
+    text = f"""\
+{LISTENER}
++0 < S 0:0(0) win 65535 <mss 1460,FO,nop,nop>
++0 > S. 0:0(0) ack 1 <mss *,FO *=$C,nop,nop>
++0 < R. 1:1(0) ack 1 win 65535
++0 close(3) = 0
+{LISTENER.replace("0 socket", "+0 socket")}
++0 < S 0:10(10) win 65535 <mss 1460,FO $C,nop,nop>
++0 > S. 0:0(0) ack 11 <mss *>
+"""
+    outcome = run_text(text)
+    assert failing_lines(outcome) == []
+    assert isinstance(outcome, Outcome)
+    assert len({each.sport for ours, each in packets_of(outcome) if ours}) == 2
+
+
+def test_what_is_assumed_is_told() -> None:
+    text = "`sysctl -q net.ipv4.tcp_fastopen=2`\n" + ASK_AND_USE + "+0 %{ assert tcpi_state == 1 }%"
+    outcome = run_text(text)
+    assert isinstance(outcome, Outcome)
+    assert not outcome.failures
+    assert outcome.notes == [
+        "assumed: `sysctl -q net.ipv4.tcp_fastopen=2`",
+        "not looked at: %{ }%, for a target does not show its tcp_info",
+    ]
+
+
+def test_a_wrong_value_is_told_with_both_packets() -> None:
+    outcome = run_text(ASK_AND_USE.replace("P. 1:11(10) ack 11", "P. 1:11(10) ack 12"))
+    assert isinstance(outcome, Outcome)
+    [failure] = outcome.failures
+    assert failure.line == 14
+    assert failure.expected == "> 8080 > 5001 P. 1:11(10) ack 12"
+    assert failure.actual.startswith("> 8080 > 5001 P. 1:11(10) ack 11")
+
+
+def test_a_script_of_an_ip_version_that_the_target_has_not_is_not_run() -> None:
+    with pytest.raises(SetupError, match="no IPv6 address"):
+        run_text(ASK_AND_USE, "127.0.0.1:7413", settings=Settings(version="ipv6"))
+
+
+def test_the_application_of_a_known_target_is_not_to_be_assumed_wrongly() -> None:
+    with pytest.raises(SetupError, match="runs echo: give --assume-app echo"):
+        run_text(f"{LISTENER}+0 < S 0:0(0) win 9\n+0 > S. 0:0(0) ack 1 <...>\n", app="http")
+
+
+def test_an_unknown_target_and_an_unknown_application_are_told() -> None:
+    with pytest.raises(SetupError, match="no such stack: 'nosuch'"):
+        run_text(ASK_AND_USE, "sim:nosuch")
+    with pytest.raises(SetupError, match="no application is called 'smtp'"):
+        run_text(ASK_AND_USE, app="smtp")
