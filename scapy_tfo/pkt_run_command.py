@@ -39,6 +39,7 @@ cannot be run, or wrong usage"""
 
 LOCAL, PACKETDRILL, BOTH = "local", "packetdrill", "both"
 _ALL = "all"
+_LONGEST = 1e6
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -91,7 +92,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--tolerance-usecs", metavar="N", help="how far off a time may be (default: 4000)")
     add("--mtu", metavar="N", help="of the device (default: 1500; 1520 for IPv6)")
-    add("--timeout", type=float, default=180.0, metavar="SECONDS", help="for each (default: 180)")
+    add(
+        "--timeout", type=_seconds, default=180.0, metavar="SECONDS", help="for each (default: 180)"
+    )
     add("--rounds", type=_count, default=1, metavar="N", help="run everything N times")
     add("--jobs", type=_count, metavar="N", help="scripts at a time")
     add("--json", type=Path, metavar="FILE", help="write the results as JSON, as 'test' does")
@@ -204,8 +207,10 @@ def _settings(chosen: argparse.Namespace) -> tuple[Settings, dict[str, str]]:
 def _judge(
     chosen: argparse.Namespace, pairs: Sequence[tuple[ScriptFile, Task]]
 ) -> Iterator[Judged]:
+    from scapy_tfo.pkt import packetdrill
     from scapy_tfo.pkt.judging import Judged
 
+    binary = "" if chosen.engine == LOCAL else packetdrill.find()
     tasks = [task for _, task in pairs]
     if chosen.engine != PACKETDRILL:
         engine = LOCAL if chosen.engine == BOTH else ""
@@ -213,9 +218,6 @@ def _judge(
             script, task = pairs[number]
             yield Judged(task, script.requirements, engine, answer)
     if chosen.engine != LOCAL:
-        from scapy_tfo.pkt import packetdrill
-
-        binary = packetdrill.find()
         for script, task in pairs:
             answer = packetdrill.run(binary, task, longest=chosen.timeout)
             yield Judged(task, script.requirements, PACKETDRILL, answer)
@@ -238,7 +240,9 @@ def _show(judged: Judged, *, quiet: bool) -> None:
     version = judged.task.settings.version
     engine = f" ({judged.engine})" if judged.engine else ""
     if judged.verdict is not Verdict.PASS or not quiet:
-        print(f"{judged.verdict.value:<8} {judged.task.name} [{version}]{engine}", flush=True)
+        print(
+            visible(f"{judged.verdict.value:<8} {judged.task.name} [{version}]{engine}"), flush=True
+        )
     if judged.verdict is Verdict.SKIPPED:
         shown = getattr(judged.answer, "show", lambda: str(judged.answer))()
         print(visible(shown.expandtabs()), file=sys.stderr)
@@ -273,6 +277,16 @@ def _disagreements(judged: Sequence[Judged]) -> list[str]:
             f"local {ours.verdict.value}, packetdrill {theirs.verdict.value}"
         )
     return lines
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= _LONGEST:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds above 0")
+    return seconds
 
 
 def _count(text: str) -> int:
