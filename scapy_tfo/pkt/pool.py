@@ -56,8 +56,8 @@ def run_all(
     """Run scripts, `jobs` at a time, and give each one's number and outcome when it ends.
 
     longest: seconds after which a script is ended. A script that cannot be run gives the error
-    that says why. Must be called with a single thread. Raises SetupError where the host allows
-    no namespaces.
+    that says why, as all do where the host allows no namespaces. Must be called with a single
+    thread.
     """
     warm_up()
     # Each process would load it again for itself.
@@ -201,6 +201,8 @@ def _make_ready(parent: int) -> LocalWire | SetupError:
         return LocalWire()
     except SetupError as error:
         return error
+    except OSError as error:
+        return SetupError(f"cannot set up a network namespace: {error.strerror}")
 
 
 def _receive(control: socket.socket) -> Task | None:
