@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from scapy_tfo.pkt import fields, tree
 from scapy_tfo.pkt.errors import ScriptError
@@ -19,6 +19,9 @@ _WRITES = frozenset({"write", "writev", "send", "sendto", "sendmsg", "sendfile",
 _CLIENT = frozenset({"MSG_FASTOPEN", "TCP_FASTOPEN_CONNECT"})
 _USUAL = frozenset({"TCP_FASTOPEN", "SO_REUSEADDR", "SO_REUSEPORT"})
 _KEYS = "TCP_FASTOPEN_KEY"
+_MODULUS = 1 << 32
+_RETURN_ZERO = frozenset({"bind", "listen", "setsockopt", "close", "shutdown"})
+_RETURN_A_DESCRIPTOR = frozenset({"socket", "accept", "accept4"})
 
 
 class Assumed(Program):
@@ -76,12 +79,30 @@ class _Refusal(Exception):  # noqa: N818 - becomes one with a place
 
 @dataclass(slots=True, eq=False)
 class _Client:
-    """A connection as the script's packets show it. isn: of the script's side. delivered: bytes
-    that the target owns to have. has_ended: by FIN or RST of the script's side."""
+    """A connection as the script's packets show it. isn: of the script's side. sent: how many
+    bytes it has after each of its packets. delivered: of these, what the target owns to have.
+    has_ended: by FIN or RST of the script's side."""
 
     isn: int = 0
+    sent: set[int] = field(default_factory=lambda: {0})
     delivered: int = 0
     has_ended: bool = False
+
+    def send(self, packet: tree.Packet) -> None:
+        """The script's side sends this."""
+        start, length = packet.range.start, packet.range.length
+        if isinstance(start, int) and isinstance(length, int):
+            self.sent.add(length if "S" in packet.flags else start - 1 + length)
+        self.has_ended = self.has_ended or bool(set(packet.flags) & set("FR"))
+
+    def acknowledge(self, packet: tree.Packet) -> None:
+        """The target is to send this."""
+        if not isinstance(packet.ack, int) or "." not in packet.flags:
+            return
+        first = self.isn if "S" in packet.flags else 0
+        got = (packet.ack - first - 1 - self.has_ended) % _MODULUS
+        if got in self.sent:
+            self.delivered = max(self.delivered, got)
 
 
 @dataclass(slots=True)
@@ -150,8 +171,7 @@ class _Reader:
 
     def _sent(self, event: tree.Event, packet: tree.Packet) -> None:
         self._started = True
-        length = packet.range.length
-        if set(packet.flags) & set("FR") or length:
+        if set(packet.flags) & set("FR") or packet.range.length:
             self._must_be_done(event, delivered=False)
         if "S" in packet.flags and "." not in packet.flags:
             if self._needs_listener:
@@ -159,22 +179,21 @@ class _Reader:
             known = self._clients.get(packet.ports)
             if known is None or known.has_ended:
                 start = packet.range.start
-                client = _Client(start if isinstance(start, int) else 0)
-                self._clients[packet.ports] = client
-                self._unaccepted.append(client)
-        ends = self._clients.get(packet.ports) if set(packet.flags) & set("FR") else None
-        if ends is not None:
-            ends.has_ended = True
-            if "R" in packet.flags and ends in self._unaccepted:
-                self._unaccepted.remove(ends)
+                new = _Client(start if isinstance(start, int) else 0)
+                self._clients[packet.ports] = new
+                self._unaccepted.append(new)
+        client = self._clients.get(packet.ports)
+        if client is None:
+            return
+        client.send(packet)
+        if "R" in packet.flags and client in self._unaccepted:
+            self._unaccepted.remove(client)
 
     def _heard(self, packet: tree.Packet) -> None:
         ports = packet.ports and (packet.ports[1], packet.ports[0])
         client = self._clients.get(ports)
-        if client is not None and isinstance(packet.ack, int) and "." in packet.flags:
-            offset = client.isn if "S" in packet.flags else 0
-            got = packet.ack - offset - 1 - client.has_ended
-            client.delivered = max(client.delivered, got)
+        if client is not None:
+            client.acknowledge(packet)
 
     def _must_be_done(self, event: tree.Event, *, delivered: bool) -> None:
         """An echo has sent back everything by now. delivered: also what was never read."""
@@ -207,6 +226,7 @@ class _Reader:
         result = call.result.value if isinstance(call.result, tree.Number) else -1
         if call.name == "connect" or named & _CLIENT:
             raise _Refusal(event, "a target's application waits for clients, and is none itself")
+        self._must_succeed(event, call)
         match call.name:
             case "listen":
                 self._listeners[descriptor] = True
@@ -223,8 +243,19 @@ class _Reader:
                 session = self._sessions[descriptor]
                 session.read += max(result, 0)
                 session.last = event
+                if session.client.sent != {0} and session.read > max(session.client.sent):
+                    raise _Refusal(event, f"only {max(session.client.sent)} bytes were sent to it")
             case writes if writes in _WRITES and result > 0:
                 self._write(event, descriptor, result)
+
+    def _must_succeed(self, event: tree.Event, call: tree.Syscall) -> None:
+        if not isinstance(call.result, tree.Number) or call.errno == "EAGAIN":
+            return
+        result = call.result.value
+        if (call.name in _RETURN_ZERO and result) or (
+            call.name in _RETURN_A_DESCRIPTOR and result < 0
+        ):
+            raise _Refusal(event, f"{call.name}() of a target's application does not fail")
 
     def _option(
         self, event: tree.Event, call: tree.Syscall, descriptor: int, named: set[str]

@@ -58,6 +58,19 @@ REFUSED = [
         "reads and sends back all 10 bytes",
         id="does not read",
     ),
+    pytest.param(
+        f"{OPENED}+0 < P. 1:11(10) ack 1 win 65535\n+0 read(4, ..., 512) = 11\n",
+        10,
+        "only 10 bytes were sent",
+        id="reads more than there is",
+    ),
+    pytest.param(
+        LISTENER.replace("listen(3, 5) = 0", "listen(3, 5) = -1 EINVAL (Invalid argument)")
+        + "+0 < S 0:0(0) win 9\n+0 > R. 0:0(0) ack 1\n",
+        4,
+        r"listen\(\) of a target's application does not fail",
+        id="cannot listen",
+    ),
     pytest.param(f"{SENT}{ENDED}", 10, "not 0, before line 11", id="answers too late"),
     pytest.param(f"{OPENED}+0 close(4) = 0\n", 9, "closes after its client", id="closes first"),
     pytest.param(

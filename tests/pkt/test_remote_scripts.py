@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from scapy_tfo.errors import SetupError
+from scapy_tfo.pkt.breaking import breaks
 from scapy_tfo.pkt.outcome import Outcome
+from scapy_tfo.pkt.parse import parse
 from scapy_tfo.pkt.remote_run import run_remote
 from scapy_tfo.pkt.settings import Settings
 from scapy_tfo.segment import Segment
@@ -160,3 +163,16 @@ def test_an_unknown_target_and_an_unknown_application_are_told() -> None:
         run_text(ASK_AND_USE, "sim:nosuch")
     with pytest.raises(SetupError, match="no application is called 'smtp'"):
         run_text(ASK_AND_USE, app="smtp")
+
+
+def test_a_broken_script_fails_or_is_refused_at_the_broken_line() -> None:
+    tasks, lines = [], []
+    for task in own_tasks():
+        found = [each for each in breaks(parse(task.text), {}) if each.kind != "result"]
+        for each in found[:: len(found) // 3]:
+            tasks.append(replace(task, text=each.text))
+            lines.append(each.line)
+    answers = dict(run_remote(tasks, "sim:reference"))
+    assert [failing_lines(answers[number])[:1] for number in range(len(tasks))] == [
+        [line] for line in lines
+    ]
