@@ -7,6 +7,7 @@ import gc
 import importlib
 import os
 import pickle
+import re
 import selectors
 import signal
 import socket
@@ -26,11 +27,13 @@ from scapy_tfo.pkt.outcome import Failure, Outcome
 from scapy_tfo.pkt.parse import warm_up
 
 _LENGTH = struct.Struct("!I")
+_NUMBER = struct.Struct("!i")
 _SPARE = 2
 """Namespaces that are made while scripts still run."""
 
 _PIECE = 1 << 16
 _A_PROCESSOR = 4
+_DELAY = re.compile(r"^ *\+(\d+\.?\d*|\.\d+)", re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -79,9 +82,10 @@ class _Pool:
         self._busy: dict[int, _Worker] = {}
         self._ending: list[int] = []
         self._selector = selectors.DefaultSelector()
+        self._guard = _Guard()
 
     def run(self, tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, Answer]]:
-        waiting = deque(range(len(tasks)))
+        waiting = deque(sorted(range(len(tasks)), key=lambda each: -_patience(tasks[each].text)))
         while waiting or self._busy:
             while waiting and len(self._busy) < jobs:
                 self._give(tasks[waiting[0]], waiting.popleft())
@@ -96,6 +100,7 @@ class _Pool:
         self._busy.clear()
         self._bury(0)
         self._selector.close()
+        self._guard.close()
 
     def _stock(self, count: int) -> None:
         while len(self._ready) < count:
@@ -158,6 +163,7 @@ class _Pool:
                 ended = pid
             if ended:
                 self._ending.remove(pid)
+                self._guard.forget(pid)
 
     def _new(self) -> _Worker:
         ours, theirs = socket.socketpair()
@@ -169,7 +175,57 @@ class _Pool:
         theirs.close()
         with contextlib.suppress(OSError):
             os.setpgid(pid, pid)
+        self._guard.watch(pid)
         return _Worker(pid, ours, bytearray())
+
+
+class _Guard:
+    """A process that outlives this one, however it ends, and then ends what is left of scripts:
+    what a command has left in the background dies with nobody by itself."""
+
+    def __init__(self) -> None:
+        listens, self._tells = os.pipe()
+        self._pid = os.fork()
+        if not self._pid:
+            os.close(self._tells)
+            _stand_by(listens)
+        os.close(listens)
+
+    def watch(self, group: int) -> None:
+        """A process group that is to end."""
+        os.write(self._tells, _NUMBER.pack(group))
+
+    def forget(self, group: int) -> None:
+        """It has ended."""
+        os.write(self._tells, _NUMBER.pack(-group))
+
+    def close(self) -> None:
+        """Nothing is left."""
+        os.close(self._tells)
+        os.waitpid(self._pid, 0)
+
+
+def _stand_by(listens: int) -> None:
+    """Never returns."""
+    try:
+        os.setsid()
+        groups: set[int] = set()
+        while message := os.read(listens, _NUMBER.size):
+            (number,) = _NUMBER.unpack(message)
+            if number > 0:
+                groups.add(number)
+            else:
+                groups.discard(-number)
+        for group in groups:
+            with contextlib.suppress(OSError):
+                os.killpg(group, signal.SIGKILL)
+    finally:
+        os._exit(0)
+
+
+def _patience(text: str) -> float:
+    """Seconds that a script will wait, roughly: those that wait longest begin first."""
+    return sum(float(each) for each in _DELAY.findall(text))
 
 
 def _serve(control: socket.socket, parent: int) -> None:
