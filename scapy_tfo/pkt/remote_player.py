@@ -26,15 +26,17 @@ class RemotePlayer(Player):
     """What says nothing of the target's stack is forgiven.
 
     Whether an acknowledgement comes alone or with what the application sends; that a packet which
-    came already is sent once more; the order of options, and what pads them.
+    came already is sent once more; the order of options, and what pads them. rtt: ns there and
+    back, for which a silence is listened to longer.
     """
 
     any_order = True
 
     def __init__(
-        self, script: tree.Script, wire: Wire, settings: Settings, flows: Flows | None = None
+        self, script: tree.Script, wire: Wire, settings: Settings, flows: Flows, *, rtt: int = 0
     ) -> None:
         super().__init__(script, wire, settings, flows)
+        self._rtt = rtt
         self._ends: dict[Flow, int] = {}
 
     def end_connections(self) -> None:
@@ -78,6 +80,9 @@ class RemotePlayer(Player):
             self._take_note_of(found)
         # What was passed by is shown where nothing better came.
         return found or passed
+
+    def _expect_silence(self, event: tree.Event, duration: int) -> None:
+        super()._expect_silence(event, duration + self._rtt)
 
     def _is_one_of(self, packets: tuple[tree.Packet, ...], found: Found) -> bool:
         try:

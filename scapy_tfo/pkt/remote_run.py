@@ -176,13 +176,13 @@ def _run(ready: _Ready, way: _Way) -> Outcome:
     address, sources = target.addresses.get(family), target.sources(family)
     if address is None or not sources:
         raise SetupError(f"{target.name} cannot be reached by IPv{family}")
-    tolerance = ready.tolerance + way.measure(family)
+    rtt = way.measure(family)
     local, remote = known_address(address.packed), known_address(sources[0].packed)
-    settings = replace(ready.settings, local=local, remote=remote, tolerance=tolerance)
+    settings = replace(ready.settings, local=local, remote=remote, tolerance=ready.tolerance + rtt)
     wire = RemoteWire(target.link, way.loop, sources[0], settings.bind_port, target.main.port)
     try:
         flows = Flows(local, remote, target.main.port, wire.new_port, wire.on_wire)
-        player = RemotePlayer(ready.script, wire, settings, flows)
+        player = RemotePlayer(ready.script, wire, settings, flows, rtt=rtt)
         player.outcome.notes += ready.notes
         player.play(Assumed(player))
         player.end_connections()

@@ -54,12 +54,12 @@ class Simulated:
     lab: ReferenceLab
     wire: RemoteWire
 
-    def play(self, text: str) -> Outcome:
-        """Play a script, forgiving little: this path takes no time."""
+    def play(self, text: str, rtt: int = 0) -> Outcome:
+        """Play a script. rtt: what is known of the path, ns."""
         source, target = self.lab.link.sources[0], self.lab.addresses[4]
-        settings = Settings(local=target, remote=source, tolerance=250_000_000)
+        settings = Settings(local=target, remote=source, tolerance=250_000_000 + rtt)
         flows = Flows(target, source, self.lab.ports["echo"], self.wire.new_port, self.wire.on_wire)
-        player = RemotePlayer(parse(text, "it.pkt"), self.wire, settings, flows)
+        player = RemotePlayer(parse(text, "it.pkt"), self.wire, settings, flows, rtt=rtt)
         outcome = player.play(Assumed(player))
         player.end_connections()
         # What was sent last arrives.

@@ -49,6 +49,14 @@ def test_only_a_repetition_came_where_something_else_should() -> None:
     assert failure.actual.startswith("> S. 0:0(0)")
 
 
+def test_what_is_still_on_its_way_breaks_a_silence() -> None:
+    spoken = TALK[: TALK.index("+0 > . 1:1")] + "+0 expect none for 50ms\n"
+    with simulated(Impairment(delay=0.1)) as here:
+        assert here.play(spoken).failures == []
+        [failure, *_] = here.play(spoken, rtt=200_000_000).failures
+    assert failure.problem == "a packet came"
+
+
 def test_the_target_keeps_no_connection() -> None:
     with simulated() as here:
         here.play(TALK)
