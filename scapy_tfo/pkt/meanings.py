@@ -38,8 +38,9 @@ class Meanings:
             if not isinstance(kept, int):
                 raise MeaningError(f"${value.name} is a cookie, where a number is needed")
             return kept
+        text = self._symbol(value)
         try:
-            return int(self._symbol(value), 0)
+            return int(text, 0)
         except ValueError:
             raise MeaningError(f"{value.name} stands for no number: give another -D") from None
 
@@ -52,8 +53,9 @@ class Meanings:
             if not isinstance(kept, bytes):
                 raise MeaningError(f"${value.name} is a number, where a cookie is needed")
             return kept
+        text = self._symbol(value)
         try:
-            return bytes.fromhex(self._symbol(value))
+            return bytes.fromhex(text)
         except ValueError:
             raise MeaningError(f"{value.name} stands for no hex digits: give another -D") from None
 
