@@ -76,6 +76,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --target: what listens there (default: echo)",
     )
     add(
+        "--source",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="ADDRESS",
+        help="with --target: send from these addresses",
+    )
+    add("--iface", metavar="NAME", help="with --target: send on this interface")
+    add(
         "--ip-version",
         choices=(*VERSIONS, _ALL),
         action="append",
@@ -114,6 +123,8 @@ def command(chosen: argparse.Namespace) -> int:
 
     if chosen.target is not None and chosen.engine != LOCAL:
         raise SetupError(f"--engine {chosen.engine} has no --target: it tests this kernel only")
+    if chosen.target is None and (chosen.source or chosen.iface):
+        raise SetupError("--source and --iface say how to reach a --target: give one")
     for path in (chosen.json, chosen.junit):
         if path is not None and (path.is_dir() or not path.parent.is_dir()):
             raise SetupError(f"cannot write {path}: it is a directory, or in none")
@@ -227,7 +238,13 @@ def _answers(chosen: argparse.Namespace, tasks: Sequence[Task]) -> Iterator[tupl
     if chosen.target is not None:
         from scapy_tfo.pkt.remote_run import run_remote
 
-        return run_remote(tasks, chosen.target, app=chosen.assume_app)
+        return run_remote(
+            tasks,
+            chosen.target,
+            app=chosen.assume_app,
+            sources=chosen.source,
+            iface=chosen.iface,
+        )
     from scapy_tfo.pkt.pool import default_jobs, run_all
 
     return run_all(tasks, jobs=chosen.jobs or default_jobs(), longest=chosen.timeout)
@@ -247,6 +264,9 @@ def _show(judged: Judged, *, quiet: bool) -> None:
         shown = getattr(judged.answer, "show", lambda: str(judged.answer))()
         print(visible(shown.expandtabs()), file=sys.stderr)
         return
+    notes = getattr(judged.answer, "notes", [])
+    for note in notes if judged.failures or not quiet else []:
+        print(visible(f"  {note}"))
     for failure in judged.failures:
         place = f"{judged.task.name}:{failure.line}" if failure.line else judged.task.name
         lines = [f"  {place}: {failure.problem}"]

@@ -194,8 +194,8 @@ def test_listing_touches_no_network_and_names_what_is_unchecked(
     assert ONE[1] in capsys.readouterr().out
     assert main(["spec"]) == 0
     told = capsys.readouterr().out
-    assert "Not checked by any case yet: " in told
-    assert "CLI-2" in told.partition("Not checked by any case yet: ")[2]
+    assert "Not checked by any case or script yet: " in told
+    assert "PERF-1" in told.partition("Not checked by any case or script yet: ")[2]
 
 
 def test_sources_may_stand_before_the_target(capsys: pytest.CaptureFixture[str]) -> None:
