@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from scapy_tfo.pkt import fields, tree
 from scapy_tfo.pkt.errors import ScriptError
-from scapy_tfo.pkt.player import Player, Program
+from scapy_tfo.pkt.player import Player
 from scapy_tfo.pkt.printing import show_action
+from scapy_tfo.pkt.program import Program
 
 APPS = ("echo", "http", "none")
 """echo: sends back what it gets. http: sends nothing for a script's zeros. none: not known. The

@@ -19,9 +19,10 @@ from scapy_tfo.pkt import tree
 from scapy_tfo.pkt.difference import Difference
 from scapy_tfo.pkt.due_times import Span, Window
 from scapy_tfo.pkt.outcome import Failure
-from scapy_tfo.pkt.player import Player, Program
+from scapy_tfo.pkt.player import Player
 from scapy_tfo.pkt.printing import show_action
 from scapy_tfo.pkt.priority import take_turns
+from scapy_tfo.pkt.program import Program
 from scapy_tfo.pkt.syscalls import CallError, Connects, Endpoints, Listens, Prepared, Process
 from scapy_tfo.pkt.syscalls.plan import Effect
 

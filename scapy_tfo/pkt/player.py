@@ -10,6 +10,7 @@ from scapy_tfo.icmp import IcmpError
 from scapy_tfo.pkt import tree
 from scapy_tfo.pkt.difference import Difference
 from scapy_tfo.pkt.due_times import Span, Timeline, Window
+from scapy_tfo.pkt.fields import Value
 from scapy_tfo.pkt.flows import Flows, NoFlowError
 from scapy_tfo.pkt.icmp_names import icmp_names
 from scapy_tfo.pkt.matching import Comparison, Heard, compare, in_script_terms
@@ -17,6 +18,7 @@ from scapy_tfo.pkt.meanings import MeaningError, Meanings
 from scapy_tfo.pkt.numbers import Flow
 from scapy_tfo.pkt.outcome import Failure, Outcome, Packet
 from scapy_tfo.pkt.printing import show_action
+from scapy_tfo.pkt.program import Program
 from scapy_tfo.pkt.sending import icmp_kind, icmp_to_send, segment_to_send
 from scapy_tfo.pkt.settings import Settings
 from scapy_tfo.pkt.wires import Arrival, Wire
@@ -35,29 +37,6 @@ _LABEL = 0xFFFFF
 
 Found = tuple[Flow, Arrival, Segment]
 """A packet of the kernel, and whose it is."""
-
-
-class Stop(Exception):  # noqa: N818 - it is no error
-    """The script cannot go on; its failure is in the outcome."""
-
-
-class Program:
-    """What a script does besides packets; this one does nothing, and assumes that it is done."""
-
-    def begin(self, started: int) -> None:
-        """The first event happens now, ns since the epoch."""
-
-    def call(self, event: tree.Event, call: tree.Syscall) -> None:
-        """Make a system call."""
-
-    def shell(self, event: tree.Event, command: tree.Shell) -> None:
-        """Run a command."""
-
-    def code(self, event: tree.Event, code: tree.Code) -> None:
-        """Run a piece of code."""
-
-    def finish(self) -> None:
-        """The last event has been: wait for what has not returned."""
 
 
 class Player:
@@ -93,14 +72,12 @@ class Player:
         started = self.wire.now()
         self.times.begin(started)
         program.begin(started)
-        try:
-            for index, event in enumerate(self._events):
-                self._play(event, index, program)
-                if len(self.outcome.failures) >= _MANY:
-                    raise Stop
+        for index, event in enumerate(self._events):
+            self._play(event, index, program)
+            if len(self.outcome.failures) >= _MANY:
+                break
+        else:
             program.finish()
-        except Stop:
-            pass
         self.outcome.seconds = self.times.since_start(self.wire.now()) / 1e9
         flows = self.flows.all()
         if flows:
@@ -116,10 +93,24 @@ class Player:
         while self._listen(0):
             pass
 
-    def fail(self, event: tree.Event, problem: str, **shown: object) -> None:
-        """Note that an event was not as it should."""
+    def fail(
+        self,
+        event: tree.Event,
+        problem: str,
+        *,
+        expected: str = "",
+        actual: str = "",
+        differences: tuple[Difference, ...] = (),
+    ) -> None:
+        """Note that an event was not as it should be; see Failure."""
         self.outcome.failures.append(
-            Failure(line=event.at.line, problem=problem, **shown)  # type: ignore[arg-type]
+            Failure(
+                line=event.at.line,
+                problem=problem,
+                expected=expected,
+                actual=actual,
+                differences=differences,
+            )
         )
 
     def act(self, event: tree.Event, action: Callable[[], None]) -> None:
@@ -388,9 +379,9 @@ class Player:
             shown = show_action(in_script_terms(segment, flow))
             self.fail(event, "a packet came", expected="nothing", actual=shown)
 
-    def _number(self, value: object) -> int:
+    def _number(self, value: Value) -> int:
         try:
-            return self.meanings.number(value)  # type: ignore[arg-type]
+            return self.meanings.number(value)
         except MeaningError:
             return 0
 
