@@ -190,7 +190,7 @@ class Build(Transformer[Token, list[Placed]]):
         return tree.Fault(str(name), None if value == "bad" else _integer(value))
 
     def icmp(self, found: list[Any]) -> tree.Icmp:
-        direction, marks, kind, code, mtu, echo_id, echoed = found
+        direction, marks, ports, kind, code, mtu, echo_id, echoed = found
         return tree.Icmp(
             direction=tree.Direction(direction),
             type=str(kind),
@@ -199,6 +199,7 @@ class Build(Transformer[Token, list[Placed]]):
             echo_id=echo_id,
             echoed=echoed,
             marks=marks or (),
+            ports=ports,
         )
 
     def marks(self, found: list[tree.Mark]) -> tuple[tree.Mark, ...]:

@@ -253,14 +253,13 @@ class _Export:
         inbound = packet.dst == talk.target
         family = talk.connection.family
         kind, code = icmp_names(error.type, error.code, family)
-        if len(self._talks) > 1:
-            self._assume("An ICMP error has no ports: it is about the connection used last.")
         return tree.Icmp(
             direction=tree.Direction.INBOUND if inbound else tree.Direction.OUTBOUND,
             type=kind,
             code=code,
             mtu=error.mtu or None,
             echoed=talk.quoted(error.quoted) if inbound else None,
+            ports=talk.ports if inbound else None,
         )
 
 

@@ -84,8 +84,10 @@ class Flows:
             flow.remote_isn = isn
         return flow
 
-    def of_icmp(self) -> Flow:
+    def of_icmp(self, packet: tree.Icmp) -> Flow:
         """Whose segment an ICMP error quotes. Raises NoFlowError."""
+        if packet.ports:
+            return self._named(packet.ports)
         flow = self._connecting or self._current
         if flow is None:
             raise NoFlowError("no connection is there that the kernel could get an ICMP error for")

@@ -148,7 +148,7 @@ class Player:
         due = self.times.due(event.time, packet=True)
         try:
             if isinstance(packet, tree.Icmp):
-                data = icmp_to_send(packet, self.flows.of_icmp(), self.meanings)
+                data = icmp_to_send(packet, self.flows.of_icmp(packet), self.meanings)
             else:
                 flow = self.flows.of_inbound(packet, self.meanings.number(packet.range.start))
                 scaled = self.settings.scaled_echoes

@@ -21,6 +21,9 @@ def additions(action: tree.Action) -> Iterator[str]:
             yield "'or' between packets"
             for packet in packets:
                 yield from additions(packet)
+        case tree.Icmp():
+            if action.ports:
+                yield "ports of an ICMP error"
         case tree.Packet():
             if action.isn is not None:
                 yield "'isn'"

@@ -189,6 +189,8 @@ def _fault(fault: tree.Fault) -> str:
 def _icmp(packet: tree.Icmp) -> Iterator[str]:
     yield packet.direction.value
     yield from _marks(packet.marks)
+    if packet.ports:
+        yield f"{packet.ports[0]} > {packet.ports[1]}"
     yield f"icmp {packet.type}"
     if packet.code is not None:
         yield packet.code

@@ -181,7 +181,10 @@ class AnyOf:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Icmp:
-    """An ICMP or ICMPv6 error about the segment that `echoed` describes."""
+    """An ICMP or ICMPv6 error about the segment that `echoed` describes.
+
+    ports: ours; of the connection, as a packet that goes the error's way has them.
+    """
 
     direction: Direction
     type: str
@@ -190,6 +193,7 @@ class Icmp:
     echo_id: Value | None = None
     echoed: Range | None = None
     marks: tuple[Mark, ...] = ()
+    ports: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

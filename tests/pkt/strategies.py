@@ -94,6 +94,7 @@ errors = st.builds(
     echo_id=maybe,
     echoed=st.none() | ranges,
     marks=_tuples(marks),
+    ports=st.none() | st.tuples(numbers, numbers),
 )
 
 
