@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scapy_tfo.pkt import tree
 from scapy_tfo.pkt import tree
 from scapy_tfo.pkt.flows import Flows, NoFlowError
 from scapy_tfo.pkt.numbers import Flow
