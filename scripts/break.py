@@ -1,11 +1,11 @@
 """Whether each engine notices a wrong expectation in our scripts, and at which line.
 
-`python scripts/break.py [FILE ...] [--each N | --all] [--seed S] [--slow] [--write FILE]`;
-all scripts by default. Each script is run as it is, which must pass, and with one expected field
-changed, which must fail at the line of the change. packetdrill takes part where it is on PATH. What
-is not so is run again by itself, twice at most: a busy machine is nobody's mistake. Exits with 1
-where fewer than 95 of 100 broken scripts fail at the right line, or a whole one fails; with 2 where
-the host does not allow it.
+`python scripts/break.py [FILE ...] [--each N | --all] [--seed S] [--ip-version V] [--slow]
+[--write FILE]`; all scripts by default. Each script is run as it is, which must pass, and with
+one expected field changed, which must fail at the line of the change. packetdrill takes part where
+it is on PATH. What is not so is run again by itself, twice at most: a busy machine is nobody's
+mistake. Exits with 1 where fewer than 95 of 100 broken scripts fail at the right line, or a whole
+one fails; with 2 where the host does not allow it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from scapy_tfo.errors import SetupError
 from scapy_tfo.pkt import packetdrill
 from scapy_tfo.pkt.breaking import Break, breaks, choose
 from scapy_tfo.pkt.errors import ScriptError
-from scapy_tfo.pkt.library import SLOW, ScriptFile, find_scripts, task_of
+from scapy_tfo.pkt.library import SLOW, ScriptFile, chosen_versions, find_scripts, task_of
 from scapy_tfo.pkt.local_run import Task
 from scapy_tfo.pkt.outcome import Outcome
 from scapy_tfo.pkt.parse import parse
 from scapy_tfo.pkt.pool import Answer, default_jobs, run_all
 from scapy_tfo.pkt.portable import refuse_additions
-from scapy_tfo.pkt.settings import Settings
+from scapy_tfo.pkt.settings import VERSIONS, Settings
 
 OURS = "scapy-tfo"
 ENOUGH = 0.95
@@ -47,7 +47,11 @@ have none of this project's additions. What is not compared is not changed: see
 
 @dataclass(slots=True)
 class Trial:
-    """A script, broken or whole, and how it went, by engine. line 0: it is whole."""
+    """A script, broken or whole, and how it went, by engine.
+
+    line: 0: it is whole. problems: what was not as it should be, "" for nothing. first: the same of
+    the first run, where there were more.
+    """
 
     name: str
     line: int
@@ -56,10 +60,10 @@ class Trial:
     task: Task
     portable: bool
     problems: dict[str, str] = field(default_factory=dict)
-    repeated: dict[str, int] = field(default_factory=dict)
+    first: dict[str, str] = field(default_factory=dict)
 
     def judge(self, engine: str, answer: Answer) -> None:
-        """Note what is not as it should be, "" for nothing."""
+        """Note how a run went."""
         self.problems[engine] = self._problem(answer)
 
     def _problem(self, answer: Answer) -> str:
@@ -80,6 +84,7 @@ def main() -> int:
     how_many.add_argument("--each", type=int, default=1, metavar="N", help="breaks of a script")
     how_many.add_argument("--all", action="store_true", help="every break: hours with packetdrill")
     parser.add_argument("--seed", default="0", help="which breaks are chosen (default: 0)")
+    parser.add_argument("--ip-version", choices=VERSIONS, help="default: each script's first")
     parser.add_argument("--slow", action="store_true", help=f"also *{SLOW}, which wait a minute")
     parser.add_argument("--jobs", type=int, default=default_jobs(), metavar="N")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the table there")
@@ -101,7 +106,10 @@ def collect(chosen: argparse.Namespace, place: Path) -> Iterator[Trial]:
     for number, script in enumerate(find_scripts(chosen.files)):
         if script.path.name.endswith(SLOW) and not chosen.slow:
             continue
-        task = task_of(script, script.versions[0], Settings(), {})
+        versions = chosen_versions([chosen.ip_version or script.versions[0]], script)
+        if not versions:
+            continue
+        task = task_of(script, versions[0], Settings(), {})
         tree = parse(script.text, task.name)
         name = f"{script.path.parent.name}/{script.path.stem}"
         portable = is_portable(script)
@@ -158,7 +166,7 @@ def again(trial: Trial, engine: str, run_one: Callable[[Task], Answer]) -> None:
     for _ in range(AGAIN):
         if not trial.problems[engine]:
             return
-        trial.repeated[engine] = trial.repeated.get(engine, 0) + 1
+        trial.first.setdefault(engine, trial.problems[engine])
         trial.judge(engine, run_one(trial.task))
 
 
@@ -185,7 +193,7 @@ def table(trials: Sequence[Trial], engines: Sequence[str]) -> str:
         right = sum(not each.problems[engine] for each in broken)
         passed = sum(not each.problems[engine] for each in whole)
         share = f"{100 * right / len(broken):.1f} %" if broken else "-"
-        repeated = sum(bool(each.repeated.get(engine)) for each in trials)
+        repeated = sum(engine in each.first for each in trials)
         lines.append(
             f"| {engine} | {len(broken)} | {fail} | {right} ({share}) | {len(whole)} | {passed} "
             f"| {repeated} |"
@@ -212,6 +220,14 @@ def table(trials: Sequence[Trial], engines: Sequence[str]) -> str:
         lines += ["|---" * (3 + len(engines)) + "|", *rows]
     else:
         lines += ["None."]
+    unsteady = [
+        f"- {each.name}, {each.what or 'whole'}, {engine}: {problem}"
+        for each in trials
+        for engine, problem in each.first.items()
+        if not each.problems[engine]
+    ]
+    if unsteady:
+        lines += ["", "As it should be only when run again:", "", *unsteady]
     if len(engines) > 1:
         apart = sum(
             len({bool(problem) for problem in each.problems.values()}) > 1 for each in trials
