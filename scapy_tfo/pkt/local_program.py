@@ -29,6 +29,9 @@ from scapy_tfo.pkt.syscalls.plan import Effect
 _LONGEST_CALL = 10.0
 """Seconds after which a call that should not block is interrupted."""
 
+_ONCE_MORE = 0.5
+"""Seconds from one interruption to the next: the first may come before the call sleeps."""
+
 _LONGEST_COMMAND = 60.0
 _LAST_WORDS = 4096
 """Bytes at the end of what a command said that are looked at."""
@@ -93,7 +96,7 @@ class LocalProgram(Program):
             self._start(event, call, prepared, due)
             return
         before = self._player.wire.now()
-        signal.setitimer(signal.ITIMER_REAL, _LONGEST_CALL)
+        signal.setitimer(signal.ITIMER_REAL, _LONGEST_CALL, _ONCE_MORE)
         differences = prepared.run()
         signal.setitimer(signal.ITIMER_REAL, 0)
         self._player.times.acted(event.time, due, Span(before, self._player.wire.now()))
@@ -101,7 +104,9 @@ class LocalProgram(Program):
             self._player.catch_up()
             self._player.flows.socket_made()
         if differences:
-            self._blame(event, call, differences)
+            has_blocked = self._player.wire.now() - before >= _LONGEST_CALL * 1e9
+            problem = f"it blocked, and was interrupted after {_LONGEST_CALL:g} s"
+            self._blame(event, call, differences, problem if has_blocked else "")
 
     def shell(self, event: tree.Event, command: tree.Shell) -> None:
         problems: list[str] = []

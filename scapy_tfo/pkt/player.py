@@ -181,6 +181,7 @@ class Player:
         flow, arrival, segment = found
         best = self._nearest(event, packets, found)
         if best is None:
+            self._learn(packets[0], flow, segment)
             return
         packet, comparison = best
         if comparison.differences and self._belongs_to_next(found, index):
@@ -194,12 +195,15 @@ class Player:
             return
         for name, value in comparison.kept.items():
             self.meanings.keep(name, value)
-        self.flows.spoken_of(flow, packet, segment, self._number(packet.range.start))
+        self._learn(packet, flow, segment)
         if comparison.stamp is not None:
             flow.note_stamp(*comparison.stamp)
         differences = [*comparison.differences, *self.times.lateness(window, arrival.when)]
         self.times.came(event.time, arrival.when)
         self._tell(event, packets, in_script_terms(segment, flow), differences)
+
+    def _learn(self, packet: tree.Packet, flow: Flow, segment: Segment) -> None:
+        self.flows.spoken_of(flow, packet, segment, self._number(packet.range.start))
 
     def _tell(
         self,
