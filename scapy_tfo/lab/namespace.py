@@ -88,10 +88,18 @@ def enter_private_tmp(files: Mapping[str, bytes]) -> None:
 
     Raises OSError.
     """
-    _unshare(_CLONE_NEWNS)
-    _check(_libc.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None))
-    _check(_libc.mount(b"tmpfs", b"/tmp", b"tmpfs", 0, None))
+    mount_private(Path("/tmp"))
     for name, content in files.items():
         path = Path("/tmp", name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
+
+
+def mount_private(directory: Path) -> None:
+    """Lay an empty directory in memory over one, for this process and its children alone.
+
+    It goes with them. Raises OSError.
+    """
+    _unshare(_CLONE_NEWNS)
+    _check(_libc.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None))
+    _check(_libc.mount(b"tmpfs", bytes(directory), b"tmpfs", 0, None))

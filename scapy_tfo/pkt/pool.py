@@ -17,9 +17,10 @@ import traceback
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.lab.namespace import die_with_parent, enter_namespace
+from scapy_tfo.lab.namespace import die_with_parent, enter_namespace, mount_private
 from scapy_tfo.pkt.errors import ScriptError
 from scapy_tfo.pkt.local_run import Task, run_script
 from scapy_tfo.pkt.local_wire import LocalWire
@@ -33,6 +34,9 @@ _SPARE = 2
 
 _PIECE = 1 << 16
 _A_PROCESSOR = 4
+_UNUSED = Path("/srv")
+"""A directory that scripts have no use for."""
+
 _DELAY = re.compile(r"^ *\+(\d+\.?\d*|\.\d+)", re.MULTILINE)
 
 
@@ -238,6 +242,7 @@ def _serve(control: socket.socket, parent: int) -> None:
         ready = _make_ready(parent)
         task = _receive(control)
         if task is not None:
+            _keep_counters_apart(task.directory)
             try:
                 answer = run_script(task, ready) if isinstance(ready, LocalWire) else ready
             except SetupError as error:
@@ -259,6 +264,16 @@ def _make_ready(parent: int) -> LocalWire | SetupError:
         return error
     except OSError as error:
         return SetupError(f"cannot set up a network namespace: {error.strerror}")
+
+
+def _keep_counters_apart(directory: Path) -> None:
+    """Scripts ask nstat for what has changed since they asked last, which it keeps in one file for
+    all: give each script its own, which goes with it."""
+    if not _UNUSED.is_dir() or directory.is_relative_to(_UNUSED):
+        return
+    with contextlib.suppress(OSError):
+        mount_private(_UNUSED)
+        os.environ["NSTAT_HISTORY"] = str(_UNUSED / "nstat")
 
 
 def _receive(control: socket.socket) -> Task | None:
