@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from scapy_tfo.pkt.local_run import Task
 from scapy_tfo.pkt.outcome import Outcome
 from scapy_tfo.pkt.pool import Answer, run_all
 from scapy_tfo.pkt.settings import Settings
+
+PATIENCE = 10.0
+"""Seconds in which what was killed must have ended."""
 
 SOCKET = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
 LISTEN = SOCKET + "+0 bind(3, ..., ...) = 0\n+0 listen(3, 1) = 0\n"
@@ -51,3 +55,13 @@ def outcome(text: str, **settings: Any) -> Outcome:
 def told(text: str, **settings: Any) -> list[str]:
     """What was not as the script says."""
     return [f"{each.line}: {each.problem}" for each in outcome(text, **settings).failures]
+
+
+def soon(condition: Callable[[], object]) -> bool:
+    """Whether it comes true; the kernel takes its time over ending what was killed."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True

@@ -6,8 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,9 +13,8 @@ import pytest
 from scapy_tfo.pkt import pool
 from scapy_tfo.pkt.errors import ScriptError
 from scapy_tfo.pkt.outcome import Failure, Outcome
-from tests.pkt.locally import LISTEN, OPEN, SOCKET, answers, task
+from tests.pkt.locally import LISTEN, OPEN, PATIENCE, SOCKET, answers, soon, task
 
-PATIENCE = 10.0
 ROOT = Path(__file__).parents[2]
 NAME = Path("/proc/self/ns/net")
 
@@ -134,16 +131,6 @@ def test_however_a_run_ends_nothing_goes_on(how: signal.Signals, tmp_path: Path)
     assert soon(lambda: not named("sleep", mark))
     assert soon(lambda: not holders((tmp_path / "name").read_text().strip()))
     assert list(temporary.iterdir()) == []
-
-
-def soon(condition: Callable[[], object]) -> bool:
-    """Whether it comes true; the kernel takes its time over ending what was killed."""
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 def children() -> set[int]:
