@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Container, Iterator
 
 from scapy_tfo.pkt import fields, tree
 from scapy_tfo.pkt.errors import ScriptError
@@ -27,6 +28,34 @@ def _defined(script: tree.Script) -> set[str]:
     """Symbols that the script gives itself, by `--define=NAME=VALUE`."""
     given = (option.value or "" for option in script.options if option.name == "define")
     return {value.partition("=")[0] for value in given}
+
+
+def refuse_unknown_symbols(
+    script: tree.Script, symbols: Container[str], text: str, name: str
+) -> None:
+    """Raise ScriptError at the first packet with a symbol that nobody has given a meaning."""
+    for event in script.events:
+        for symbol in _symbols(event.action):
+            if symbol not in symbols:
+                raise ScriptError(
+                    f"nothing says what {symbol} is: give -D {symbol}=VALUE",
+                    name=name,
+                    text=text,
+                    line=event.at.line,
+                    column=event.at.column,
+                )
+
+
+def _symbols(part: object) -> Iterator[str]:
+    """The symbols in a packet, wherever they stand."""
+    if isinstance(part, fields.Symbol):
+        yield part.name
+    elif isinstance(part, tuple):
+        for each in part:
+            yield from _symbols(each)
+    elif isinstance(part, tree.Packet | tree.AnyOf | tree.Icmp | tree.Range | fields.TcpOption):
+        for each in dataclasses.fields(part):
+            yield from _symbols(getattr(part, each.name))
 
 
 def _in_action(action: tree.Action, kept: set[str], own: set[str]) -> Iterator[str]:

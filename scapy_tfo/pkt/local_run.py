@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scapy_tfo.pkt import tree
-from scapy_tfo.pkt.lint import refuse_nonsense
+from scapy_tfo.pkt.lint import refuse_nonsense, refuse_unknown_symbols
 from scapy_tfo.pkt.local_program import LocalProgram
 from scapy_tfo.pkt.local_wire import LocalWire, usual_congestion_control
 from scapy_tfo.pkt.outcome import Failure, Outcome
@@ -34,6 +34,7 @@ def run_script(task: Task, wire: LocalWire) -> Outcome:
     script = parse(task.text, task.name)
     refuse_nonsense(script, task.text, task.name)
     settings = with_options(task.settings, script.options, task.text, task.name)
+    refuse_unknown_symbols(script, settings.symbols, task.text, task.name)
     wire.configure(settings)
     player = Player(script, wire, settings)
     program = LocalProgram(player, task.directory)
