@@ -48,7 +48,9 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
             allow_abbrev=False,
         )
         command.set_defaults(command=run)
-        command.add_argument("files", nargs="+", metavar="FILE", help="a script, or '-'")
+        command.add_argument(
+            "files", nargs="+", metavar="FILE", help="a script, a directory of them, or '-'"
+        )
         if name == "check":
             command.add_argument(
                 "--portable", action="store_true", help="refuse what packetdrill does not know"
@@ -72,7 +74,7 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
 
 
 def _check(chosen: argparse.Namespace) -> int:
-    results = [_checked(name, portable=chosen.portable) for name in chosen.files]
+    results = [_checked(name, portable=chosen.portable) for name in _names(chosen.files)]
     wrong = [result for result in results if result["problem"] is not None]
     if chosen.json is not None:
         summary = {"scripts": len(results), "wrong": len(wrong)}
@@ -86,17 +88,30 @@ def _check(chosen: argparse.Namespace) -> int:
     return 1 if wrong else 0
 
 
+def _names(files: Sequence[str]) -> list[str]:
+    """The files, and the scripts in and below those that are directories."""
+    names: list[str] = []
+    for name in files:
+        inside = sorted(Path(name).rglob("*.pkt")) if Path(name).is_dir() else [name]
+        if not inside:
+            raise SetupError(f"no script in {name}: none of its files is called *.pkt")
+        names += map(str, inside)
+    return names
+
+
 def _checked(name: str, *, portable: bool) -> dict[str, Any]:
     from scapy_tfo.pkt.errors import ScriptError
     from scapy_tfo.pkt.lint import refuse_nonsense
     from scapy_tfo.pkt.parse import parse
     from scapy_tfo.pkt.portable import refuse_additions
+    from scapy_tfo.pkt.settings import Settings, with_options
 
     result: dict[str, Any] = {"script": name, "problem": None, "line": None, "column": None}
     try:
         text = _read(name)
         script = parse(text, name)
         refuse_nonsense(script, text, name)
+        with_options(Settings(), script.options, text, name)
         if portable:
             refuse_additions(script, text, name)
     except ScriptError as error:
@@ -110,7 +125,7 @@ def _format(chosen: argparse.Namespace) -> int:
     from scapy_tfo.pkt.parse import parse
 
     status = 0
-    for name in chosen.files:
+    for name in _names(chosen.files):
         text = _read(name)
         try:
             script = parse(text, name)

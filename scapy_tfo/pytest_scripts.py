@@ -74,9 +74,9 @@ def _all_answers(session: pytest.Session) -> dict[str, Answer]:
 
 
 def _told(judged: Judged) -> str:
-    lines = [f"{judged.name}: {', '.join(judged.requirements)}"]
+    lines = [f"{judged.name}: {', '.join(judged.requirements) or 'not as the script says'}"]
     for failure in judged.failures:
-        lines.append(f"  line {failure.line}: {failure.problem}")
+        lines.append(f"{judged.task.name}:{failure.line}: {failure.problem}")
         lines += [f"    expected  {failure.expected}"] if failure.expected else []
         lines += [f"    actual    {failure.actual}"] if failure.actual else []
         lines += [f"      {each}" for each in failure.differences]

@@ -251,7 +251,9 @@ class LocalProgram(Program):
             return
         printed = io.StringIO()
         try:
-            program = compile(code.text.strip(" \t"), f"line {event.at.line}", "exec")
+            # On its lines of the script, which its errors name, and with the last one ended.
+            text = "\n" * (event.at.line - 1) + code.text.strip(" \t") + "\n"
+            program = compile(text, "the script", "exec")
             with contextlib.redirect_stdout(printed):
                 exec(program, self._names)
         except (Exception, SystemExit) as error:  # whatever a script's code raises

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scapy_tfo.pkt import tree
+from scapy_tfo.pkt.errors import ScriptError
 from scapy_tfo.pkt.lint import refuse_nonsense, refuse_unknown_symbols
 from scapy_tfo.pkt.local_program import LocalProgram
 from scapy_tfo.pkt.local_wire import LocalWire, usual_congestion_control
@@ -33,6 +34,10 @@ def run_script(task: Task, wire: LocalWire) -> Outcome:
     """
     script = parse(task.text, task.name)
     refuse_nonsense(script, task.text, task.name)
+    if not script.events:
+        raise ScriptError(
+            "there is no event in it", name=task.name, text=task.text, line=1, column=1
+        )
     settings = with_options(task.settings, script.options, task.text, task.name)
     refuse_unknown_symbols(script, settings.symbols, task.text, task.name)
     wire.configure(settings)

@@ -15,6 +15,7 @@ from scapy_tfo.errors import SetupError
 from scapy_tfo.lab import interface
 from scapy_tfo.lab.namespace import die_with_parent, enter_namespace
 from scapy_tfo.pkt.errors import ScriptError
+from scapy_tfo.pkt.guard import Guard
 from scapy_tfo.pkt.local_run import Task
 from scapy_tfo.pkt.outcome import Failure, Outcome
 from scapy_tfo.pkt.parse import parse
@@ -28,6 +29,7 @@ WHERE = (
     "Ubuntu and PyPI have none"
 )
 _OWN_OPTION = re.compile(r"^--(\w+)", re.MULTILINE)
+_RAISED = re.compile(r"^\w*(?:Error|Exception|Exit)\b")
 _PLACE = re.compile(r"^[^\s:]+:(\d+): *(?:runtime |semantic |parse )?(?:error|warning)?:? *(.*)")
 
 
@@ -72,6 +74,8 @@ def run(binary: str, task: Task, *, longest: float = 180.0) -> Answer:
         return SetupError(f"no network namespace for {NAME}: run as root")
     except OSError as error:
         return SetupError(f"cannot run {binary}: {error.strerror}")
+    guard = Guard()
+    guard.watch(process.pid)
     try:
         said, _ = process.communicate(timeout=longest)
     except subprocess.TimeoutExpired:
@@ -84,6 +88,8 @@ def run(binary: str, task: Task, *, longest: float = 180.0) -> Answer:
         process.wait()
         assert process.stdout is not None
         process.stdout.close()
+        guard.forget(process.pid)
+        guard.close()
     outcome = Outcome(seconds=time.monotonic() - started)
     if process.returncode:
         outcome.failures.append(_failure(said.decode(errors="replace"), process.returncode))
@@ -128,8 +134,11 @@ def _failure(said: str, status: int) -> Failure:
         for word in ("script", "actual")
         if line.startswith(f"{word} packet:")
     }
+    raised = [line for line in lines if _RAISED.match(line)]
     for line in lines:
         found = _PLACE.match(line)
+        if found is not None and "Python code" in line and raised:
+            return Failure(line=int(found[1]), problem=raised[-1])
         if found is not None:
             return Failure(
                 line=int(found[1]),

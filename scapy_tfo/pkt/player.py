@@ -305,7 +305,7 @@ class Player:
             segment = replace(
                 segment,
                 payload=segment.payload + part.payload,
-                flags=segment.flags | part.flags & (FIN | PSH),
+                flags=segment.flags & ~(FIN | PSH) | part.flags & (FIN | PSH),
                 window=part.window,
                 options=part.options,
             )

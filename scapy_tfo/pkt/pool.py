@@ -22,13 +22,13 @@ from pathlib import Path
 from scapy_tfo.errors import SetupError
 from scapy_tfo.lab.namespace import die_with_parent, enter_namespace, mount_private
 from scapy_tfo.pkt.errors import ScriptError
+from scapy_tfo.pkt.guard import Guard
 from scapy_tfo.pkt.local_run import Task, run_script
 from scapy_tfo.pkt.local_wire import LocalWire
 from scapy_tfo.pkt.outcome import Failure, Outcome
 from scapy_tfo.pkt.parse import warm_up
 
 _LENGTH = struct.Struct("!I")
-_NUMBER = struct.Struct("!i")
 _SPARE = 2
 """Namespaces that are made while scripts still run."""
 
@@ -86,7 +86,7 @@ class _Pool:
         self._busy: dict[int, _Worker] = {}
         self._ending: list[int] = []
         self._selector = selectors.DefaultSelector()
-        self._guard = _Guard()
+        self._guard = Guard()
 
     def run(self, tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, Answer]]:
         waiting = deque(sorted(range(len(tasks)), key=lambda each: -_patience(tasks[each].text)))
@@ -181,50 +181,6 @@ class _Pool:
             os.setpgid(pid, pid)
         self._guard.watch(pid)
         return _Worker(pid, ours, bytearray())
-
-
-class _Guard:
-    """A process that outlives this one, however it ends, and then ends what is left of scripts:
-    what a command has left in the background dies with nobody by itself."""
-
-    def __init__(self) -> None:
-        listens, self._tells = os.pipe()
-        self._pid = os.fork()
-        if not self._pid:
-            os.close(self._tells)
-            _stand_by(listens)
-        os.close(listens)
-
-    def watch(self, group: int) -> None:
-        """A process group that is to end."""
-        os.write(self._tells, _NUMBER.pack(group))
-
-    def forget(self, group: int) -> None:
-        """It has ended."""
-        os.write(self._tells, _NUMBER.pack(-group))
-
-    def close(self) -> None:
-        """Nothing is left."""
-        os.close(self._tells)
-        os.waitpid(self._pid, 0)
-
-
-def _stand_by(listens: int) -> None:
-    """Never returns."""
-    try:
-        os.setsid()
-        groups: set[int] = set()
-        while message := os.read(listens, _NUMBER.size):
-            (number,) = _NUMBER.unpack(message)
-            if number > 0:
-                groups.add(number)
-            else:
-                groups.discard(-number)
-        for group in groups:
-            with contextlib.suppress(OSError):
-                os.killpg(group, signal.SIGKILL)
-    finally:
-        os._exit(0)
 
 
 def _patience(text: str) -> float:

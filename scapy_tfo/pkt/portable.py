@@ -37,6 +37,14 @@ def additions(action: tree.Action) -> Iterator[str]:
 
 def refuse_additions(script: tree.Script, text: str, name: str) -> None:
     """Raise ScriptError at the first event with one. text, name: of the script, for the message."""
+    if not script.events:
+        problem = "packetdrill takes no script without an event"
+        raise ScriptError(problem, name=name, text=text, line=1, column=1)
+    first = script.events[0]
+    if first.time.earliest:
+        problem = "packetdrill wants the first event at time 0"
+        at = first.at
+        raise ScriptError(problem, name=name, text=text, line=at.line, column=at.column)
     for event in script.events:
         for addition in additions(event.action):
             raise ScriptError(

@@ -103,3 +103,37 @@ def test_what_cannot_be_read_is_no_verdict(
     (tmp_path / "bytes.pkt").write_bytes(b"+0\xff")
     assert main(["pkt", command, str(tmp_path / "bytes.pkt")]) == 2
     assert "byte 2 is not UTF-8" in capsys.readouterr().err
+
+
+def test_a_directory_stands_for_its_scripts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["pkt", "check", str(tmp_path)]) == 2
+    assert "no script in" in capsys.readouterr().err
+    written(tmp_path, a=GOOD, b=GOOD)
+    assert main(["pkt", "check", str(tmp_path)]) == 0
+    assert main(["pkt", "fmt", "--check", str(tmp_path)]) == 0
+
+
+@pytest.mark.parametrize("option", ["--nosuchoption=5", "--ip_version=ipv5", "--mss=1000"])
+def test_options_that_no_run_would_take(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["pkt", "check", *written(tmp_path, a=f"{option}\n{GOOD}")]) == 1
+    assert "a.pkt:1:1: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("// nothing\n", "packetdrill takes no script without an event"),
+        ("+.1 pipe() = 0\n", "packetdrill wants the first event at time 0"),
+    ],
+)
+def test_what_packetdrill_does_not_begin(
+    text: str, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = written(tmp_path, a=text)
+    assert main(["pkt", "check", *script]) == 0
+    assert main(["pkt", "check", "--portable", *script]) == 1
+    assert problem in capsys.readouterr().err

@@ -61,8 +61,11 @@ def test_a_call_that_blocks_returns_when_it_should() -> None:
 
 
 def test_without_packets_and_without_events() -> None:
-    assert told("") == []
-    assert told("`true`\n") == []
+    assert told(SOCKET) == []
+    for text in ("", "// said\n", "`true`\n"):
+        (answer,) = answers(task(text))
+        assert isinstance(answer, ScriptError)
+        assert answer.problem == "there is no event in it"
 
 
 # What does not.

@@ -85,6 +85,12 @@ def test_segments_that_follow_each_other_are_taken_for_one() -> None:
     assert told(strict) == ["7: another packet came"]
 
 
+def test_of_joined_segments_the_last_says_whether_to_push() -> None:
+    script = OPEN + "+0 > . 1:31(30) ack 1\n"
+    pieces: list[Reply] = [(0, "P. 1:21(20) ack 1"), (1, ". 21:31(10) ack 1")]
+    assert told(played(script, {0: [SYN_ACK], 1: pieces})[0]) == []
+
+
 @pytest.mark.parametrize(
     ("second", "problem"),
     [
