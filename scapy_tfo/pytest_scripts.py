@@ -6,6 +6,7 @@ The first that runs starts all that were collected, many at a time; each then te
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -39,8 +40,8 @@ class ScriptCollector(pytest.File):
 class ScriptItem(pytest.Item):
     """A script for one IP version."""
 
-    def __init__(self, *, script: ScriptFile, **more: object) -> None:
-        super().__init__(**more)  # type: ignore[arg-type]
+    def __init__(self, *, script: ScriptFile, **more: Any) -> None:
+        super().__init__(**more)
         self.script = script
         self.task: Task = task_of(script, self.name, Settings(), {})
         if script.path.name.endswith(SLOW) and not self.config.getoption("--tfo-slow"):

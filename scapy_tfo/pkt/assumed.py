@@ -40,10 +40,10 @@ class Assumed(Program):
             self._player.catch_up()
             self._player.flows.listening()
 
-    def shell(self, event: tree.Event, command: tree.Shell) -> None:  # noqa: ARG002
+    def shell(self, event: tree.Event, command: tree.Shell) -> None:
         self._player.act(event, lambda: None)
 
-    def code(self, event: tree.Event, code: tree.Code) -> None:  # noqa: ARG002
+    def code(self, event: tree.Event, code: tree.Code) -> None:
         self._player.act(event, lambda: None)
 
 
@@ -56,7 +56,7 @@ def assumptions(script: tree.Script, app: str, *, text: str, name: str) -> list[
     reader = _Reader(app)
     try:
         notes = list(reader.read(script))
-    except _Refusal as refusal:
+    except _RefusalError as refusal:
         at = refusal.event.at
         raise ScriptError(
             str(refusal), name=name, text=text, line=at.line, column=at.column
@@ -72,7 +72,9 @@ def assumptions(script: tree.Script, app: str, *, text: str, name: str) -> list[
     return notes
 
 
-class _Refusal(Exception):  # noqa: N818 - becomes one with a place
+class _RefusalError(Exception):
+    """What the application would not do; it becomes a ScriptError with its place."""
+
     def __init__(self, event: tree.Event, problem: str) -> None:
         super().__init__(problem)
         self.event = event
@@ -151,7 +153,9 @@ class _Reader:
                 case tree.Syscall() as call:
                     yield from self._call(event, call)
                 case tree.Shell() if self._started:
-                    raise _Refusal(event, "no command of a script is run on a target in mid-script")
+                    raise _RefusalError(
+                        event, "no command of a script is run on a target in mid-script"
+                    )
                 case tree.Shell(shell):
                     yield f"assumed: `{shell}`"
                 case tree.Code():
@@ -164,7 +168,7 @@ class _Reader:
     def _cookies(self, event: tree.Event, packet: tree.Packet) -> None:
         for option in packet.options or ():
             if isinstance(option, fields.FastOpen) and isinstance(option.cookie, fields.Symbol):
-                raise _Refusal(
+                raise _RefusalError(
                     event,
                     f"nobody here knows the target's key, so {option.cookie.name} cannot be its "
                     "cookie: ask for one, write 'FO *=$C' in the SYN-ACK and 'FO $C' from then on",
@@ -176,7 +180,9 @@ class _Reader:
             self._must_be_done(event, delivered=False)
         if "S" in packet.flags and "." not in packet.flags:
             if self._needs_listener:
-                raise _Refusal(event, "the target's listener stays open: listen() again before")
+                raise _RefusalError(
+                    event, "the target's listener stays open: listen() again before"
+                )
             known = self._clients.get(packet.ports)
             if known is None or known.has_ended:
                 start = packet.range.start
@@ -202,17 +208,19 @@ class _Reader:
             return
         for session in self._sessions.values():
             if session.written < session.read:
-                raise _Refusal(
+                raise _RefusalError(
                     session.last or event,
                     f"an echo application sends back what it reads: {session.read} bytes, not "
                     f"{session.written}, before line {event.at.line}",
                 )
         written = sum(each.written for each in self._sessions.values())
         if delivered and not self._sessions and any(c.delivered for c in self._unaccepted):
-            raise _Refusal(event, "an echo application has something to send here: accept() first")
+            raise _RefusalError(
+                event, "an echo application has something to send here: accept() first"
+            )
         for session in self._sessions.values() if delivered else ():
             if session.read < session.client.delivered:
-                raise _Refusal(
+                raise _RefusalError(
                     event,
                     f"an echo application reads and sends back all {session.client.delivered} "
                     f"bytes before this, not {written}",
@@ -226,7 +234,9 @@ class _Reader:
         descriptor = first.value if isinstance(first, tree.Number) else -1
         result = call.result.value if isinstance(call.result, tree.Number) else -1
         if call.name == "connect" or named & _CLIENT:
-            raise _Refusal(event, "a target's application waits for clients, and is none itself")
+            raise _RefusalError(
+                event, "a target's application waits for clients, and is none itself"
+            )
         self._must_succeed(event, call)
         match call.name:
             case "listen":
@@ -245,7 +255,9 @@ class _Reader:
                 session.read += max(result, 0)
                 session.last = event
                 if session.client.sent != {0} and session.read > max(session.client.sent):
-                    raise _Refusal(event, f"only {max(session.client.sent)} bytes were sent to it")
+                    raise _RefusalError(
+                        event, f"only {max(session.client.sent)} bytes were sent to it"
+                    )
             case writes if writes in _WRITES and result > 0:
                 self._write(event, descriptor, result)
 
@@ -256,14 +268,14 @@ class _Reader:
         if (call.name in _RETURN_ZERO and result) or (
             call.name in _RETURN_A_DESCRIPTOR and result < 0
         ):
-            raise _Refusal(event, f"{call.name}() of a target's application does not fail")
+            raise _RefusalError(event, f"{call.name}() of a target's application does not fail")
 
     def _option(
         self, event: tree.Event, call: tree.Syscall, descriptor: int, named: set[str]
     ) -> Iterator[str]:
         is_ready = descriptor in self._listeners or descriptor in self._sessions
         if self._started and (is_ready or _KEYS in named):
-            raise _Refusal(event, "a target's application keeps its options in mid-script")
+            raise _RefusalError(event, "a target's application keeps its options in mid-script")
         if not named & _USUAL:
             yield f"assumed: {show_action(call)}"
 
@@ -275,21 +287,25 @@ class _Reader:
         if session is None:
             return
         if self._app == "none":
-            raise _Refusal(event, f"nobody knows when the target's application closes: {_OTHER}")
+            raise _RefusalError(
+                event, f"nobody knows when the target's application closes: {_OTHER}"
+            )
         if not session.client.has_ended:
-            raise _Refusal(event, f"an {self._app} application closes after its client, not before")
+            raise _RefusalError(
+                event, f"an {self._app} application closes after its client, not before"
+            )
         self._must_be_done(event, delivered=False)
         if call.name == "close":
             del self._sessions[descriptor]
 
     def _write(self, event: tree.Event, descriptor: int, size: int) -> None:
         if self._app != "echo":
-            raise _Refusal(
+            raise _RefusalError(
                 event, f"nobody knows what the target's application sends for zeros: {_OTHER}"
             )
         session = self._sessions.setdefault(descriptor, _Session(_Client()))
         if session.written + size > session.read:
-            raise _Refusal(
+            raise _RefusalError(
                 event,
                 f"an echo application sends what it has read, {session.read - session.written} "
                 f"bytes, not {size}",

@@ -21,7 +21,7 @@ from scapy_tfo.pkt.pool import Answer
 from scapy_tfo.pkt.remote_player import RemotePlayer
 from scapy_tfo.pkt.remote_wire import RemoteWire
 from scapy_tfo.pkt.settings import Settings, with_options
-from scapy_tfo.suite.clock import VirtualLoop
+from scapy_tfo.suite.clock import VirtualLoop, end_loop
 from scapy_tfo.suite.control import Control, PathRecord
 from scapy_tfo.suite.runner import Options
 from scapy_tfo.suite.session import Request, open_target
@@ -140,12 +140,7 @@ def _opened(
         finally:
             loop.run_until_complete(opening.__aexit__(None, None, None))
     finally:
-        left = asyncio.all_tasks(loop)
-        for each in left:
-            each.cancel()
-        if left:
-            loop.run_until_complete(asyncio.wait(left))
-        loop.close()
+        end_loop(loop)
 
 
 @asynccontextmanager

@@ -73,9 +73,14 @@ def run_virtually(conversation: Coroutine[Any, Any, T], *, start: float = 0.0) -
     try:
         return loop.run_until_complete(conversation)
     finally:
-        left = asyncio.all_tasks(loop)
-        for each in left:
-            each.cancel()
-        if left:
-            loop.run_until_complete(asyncio.wait(left))
-        loop.close()
+        end_loop(loop)
+
+
+def end_loop(loop: asyncio.AbstractEventLoop) -> None:
+    """Cancel what still runs on a loop, and close it."""
+    left = asyncio.all_tasks(loop)
+    for each in left:
+        each.cancel()
+    if left:
+        loop.run_until_complete(asyncio.wait(left))
+    loop.close()

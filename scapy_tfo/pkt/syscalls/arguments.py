@@ -84,7 +84,8 @@ class Arguments:
         if len(buffers) != count:
             raise CallError(f"{count} pieces are announced and {len(buffers)} are there")
         array = (Iovec * max(1, count))()
-        for vector, (buffer, length) in zip(array, buffers):  # noqa: B905
+        # Where nothing is announced, one stays empty.
+        for vector, (buffer, length) in zip(array, buffers, strict=False):
             vector.base, vector.length = ctypes.addressof(buffer), length
         return array, [buffer for buffer, _ in buffers]
 
