@@ -122,12 +122,13 @@ class Wait:
 class Icmp:
     """An ICMP error about a segment of the target's, as a router sends it.
 
-    what: "too-big" with `mtu`, or a code of destination unreachable ("host", "port", ...).
-    seq: the quoted sequence number, from the target's ISS.
+    what: "too-big" with `mtu`, or "unreachable" with `code`. seq: the quoted sequence number,
+    from the target's ISS.
     """
 
     flow: int = 0
-    what: str = "host"
+    what: str = "unreachable"
+    code: int = 1
     mtu: int = 0
     seq: int = 0
 

@@ -1,0 +1,171 @@
+"""What a SYN at a listener may be answered with, and which clause says so.
+
+RFC 7413 section 4.2.2 and RFC 9293 section 3.10.7.2, over sets: where the standard leaves a
+choice, every legal answer is in.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from scapy_tfo import option as opt
+from scapy_tfo.fuzz.cookies import Client, Jar
+from scapy_tfo.fuzz.frames import FIN, URG
+from scapy_tfo.fuzz.options import Offer
+from scapy_tfo.fuzz.profile import Profile
+from scapy_tfo.fuzz.program import Cookie, Option
+
+_NO_FORMS: frozenset[int] = frozenset()
+_TTCP = frozenset((11, 12, 13))
+_WHOLE = 536
+"""Bytes of text that any stack takes at once; more may be cut (RFC 7413 section 4.1.3)."""
+
+
+class SynRule(NamedTuple):
+    """The answers allowed to a SYN with `size` bytes of text.
+
+    owed: a SYN-ACK must come. least, most: bytes of text that it acknowledges. early: the text
+    may be handed over before the handshake ends. forms: kinds of option that may come.
+    granting: a cookie is expected. The other fields are requirements: silent for no SYN-ACK,
+    taken for text taken without right, refused for text refused without right, option for an
+    option that must not come, ungranted for one that is missing.
+    """
+
+    owed: bool
+    least: int
+    most: int
+    early: bool
+    forms: frozenset[int]
+    granting: bool
+    silent: str
+    taken: str
+    refused: str
+    option: str
+    ungranted: str
+
+
+def syn_rule(
+    flags: int,
+    offer: Offer,
+    size: int,
+    port: str,
+    client: Client,
+    jar: Jar,
+    profile: Profile,
+    options: tuple[Option, ...] = (),
+    *,
+    wraps: bool = False,
+) -> SynRule:
+    """What the standard allows in answer to a SYN without ACK and RST at a listening port.
+
+    options: as the program has them, for the clause only. wraps: its numbers cross zero.
+    """
+    found = offer.fast_open
+    held = size if profile.holds_data else 0
+    owed = not (flags & FIN or offer.unsound)
+    if port == "plain" or not profile.fast_open:
+        return SynRule(
+            owed, 0, held, False, _NO_FORMS, False, "ACC-1", "ACC-1", "ACC-1", "ACC-1", "ACC-1"
+        )
+    valid = [each for each in found if isinstance(each, opt.FastOpen)]
+    broken = [each for each in found if isinstance(each, opt.Broken)]
+    known = [each for each in valid if each.form in profile.forms]
+    forms = frozenset(int(each.form) for each in known)
+    cookies = [each for each in known if each.cookie]
+    good = [each for each in cookies if jar.is_good(client, each.cookie)]
+    clause = _clause(flags, offer, valid, broken, options, wraps)
+    if good:
+        sure = len(found) == 1 and owed and not offer.unsound and port != "small"
+        least = (size if size <= _WHOLE else 0) if sure else 0
+        refused = clause or ("ACC-2" if size else "ACC-5")
+        return SynRule(
+            owed, least, size, True, forms, False, refused, "OPT-8", refused, "OPT-12", "SRV-5"
+        )
+    if cookies:
+        taken = clause if clause and clause not in ("OPT-5", "OPT-9") else _spoilt(options)
+        silent = clause or ("OPT-1" if _odd_size(cookies) else "ACC-3")
+        return SynRule(owed, 0, 0, False, forms, False, silent, taken, "ACC-3", "SRV-5", "SRV-5")
+    if known:
+        granting = len(found) == 1 and owed and port != "small"
+        return SynRule(
+            owed,
+            0,
+            held,
+            False,
+            forms,
+            granting,
+            clause or "SRV-9",
+            clause if len(found) > 1 else "ACC-4",
+            "ACC-4",
+            "OPT-12",
+            clause or "SRV-9",
+        )
+    taken = clause or "ACC-4"
+    return SynRule(owed, 0, held, False, forms, False, taken, taken, "ACC-4", taken, "SRV-9")
+
+
+def _odd_size(cookies: list[opt.FastOpen]) -> bool:
+    return any(len(each.cookie) != 8 for each in cookies)
+
+
+def _clause(
+    flags: int,
+    offer: Offer,
+    valid: list[opt.FastOpen],
+    broken: list[opt.Broken],
+    options: tuple[Option, ...],
+    wraps: bool,
+) -> str:
+    """The requirement that what is special about a SYN belongs to, or "" for a plain one."""
+    if flags & FIN:
+        return "ACC-12"
+    if broken:
+        return "OPT-7" if any(each.rule == "OPT-7" for each in broken) else "OPT-3"
+    if offer.unsound:
+        return "OPT-7"
+    if len(valid) > 1:
+        both = len({each.form for each in valid}) > 1 and all(not each.cookie for each in valid)
+        return "OPT-12" if both else "OPT-8"
+    if offer.ended:
+        return "OPT-10"
+    if offer.strange:
+        return _strange(offer, options)
+    if valid and valid[0].form != opt.TFO:
+        return "OPT-6a"
+    if wraps:
+        return "ACC-11"
+    if flags & URG or flags & 0xC0:
+        return "ACC-10"
+    names = [each.name for each in options]
+    if valid and ("nop" in names or (len(names) > 1 and names[0] == "fo")):
+        return "OPT-5"
+    if valid and any(each in names for each in ("ts", "ws", "sackok")):
+        return "OPT-9"
+    return ""
+
+
+def _strange(offer: Offer, options: tuple[Option, ...]) -> str:
+    """Of options of other kinds: T/TCP, experiments of others, or simply unknown."""
+    if _TTCP & set(offer.strange):
+        return "REL-1"
+    for each in options:
+        if each.name == "raw" and each.kind in (opt.EXPERIMENT_1, opt.EXPERIMENT_2):
+            tcpct = each.kind == opt.EXPERIMENT_1 and each.data[:2] not in (b"\xf9\x89",)
+            return "REL-2" if tcpct and len(each.data) in (0, 8, 10) else "OPT-13"
+    return "OPT-7"
+
+
+def _spoilt(options: tuple[Option, ...]) -> str:
+    """The requirement that a cookie of this making must be refused by."""
+    made = [each.cookie for each in options if each.cookie is not None]
+    cookie: Cookie | None = made[-1] if made else None
+    if cookie is None:
+        return "ACC-3"
+    if cookie.of == "other":
+        return "SRV-1"
+    names = {name for name, _ in cookie.edits}
+    if names & {"cut", "tail", "pad", "lead", "repeat"}:
+        return "SRV-10"
+    if names or cookie.of != "own":
+        return "SRV-2"
+    return "ACC-3"
