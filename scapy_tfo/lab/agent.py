@@ -178,13 +178,18 @@ def connect(config: dict[str, Any]) -> tuple[int, Relay | None]:
                 "/dev/net/tun, or in a container --device /dev/net/tun"
             ) from None
         descriptor = relay.far.detach()
-    addresses = [ip_interface(each) for each in config["addresses"]]
+    add_addresses(config["addresses"])
+    return descriptor, relay
+
+
+def add_addresses(places: Sequence[str]) -> None:
+    """Give the target's interface its addresses, each with its network. Raises OSError."""
+    addresses = [ip_interface(each) for each in places]
     for address in addresses:
         interface.add_address(DEVICE, address)
     for address in addresses:
         if isinstance(address, IPv6Interface):
             interface.await_local(address.ip)
-    return descriptor, relay
 
 
 def _connect_veth(mtu: int) -> Relay:

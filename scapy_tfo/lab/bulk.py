@@ -1,0 +1,146 @@
+"""This kernel in a namespace of its own as a campaign's target: many connections, no asyncio."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any, Self
+
+from scapy_tfo.errors import SetupError
+from scapy_tfo.lab.agent import DEVICE, parse_netstat
+from scapy_tfo.lab.control import CLOSE_LIMIT, START_LIMIT
+from scapy_tfo.lab.linux import MTU, SOURCES, TARGETS, host_families
+from scapy_tfo.lab.stderr import Stderr
+from scapy_tfo.segment import Address
+from scapy_tfo.wire.batch import TunBatch
+
+_MAX_GREETING = 4096
+_LARGEST = 1 << 16
+_DROPPED = 12
+"""Field of a line of /proc/net/dev: packets that the device had no room for."""
+
+
+class BulkLab:
+    """The kernel with an echo on each of the ports "main", "second", "plain" and "small", and
+    nothing on "closed": see `bulk_echo.QUEUES`.
+
+    batch: the way to it. addresses: the target's, by family.
+    """
+
+    def __init__(self, started: Started) -> None:
+        self._started = started
+        families = host_families()
+        sources = [source for family in families for source in SOURCES[family]]
+        self.batch = TunBatch(started.tun, sources, MTU, queue=started.queue, dropped=self._dropped)
+        self.ports = started.ports
+        self.addresses: dict[int, Address] = {each: TARGETS[each].ip for each in families}
+        self._is_open = True
+
+    @classmethod
+    def start(cls, sysctls: Mapping[str, str] | None = None) -> Self:
+        """Start it; `sysctls` (dotted name to value) are written in its namespace first.
+
+        The thread that calls must live as long as the lab: the kernel ends the target with it.
+        Raises SetupError where the host does not allow namespaces or TUN, or has no such sysctl.
+        """
+        return cls(Started(sysctls or {}))
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the target's process is no more."""
+        return self._started.process.poll() is not None
+
+    def counters(self) -> dict[str, int]:
+        """The fast open counters of the namespace by their TcpExt names; a matter of 30 us."""
+        return parse_netstat(os.pread(self._started.netstat, _LARGEST, 0).decode())
+
+    def close(self) -> None:
+        """End the target and everything in it. Harmless when called twice."""
+        if self._is_open:
+            self._is_open = False
+            self.batch.close()
+            self._started.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _dropped(self) -> int:
+        for line in os.pread(self._started.dev, _LARGEST, 0).decode().splitlines():
+            name, _, fields = line.partition(":")
+            if name.strip() == DEVICE:
+                return int(fields.split()[_DROPPED - 1])
+        return 0
+
+
+class Started:
+    """The process inside the namespace, and what it has handed over. Raises SetupError."""
+
+    def __init__(self, sysctls: Mapping[str, str]) -> None:
+        families = host_families()
+        config = {
+            "sysctls": dict(sysctls),
+            "mtu": MTU,
+            "families": families,
+            "addresses": [str(TARGETS[each]) for each in families],
+            "parent": os.getpid(),
+        }
+        self._control, theirs = socket.socketpair()
+        self._stderr = Stderr()
+        with theirs:
+            self.process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "scapy_tfo.lab.bulk_agent"),
+                    *(str(theirs.fileno()), json.dumps(config)),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=self._stderr.fd,
+                stderr=self._stderr.fd,
+                pass_fds=[theirs.fileno()],
+            )
+        try:
+            said, (self.tun, self.netstat, self.dev) = self._greeting()
+        except BaseException:
+            self._end()
+            raise
+        self.ports: dict[str, int] = said["ports"]
+        self.queue: int = said["queue"]
+
+    def _greeting(self) -> tuple[dict[str, Any], list[int]]:
+        self._control.settimeout(START_LIMIT)
+        try:
+            line, fds, _, _ = socket.recv_fds(self._control, _MAX_GREETING, 3)
+        except TimeoutError:
+            raise SetupError(f"the lab's target did not start in {START_LIMIT:g} s") from None
+        except ConnectionError:
+            line, fds = b"", []
+        if not line:
+            self.process.wait()
+            raise SetupError(f"the lab's target did not start: {self._stderr.last_words()}")
+        said: dict[str, Any] = json.loads(line)
+        if "error" in said:
+            raise SetupError(said["error"])
+        return said, fds
+
+    def close(self) -> None:
+        """End the process, and give the descriptors back."""
+        self._control.close()
+        # It ends by itself when the other end has gone; whatever it does, it ends.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(CLOSE_LIMIT)
+        os.close(self.netstat)
+        os.close(self.dev)
+        self._end()
+
+    def _end(self) -> None:
+        self._control.close()
+        self.process.kill()
+        self.process.wait()
+        self._stderr.close()
