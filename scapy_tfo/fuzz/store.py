@@ -1,0 +1,350 @@
+"""What a campaign has found, in one SQLite file that survives being killed.
+
+A batch is one transaction: what a killed run leaves is the state after its last whole batch.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from scapy_tfo.errors import SetupError
+from scapy_tfo.fuzz import findings as records
+from scapy_tfo.fuzz.batches import Kind, Tally
+from scapy_tfo.fuzz.findings import Finding, Status
+from scapy_tfo.fuzz.fingerprint import total
+from scapy_tfo.fuzz.plan import Plan
+from scapy_tfo.fuzz.program import Program, dumps, loads
+from scapy_tfo.fuzz.store_file import Lock, complaint, connect, damaged, is_empty
+
+SCHEMA = 1
+TRIES = 3
+"""How many programs of one kind of violation are tried until one shows it each time."""
+
+_APPLICATION = 0x7F413
+_TABLES = f"""
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE batch (
+    number INTEGER PRIMARY KEY, complete INTEGER NOT NULL, first INTEGER NOT NULL,
+    programs INTEGER NOT NULL, probes INTEGER NOT NULL, heard INTEGER NOT NULL,
+    unjudged INTEGER NOT NULL, seconds REAL NOT NULL, seeded TEXT NOT NULL,
+    mutated TEXT NOT NULL, counters TEXT NOT NULL
+);
+CREATE TABLE coverage (
+    pair TEXT PRIMARY KEY, number INTEGER NOT NULL, program TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE base (pair TEXT PRIMARY KEY, program TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE sighting (
+    requirement TEXT, rule TEXT, state TEXT, reply TEXT, number INTEGER NOT NULL,
+    program TEXT NOT NULL, expected TEXT NOT NULL, actual TEXT NOT NULL, count INTEGER NOT NULL,
+    tries INTEGER NOT NULL DEFAULT 0, finding TEXT,
+    PRIMARY KEY (requirement, rule, state, reply)
+) WITHOUT ROWID;
+CREATE TABLE finding ({", ".join(records.COLUMNS)}, PRIMARY KEY (id)) WITHOUT ROWID;
+PRAGMA application_id = {_APPLICATION};
+PRAGMA user_version = {SCHEMA};
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """Over all batches of a store. seeded, mutated: fingerprints of the programs sent, in hex."""
+
+    batches: int
+    programs: int
+    probes: int
+    heard: int
+    unjudged: int
+    seconds: float
+    seeded: str
+    mutated: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenSighting:
+    """A violation that is still to be confirmed and reduced. tries: programs tried before."""
+
+    kind: Kind
+    number: int
+    program: Program
+    expected: str
+    actual: str
+    tries: int
+
+
+class Store:
+    """The file of one campaign. Every method raises SetupError where the file is damaged, full or
+    not writable; what was committed before stays."""
+
+    def __init__(self, path: Path, *, to_write: bool) -> None:
+        self.path = path
+        self._lock = Lock(path) if to_write else None
+        try:
+            self._database = connect(path, to_write=to_write)
+        except BaseException:
+            if self._lock is not None:
+                self._lock.release()
+            raise
+
+    @classmethod
+    def create(cls, path: Path, plan: Plan, base: Mapping[str, Program] | None = None) -> Store:
+        """A new store, with the corpus that the campaign begins with."""
+        if not is_empty(path):
+            raise SetupError(f"{path} is there already: go on with --resume, or give another")
+        store = cls(path, to_write=True)
+        try:
+            with store.transaction() as database:
+                for statement in _TABLES.split(";"):
+                    database.execute(statement)
+                text = json.dumps(plan.to_json())
+                database.execute("INSERT INTO meta VALUES ('plan', ?)", (text,))
+                rows = [(pair, dumps(program)) for pair, program in (base or {}).items()]
+                database.executemany("INSERT INTO base VALUES (?, ?)", rows)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    @classmethod
+    def open(cls, path: Path, *, to_write: bool = False) -> Store:
+        """One that is there. to_write: alone, to go on with it."""
+        if not path.is_file():
+            raise SetupError(f"there is no campaign at {path}: give its file with --store")
+        store = cls(path, to_write=to_write)
+        try:
+            store._check()
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def _check(self) -> None:
+        with self._complaints() as database:
+            (application,) = database.execute("PRAGMA application_id").fetchone()
+            (version,) = database.execute("PRAGMA user_version").fetchone()
+            if application != _APPLICATION:
+                raise SetupError(f"{self.path} is no campaign of this tool")
+            if version != SCHEMA:
+                raise SetupError(
+                    f"{self.path} was written by another version of this tool (schema {version},"
+                    f" not {SCHEMA}): use that one, or begin anew"
+                )
+            (found,) = database.execute("PRAGMA quick_check(1)").fetchone()
+            if found != "ok":
+                raise damaged(self.path, found)
+
+    @property
+    def plan(self) -> Plan:
+        """What the campaign sends."""
+        with self._complaints() as database:
+            row = database.execute("SELECT value FROM meta WHERE name = 'plan'").fetchone()
+            return Plan.from_json(json.loads(row["value"]))
+
+    def base(self) -> dict[str, Program]:
+        """The corpus that it began with."""
+        with self._complaints() as database:
+            rows = database.execute("SELECT pair, program FROM base").fetchall()
+            return {row["pair"]: loads(row["program"]) for row in rows}
+
+    def corpus(self) -> dict[str, Program]:
+        """The first program that reached each pair of state and reply, the base's before."""
+        with self._complaints() as database:
+            rows = database.execute("SELECT pair, program FROM coverage").fetchall()
+            return {row["pair"]: loads(row["program"]) for row in rows} | self.base()
+
+    def coverage(self) -> dict[str, int]:
+        """Number of the first program that reached each pair."""
+        with self._complaints() as database:
+            rows = database.execute("SELECT pair, number FROM coverage").fetchall()
+            return {row["pair"]: row["number"] for row in rows}
+
+    def finished(self) -> dict[int, int]:
+        """Programs in each batch that was sent whole."""
+        with self._complaints() as database:
+            rows = database.execute("SELECT number, programs FROM batch WHERE complete").fetchall()
+            return {row["number"]: row["programs"] for row in rows}
+
+    def totals(self) -> Totals:
+        """Sums over the batches."""
+        with self._complaints() as database:
+            rows = database.execute("SELECT * FROM batch").fetchall()
+        return Totals(
+            batches=sum(row["complete"] for row in rows),
+            programs=sum(row["programs"] for row in rows),
+            probes=sum(row["probes"] for row in rows),
+            heard=sum(row["heard"] for row in rows),
+            unjudged=sum(row["unjudged"] for row in rows),
+            seconds=sum(row["seconds"] for row in rows),
+            seeded=f"{total(int(row['seeded'], 16) for row in rows):016x}",
+            mutated=f"{total(int(row['mutated'], 16) for row in rows):016x}",
+        )
+
+    def commit(
+        self,
+        number: int,
+        first: int,
+        tally: Tally,
+        program_of: Callable[[int], Program],
+        *,
+        seconds: float,
+        complete: bool = True,
+        counters: Mapping[str, int] | None = None,
+    ) -> None:
+        """Keep a batch and what it found, all or nothing.
+
+        first: number of its first program. program_of: a program of it by its number. complete:
+        not one that was broken off, which a resumed run sends again. counters: how much the
+        target's own went up.
+        """
+        row = (
+            *(number, complete, first, tally.programs, tally.probes, tally.heard, tally.unjudged),
+            *(seconds, f"{total([tally.seeded]):016x}", f"{total([tally.mutated]):016x}"),
+            json.dumps(counters or {}),
+        )
+        known = self.coverage()
+        new = [(pair, at) for pair, at in tally.first.items() if at < known.get(pair, at + 1)]
+        wanted = {at for _, at in new} | {each.number for each in tally.sightings.values()}
+        texts = {at: dumps(program_of(at)) for at in wanted}
+        with self.transaction() as database:
+            marks = ",".join("?" * len(row))
+            database.execute(f"INSERT OR REPLACE INTO batch VALUES ({marks})", row)
+            database.executemany(
+                "INSERT OR REPLACE INTO coverage VALUES (?, ?, ?)",
+                [(pair, at, texts[at]) for pair, at in new],
+            )
+            for kind, seen in tally.sightings.items():
+                told = seen.violation.expected, seen.violation.actual
+                _see(database, kind, (seen.number, texts[seen.number], *told), seen.count)
+
+    def open_sightings(self) -> list[OpenSighting]:
+        """Those without a finding yet, the earliest program's first."""
+        with self._complaints() as database:
+            rows = database.execute(
+                "SELECT * FROM sighting WHERE finding IS NULL ORDER BY number, rule, state, reply"
+            ).fetchall()
+            return [
+                OpenSighting(
+                    kind=(row["requirement"], row["rule"], row["state"], row["reply"]),
+                    number=row["number"],
+                    program=loads(row["program"]),
+                    expected=row["expected"],
+                    actual=row["actual"],
+                    tries=row["tries"],
+                )
+                for row in rows
+            ]
+
+    def settle(self, kind: Kind, finding: Finding) -> bool:
+        """Keep what became of a sighting; whether no other sighting had shown it before."""
+        with self.transaction() as database:
+            new = put_finding(database, finding)
+            database.execute(
+                "UPDATE sighting SET finding = ?, tries = tries + 1"
+                " WHERE (requirement, rule, state, reply) = (?, ?, ?, ?)",
+                (finding.id, *kind),
+            )
+            drop_unseen(database)
+        return new
+
+    def findings(self) -> list[Finding]:
+        """All, the earliest program's first."""
+        with self._complaints() as database:
+            rows = database.execute(
+                "SELECT finding.*, (SELECT coalesce(sum(count), 0) FROM sighting"
+                " WHERE sighting.finding = finding.id) AS seen"
+                " FROM finding ORDER BY number, id"
+            ).fetchall()
+            return [records.from_row(row, row["seen"]) for row in rows]
+
+    def rows(self, table: str) -> list[sqlite3.Row]:
+        """All of a table, as it stands."""
+        with self._complaints() as database:
+            return database.execute(f"SELECT * FROM {table}").fetchall()
+
+    def counters(self) -> dict[str, int]:
+        """How much the target's own counters went up, over all batches."""
+        sums: dict[str, int] = {}
+        with self._complaints() as database:
+            for row in database.execute("SELECT counters FROM batch").fetchall():
+                for name, each in json.loads(row["counters"]).items():
+                    sums[name] = sums.get(name, 0) + each
+        return sums
+
+    def close(self) -> None:
+        """Let go of the file; harmless when called twice."""
+        with suppress(sqlite3.Error):
+            self._database.close()
+        if self._lock is not None:
+            self._lock.release()
+
+    @contextmanager
+    def _complaints(self) -> Iterator[sqlite3.Connection]:
+        """Turns what goes wrong with the file into a SetupError."""
+        try:
+            yield self._database
+        except sqlite3.Error as error:
+            raise complaint(self.path, error) from error
+        except (ValueError, KeyError, TypeError, IndexError) as error:
+            raise damaged(self.path, error) from error
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All that is done within is kept together, or nothing of it."""
+        with self._complaints() as database:
+            database.execute("BEGIN IMMEDIATE")
+            try:
+                yield database
+                database.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    database.execute("ROLLBACK")
+                raise
+
+
+def put_finding(database: sqlite3.Connection, finding: Finding) -> bool:
+    """Keep the better of a finding and the one with its id; whether there was none."""
+    row = database.execute("SELECT status, number FROM finding WHERE id = ?", (finding.id,))
+    held = row.fetchone()
+    better = finding.status is not Status.CONFIRMED, finding.number
+    if held is None or better < (held["status"] != Status.CONFIRMED, held["number"]):
+        columns = records.to_row(finding)
+        marks = ", ".join(f":{name}" for name in columns)
+        database.execute(f"INSERT OR REPLACE INTO finding VALUES ({marks})", columns)
+    return held is None
+
+
+def drop_unseen(database: sqlite3.Connection) -> None:
+    """Forget flaky findings whose violations were confirmed as another."""
+    database.execute(
+        "DELETE FROM finding WHERE status = ? AND id NOT IN"
+        " (SELECT finding FROM sighting WHERE finding IS NOT NULL)",
+        (Status.FLAKY,),
+    )
+
+
+def _see(
+    database: sqlite3.Connection, kind: Kind, first: tuple[int, str, str, str], count: int
+) -> None:
+    """Count violations of a kind. One that is flaky so far gets another program to be tried."""
+    held = database.execute(
+        "SELECT tries, finding, status FROM sighting LEFT JOIN finding ON finding = id WHERE"
+        " (sighting.requirement, sighting.rule, sighting.state, sighting.reply) = (?, ?, ?, ?)",
+        kind,
+    ).fetchone()
+    if held is None:
+        row = (*kind, *first, count)
+        marks = ", ".join("?" * len(row))
+        database.execute(f"INSERT INTO sighting VALUES ({marks}, 0, NULL)", row)
+        return
+    where = "WHERE (requirement, rule, state, reply) = (?, ?, ?, ?)"
+    database.execute(f"UPDATE sighting SET count = count + ? {where}", (count, *kind))
+    if held["status"] == Status.FLAKY and held["tries"] < TRIES:
+        database.execute(
+            "UPDATE sighting SET number = ?, program = ?, expected = ?, actual = ?, finding = NULL"
+            f" {where}",
+            (*first, *kind),
+        )

@@ -1,0 +1,102 @@
+"""The store's file: opened by one writer at a time, and its troubles told in one line."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from scapy_tfo.errors import SetupError
+
+_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_CLOSED = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
+_PATIENCE = 5.0
+_ATTEMPTS = 3
+
+
+class Lock:
+    """Keeps other writers away; it goes with the process, however that ends.
+
+    Raises SetupError where another holds it, or none can be made.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = Path(f"{path}.lock")
+        self._file = -1
+        for _ in range(_ATTEMPTS):
+            try:
+                self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            except OSError as error:
+                raise SetupError(f"cannot write {path}: {error.strerror}") from error
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.path.samestat(os.fstat(self._file), os.stat(self._path)):
+                    return
+            except FileNotFoundError:
+                # Its last holder removed it in between: this lock is one on nothing.
+                pass
+            except OSError:
+                os.close(self._file)
+                break
+            os.close(self._file)
+        raise SetupError(f"{path} is in use by another run: wait, or give another")
+
+    def release(self) -> None:
+        """Harmless when called twice."""
+        if self._file >= 0:
+            self._path.unlink(missing_ok=True)
+            os.close(self._file)
+            self._file = -1
+
+
+def connect(path: Path, *, to_write: bool) -> sqlite3.Connection:
+    """The database. Raises SetupError."""
+    database = None
+    try:
+        database = sqlite3.connect(path, isolation_level=None, timeout=_PATIENCE)
+        database.row_factory = sqlite3.Row
+        if to_write:
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute("PRAGMA synchronous = NORMAL")
+        else:
+            database.execute("PRAGMA query_only = 1")
+    except sqlite3.Error as error:
+        if database is not None:
+            database.close()
+        raise complaint(path, error) from error
+    return database
+
+
+def is_empty(path: Path) -> bool:
+    """Whether nothing was written to it: it is not there, or its maker was killed before."""
+    if not path.exists():
+        return True
+    try:
+        with closing(sqlite3.connect(path)) as database:
+            (tables,) = database.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except sqlite3.Error:
+        return False
+    return not tables
+
+
+def complaint(path: Path, error: sqlite3.Error) -> SetupError:
+    """What an error of SQLite means to a user."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in _FULL:
+        return SetupError(
+            f"the store {path} cannot grow ({error}): what was finished is kept; make room, and"
+            " go on with --resume"
+        )
+    if code in _BUSY:
+        return SetupError(f"the store {path} is in use by another program: wait for it")
+    if code in _CLOSED:
+        return SetupError(f"the store {path} cannot be opened or written: {error}")
+    return damaged(path, error)
+
+
+def damaged(path: Path, why: object) -> SetupError:
+    """For a file that does not hold what was written to it."""
+    return SetupError(f"the store {path} is damaged ({why}): take a copy of it, or begin anew")
