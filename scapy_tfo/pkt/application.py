@@ -12,15 +12,13 @@ from dataclasses import dataclass
 
 from scapy_tfo.pkt import tree
 from scapy_tfo.pkt.conversation import Conversation
-from scapy_tfo.pkt.set_up import is_fast, least_full, nobody_listens, pending_limit, sends_at_once
+from scapy_tfo.pkt.set_up import is_fast, nobody_listens, pending_limit, sends_at_once
+from scapy_tfo.pkt.writing import MUCH, is_held_back, sent_with, written_at_once
 from scapy_tfo.segment import ACK, FIN, PSH, SYN, Segment
 
 _QUEUE = 1024
 _ROOM = 1 << 14
 """Bytes: a longer write might wait for room in a socket's buffer."""
-
-_MUCH = 1 << 17
-"""Bytes: as much as a larger buffer surely has room for."""
 
 _FIRST_DESCRIPTOR = 3
 _ANY = tree.Anything()
@@ -90,29 +88,15 @@ class Application:
         acked = self._acked(talk, socket, segment)
         writes = bool(segment.payload) and end > socket.written and start >= 0
         ends = bool(segment.flags & FIN) and not socket.has_fin
-        breaks = self._breaks_off(talk, socket, index, segment)
+        breaks = self._breaks_off(talk, socket, segment)
         if writes or ends or breaks:
             yield from self._accept(talk, socket)
             socket.acked = max(socket.acked, acked)
             yield from self._read(socket)
         if socket.is_open and writes:
-            end, last = self._written_at_once(talk, socket, index)
-            size, socket.written = end - socket.written, end
-            ends = ends or bool(last.flags & FIN)
-            if size > _ROOM and not socket.has_room:
-                socket.has_room = True
-                yield call("setsockopt", socket.descriptor, "SOL_SOCKET", "SO_SNDBUF", [_MUCH], 4)
-            # A FIN joins data that still waits to be sent; pushed data waits for the peer only.
-            if last.flags & FIN and (last is segment or not last.flags & PSH):
-                yield call("send", socket.descriptor, _ANY, size, "MSG_MORE", result=size)
-            else:
-                yield call("write", socket.descriptor, _ANY, size, result=size)
+            yield from self._write(talk, socket, index)
         if socket.is_open and ends and not socket.has_fin:
-            socket.has_fin = True
-            if self._is_half_closed(talk, socket, index):
-                yield call("shutdown", socket.descriptor, "SHUT_WR")
-            else:
-                yield from self._close(socket)
+            yield from self._end(talk, socket, index)
         if socket.is_open and breaks:
             linger = tree.Struct((_named("onoff", 1), _named("linger", 0)))
             yield call("setsockopt", socket.descriptor, "SOL_SOCKET", "SO_LINGER", linger, 8)
@@ -121,13 +105,28 @@ class Application:
     def after(self, talk: Conversation, index: int, segment: Segment) -> Iterator[tree.Syscall]:
         """What the application does once this segment has come or gone."""
         socket = self._sockets[id(talk)]
+        before = socket.descriptor, socket.read
+        yield from self._take_in(talk, socket, index, segment)
+        if not socket.is_open or socket.has_fin:
+            return
+        if before != (socket.descriptor, socket.read):
+            later = is_held_back(talk, index, socket.written)
+            if later is not None:
+                yield from self._write(talk, socket, later)
+        elif self._fin_follows_the_peer(talk, socket, index):
+            yield from self._end(talk, socket, index)
+
+    def _take_in(
+        self, talk: Conversation, socket: _Socket, index: int, segment: Segment
+    ) -> Iterator[tree.Syscall]:
         if talk.connection.packets[index].src == talk.target:
             before = socket.acked
             socket.acked = max(before, self._acked(talk, socket, segment))
             socket.sent = max(
                 socket.sent, talk.local_number(segment.end) - bool(segment.flags & FIN)
             )
-            socket.is_over = socket.is_over or (segment.is_rst and bool(segment.flags & ACK))
+            ends = segment.is_rst and segment.flags & ACK and segment.seq
+            socket.is_over = socket.is_over or bool(ends)
             if segment.is_syn_ack:
                 socket.is_begun = True
                 socket.written = max(socket.written, socket.sent)
@@ -148,6 +147,42 @@ class Application:
             if taken <= end:
                 socket.acked = max(socket.acked, taken)
                 yield from self._read(socket)
+
+    def _write(self, talk: Conversation, socket: _Socket, index: int) -> Iterator[tree.Syscall]:
+        """What is sent from packet `index` on, and the close that joins it."""
+        write = written_at_once(talk, index, socket.written)
+        size, socket.written = write.end - socket.written, write.end
+        if size > _ROOM and not socket.has_room:
+            socket.has_room = True
+            yield call("setsockopt", socket.descriptor, "SOL_SOCKET", "SO_SNDBUF", [MUCH], 4)
+        ends = bool(write.last.flags & FIN)
+        at_once = write.last is _segment(talk, index)
+        # A FIN joins data that still waits to be sent; pushed data waits for the peer only.
+        if ends and (at_once or not write.last.flags & PSH):
+            yield call("send", socket.descriptor, _ANY, size, "MSG_MORE", result=size)
+        else:
+            yield call("write", socket.descriptor, _ANY, size, result=size)
+        if ends and not at_once and not self._meets_a_fin(talk, index, write.last):
+            yield from self._end(talk, socket, index)
+
+    def sent_with(self, talk: Conversation, index: int) -> list[int]:
+        """The packets behind that one which are of the same write and were sent in the same go."""
+        socket = self._sockets[id(talk)]
+        segment = _segment(talk, index)
+        if not segment.payload or talk.local_number(segment.seq) < socket.sent:
+            return []
+        parts = sent_with(talk, index, socket.written)
+        if parts and _segment(talk, parts[-1]).flags & FIN and not socket.has_fin:
+            parts.pop()
+        return parts
+
+    def _end(self, talk: Conversation, socket: _Socket, index: int) -> Iterator[tree.Syscall]:
+        """The target's FIN is due from packet `index` on."""
+        socket.has_fin = True
+        if self._is_half_closed(talk, socket, index):
+            yield call("shutdown", socket.descriptor, "SHUT_WR")
+        else:
+            yield from self._close(socket)
 
     def _connect(
         self, talk: Conversation, socket: _Socket, segment: Segment
@@ -193,16 +228,24 @@ class Application:
 
     def _acked(self, talk: Conversation, socket: _Socket, segment: Segment) -> int:
         """Bytes of the peer's data, without its FIN."""
-        if not segment.flags & ACK:
+        if not segment.flags & ACK or segment.is_rst:
             return 0
         acked = talk.remote_number(segment.ack)
         return acked if socket.peer_end is None else min(acked, socket.peer_end)
 
     def _taken_next(self, talk: Conversation, socket: _Socket, index: int) -> int:
-        """What the target will next acknowledge: it is read before, for that may be its cause."""
+        """What the target will next acknowledge: it is read before, for that may be its cause.
+
+        0 where the same comes once more before: who knows whether the first was taken."""
+        mine = _segment(talk, index)
         for packet in talk.connection.packets[index + 1 :]:
-            if packet.src == talk.target and isinstance(packet.what, Segment):
-                return self._acked(talk, socket, packet.what)
+            segment = packet.what
+            if not isinstance(segment, Segment):
+                continue
+            if packet.src == talk.target:
+                return self._acked(talk, socket, segment)
+            if (segment.seq, segment.length) == (mine.seq, mine.length) and _is_sound(segment):
+                return 0
         return 0
 
     def _completes(self, talk: Conversation, socket: _Socket, segment: Segment) -> bool:
@@ -215,30 +258,6 @@ class Application:
             and talk.remote_number(segment.seq) + len(segment.payload) >= 0
             and talk.remote_number(segment.seq) <= socket.acked + (1 << 16)
         )
-
-    def _written_at_once(
-        self, talk: Conversation, socket: _Socket, index: int
-    ) -> tuple[int, Segment]:
-        """Where the write ends that begins with this packet, and its last segment."""
-        end, last = socket.written, _segment(talk, index)
-        for packet in talk.connection.packets[index:]:
-            segment = packet.what
-            if not isinstance(segment, Segment):
-                continue
-            if packet.src == talk.target:
-                if segment.payload:
-                    last = segment
-                    end = max(end, talk.local_number(segment.seq) + len(segment.payload))
-                # A kernel pushes in the middle of a long write, too, but after full segments.
-                whole = talk.full >= least_full(talk) and not len(segment.payload) % talk.full
-                pushed = segment.flags & PSH and not whole
-                if segment.payload and (segment.flags & FIN or pushed):
-                    break
-                if end - socket.written >= _MUCH:
-                    break
-            elif segment.payload or segment.is_rst:
-                break
-        return end, last
 
     def _is_half_closed(self, talk: Conversation, socket: _Socket, index: int) -> bool:
         """Whether the target takes data behind its FIN."""
@@ -254,20 +273,49 @@ class Application:
                     return True
         return False
 
+    def _meets_a_fin(self, talk: Conversation, index: int, last: Segment) -> bool:
+        """Whether the peer's FIN came before the target's, and was not acknowledged on its own, as
+        it is where the target has closed before (RFC 9293 section 3.10.7.4)."""
+        end: int | None = None
+        for packet in talk.connection.packets[index:]:
+            segment = packet.what
+            if segment is last:
+                return end is not None
+            if not isinstance(segment, Segment):
+                continue
+            if packet.src == talk.peer and segment.flags & FIN and end is None:
+                end = talk.remote_number(segment.end)
+            is_alone = packet.src == talk.target and not segment.payload
+            if is_alone and end is not None and talk.remote_number(segment.ack) >= end:
+                return False
+        return False
+
+    def _fin_follows_the_peer(self, talk: Conversation, socket: _Socket, index: int) -> bool:
+        """Whether the FIN goes with data that was written, once the peer makes room for it."""
+        later = talk.connection.packets[index + 1 :]
+        if not later or later[0].src != talk.peer:
+            return False
+        mine = (each.what for each in later if each.src == talk.target)
+        segment = next(mine, None)
+        return (
+            isinstance(segment, Segment)
+            and bool(segment.flags & FIN)
+            and bool(segment.payload)
+            and talk.local_number(segment.seq) + len(segment.payload) <= socket.written
+        )
+
     def _is_acked(self, talk: Conversation, fin: Segment, before: int) -> bool:
         """Whether the peer's FIN came with data that was not acknowledged before."""
         return bool(fin.payload) and talk.remote_number(fin.seq) + len(fin.payload) > before
 
-    def _breaks_off(
-        self, talk: Conversation, socket: _Socket, index: int, segment: Segment
-    ) -> bool:
-        """Whether the application ends it with a RST: none that answers a segment looks like it."""
+    def _breaks_off(self, talk: Conversation, socket: _Socket, segment: Segment) -> bool:
+        """Whether the application ends it with a RST: one that answers a segment either has no ACK
+        or the sequence number 0 (RFC 9293 section 3.5.2)."""
         if not (segment.is_rst and segment.flags & ACK and socket.is_open):
             return False
-        earlier = [each.what for each in talk.connection.packets[:index] if each.src == talk.peer]
-        last = earlier[-1] if earlier else None
-        provoked = isinstance(last, Segment) and bool(last.flags & SYN) and self._is_server
-        return not provoked and talk.local_number(segment.seq) == socket.sent + socket.has_fin
+        return bool(segment.seq) and (
+            talk.local_number(segment.seq) == socket.sent + socket.has_fin
+        )
 
 
 def open_socket(descriptor: int) -> Iterator[tree.Syscall]:

@@ -14,6 +14,7 @@ from scapy_tfo.pkt import fields, tree
 
 _SECOND = 1_000_000_000
 _DIGITS = 40
+_ON_WIRE = ("seq", "ack")
 _UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": _SECOND}
 _ESCAPE = re.compile(rb"\\(?:x([0-9a-fA-F]{1,2})|(.))", re.DOTALL)
 _ESCAPED = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b'"': b'"', b"\\": b"\\"}
@@ -152,7 +153,7 @@ class Build(Transformer[Token, list[Placed]]):
             options = ()
         if direction == "<" and not isinstance(options, tree.Anything):
             _refuse_open(options, direction)
-        if direction == ">" and faults:
+        if direction == ">" and any(each.name not in _ON_WIRE for each in faults or ()):
             raise BuildError("only packets that the script sends ('<') have faults", direction)
         if direction == "<" and isn is not None:
             raise BuildError("only packets that the kernel sends ('>') have an isn", direction)
@@ -178,12 +179,18 @@ class Build(Transformer[Token, list[Placed]]):
             raise BuildError("only packets that the kernel sends ('>') have alternatives", found[1])
         return tree.AnyOf(tuple(packets))
 
+    def or_none(self, found: list[Any]) -> tree.AnyOf:
+        packet, token = found
+        if packet.direction is tree.Direction.INBOUND:
+            raise BuildError("only a packet that the kernel sends ('>') may come or not", token)
+        return tree.AnyOf((packet,), or_none=True)
+
     def faults(self, found: list[tree.Fault]) -> tuple[tree.Fault, ...]:
         return tuple(found)
 
     def fault(self, found: list[Any]) -> tree.Fault:
         name, value = found
-        if value == "bad" and name in ("seq", "ack"):
+        if value == "bad" and name in _ON_WIRE:
             raise BuildError(f"write which {name}: a number, or $NAME", name)
         if isinstance(value, fields.Variable):
             return tree.Fault(str(name), value)

@@ -17,13 +17,18 @@ _FIRST_STAMP = 1000
 """What the target's first TS val becomes."""
 
 
+_MANY, _LEAST = 4, 256
+"""Segments of one size that are no chance, and bytes of data that fit into each, surely."""
+
+
 @dataclass(slots=True, eq=False)
 class Conversation:
     """A connection with one ISN at each end, and what has been told of it so far.
 
     target: the end that the script's kernel takes the place of. peer: the end that the script
     plays. ports: the peer's and the target's, where the script has to name them. full: bytes of
-    data in the target's largest segment.
+    data in the target's largest segment. has_fulls: there are so many of these that no segment of
+    its had room for more.
 
     Numbers are the script's (see numbers.py): those of each side count from its ISN, and become 0
     based, unless the peer's run past 2**32, which must happen again. What the peer sends before the
@@ -38,6 +43,7 @@ class Conversation:
     local_isn: int | None = None
     is_literal: bool = False
     full: int = 0
+    has_fulls: bool = False
     scaled: bool = False
     dropped: set[str] = field(default_factory=set)
     _stamps: set[int] = field(default_factory=set)
@@ -54,7 +60,9 @@ class Conversation:
         if side == "client":
             target, peer = peer, target
         made = cls(connection, target, peer)
-        made.full = max((len(each.what.payload) for each in made.segments(target)), default=0)
+        sizes = [len(each.what.payload) for each in made.segments(target)]
+        made.full = max(sizes, default=0)
+        made.has_fulls = made.full >= _LEAST and sizes.count(made.full) >= _MANY
         if not exact:
             made.connection = joined(connection, target)
         sent = [each.what for each in made.segments(peer)]
@@ -129,6 +137,8 @@ class Conversation:
             timestamps=lambda value, echo: (self._stamp(value), echo),
             ports=self.ports and (self.ports[1], self.ports[0]),
         )
+        if segment.is_rst and not segment.seq and self._local_offset:
+            packet = replace(packet, range=tree.Range(0, 0, 0), faults=(tree.Fault("seq", 0),))
         return packet if exact or not segment.window else replace(packet, win=None)
 
     def _inbound(self, segment: Segment, remote: int) -> tree.Packet:

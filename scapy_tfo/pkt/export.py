@@ -18,7 +18,8 @@ from scapy_tfo.pkt.export_prelude import missing_cookie, pause, prelude
 from scapy_tfo.pkt.icmp_names import icmp_names
 from scapy_tfo.pkt.portable import additions
 from scapy_tfo.pkt.timeline import Moment, moments
-from scapy_tfo.segment import Segment
+from scapy_tfo.pkt.writing import PACING
+from scapy_tfo.segment import ACK, FIN, SYN, Segment
 
 _MILLISECOND = 1_000_000
 _LAST_PORT = 65535
@@ -98,6 +99,7 @@ class _Export:
         self._kept: dict[bytes, str] = {}
         self._mss_is_known = mtu(self._talks) is not None
         self._clock = 0
+        self._told: set[tuple[int, int]] = set()
 
     def _refuse_many_ends(self) -> None:
         servers = {each.connection.server for each in self._talks}
@@ -182,25 +184,101 @@ class _Export:
     def _events(self, moment: Moment, when: int, application: Application) -> Iterator[tree.Event]:
         packet, talk = moment.packet, moment.talk
         segment = packet.what
-        actions: list[tree.Action] = []
+        if (id(talk), moment.index) in self._told:
+            return
+        calls: list[tree.Action] = []
+        later: list[tree.Action] = []
         if isinstance(segment, Segment):
+            parts: list[int] = []
             if packet.src == talk.target:
-                actions += application.before(talk, moment.index, segment)
+                calls += application.before(talk, moment.index, segment)
+                if not self._wishes.exact:
+                    parts = application.sent_with(talk, moment.index)
+            segment, span = self._joined(talk, moment.index, parts)
             shown = talk.packet(packet, segment, exact=self._wishes.exact)
             action: tree.Action = self._with_symbols(shown, segment)
+            wait = self._since_last(when)
+            time = self._time(moment, wait, span, is_caused=bool(calls))
+            later += self._ack_of_a_timer(moment)
+            for index in (moment.index, *parts):
+                what = talk.connection.packets[index].what
+                assert isinstance(what, Segment)
+                later += application.after(talk, index, what)
         else:
             action = self._icmp(packet, segment, talk)
+            time = tree.Time(earliest=self._since_last(when))
         self._refuse_additions(action, packet)
-        place = len(actions)
-        actions.append(action)
-        if isinstance(segment, Segment):
-            actions += application.after(talk, moment.index, segment)
-        for index, each in enumerate(actions):
-            yield tree.Event(
-                tree.Time(earliest=self._since_last(when)),
-                each,
-                _remark(packet.note) if index == place else "",
-            )
+        for each in calls:
+            yield tree.Event(tree.Time(earliest=time.earliest), each)
+            latest = None if time.latest is None else time.latest - time.earliest
+            time = tree.Time(earliest=0, latest=latest)
+        yield tree.Event(time, action, _remark(packet.note))
+        for each in later:
+            yield tree.Event(tree.Time(), each)
+
+    def _joined(self, talk: Conversation, index: int, parts: list[int]) -> tuple[Segment, int]:
+        """Packets that are told as one, and ns from the first to the last."""
+        first = talk.connection.packets[index]
+        assert isinstance(first.what, Segment)
+        whole, last = first.what, first.when
+        for part in parts:
+            self._told.add((id(talk), part))
+            packet = talk.connection.packets[part]
+            assert isinstance(packet.what, Segment)
+            whole = replace(packet.what, seq=whole.seq, payload=whole.payload + packet.what.payload)
+            last = packet.when
+        return whole, last - first.when
+
+    def _time(self, moment: Moment, wait: int, span: int, *, is_caused: bool) -> tree.Time:
+        """When the first event of a packet happens; the packet itself, where there is a range.
+
+        is_caused: by a call that comes first. span: ns that the target took to send all of it.
+        """
+        segment = moment.packet.what
+        assert isinstance(segment, Segment)
+        is_paced = (
+            0 < wait < PACING
+            and not is_caused
+            and moment.packet.src == moment.talk.target
+            and bool(segment.payload)
+        )
+        took = self._since_last(self._clock + span)
+        if not is_paced and not took:
+            return tree.Time(earliest=wait)
+        self._assume(
+            "How far apart data is sent for which room was there hangs on the kernel's pacing."
+        )
+        return tree.Time(earliest=0 if is_paced else wait, latest=wait + took)
+
+    def _ack_of_a_timer(self, moment: Moment) -> Iterator[tree.Action]:
+        """The ACK of a FIN that came with the next packet, and could come before it.
+
+        Where no data came behind the handshake, Linux has not yet worked out for how long to delay
+        an ACK, and it is due with the clock's next tick.
+        """
+        talk, packets = moment.talk, moment.talk.connection.packets
+        fin = moment.packet.what
+        assert isinstance(fin, Segment)
+        is_bare = fin.flags & (SYN | ACK | FIN) == ACK | FIN and not fin.payload
+        if self._wishes.portable or moment.packet.src != talk.peer or not is_bare:
+            return
+        before = (each.what for each in packets[: moment.index] if each.src == talk.peer)
+        if any(isinstance(each, Segment) and each.flags & ACK and each.payload for each in before):
+            return
+        later = (each for each in packets[moment.index + 1 :] if each.src == talk.target)
+        packet = next(later, None)
+        answer = packet.what if packet is not None else None
+        if packet is None or not isinstance(answer, Segment) or not answer.length:
+            return
+        if answer.flags & SYN or talk.remote_number(answer.ack) != talk.remote_number(fin.end):
+            return
+        alone = replace(answer, flags=ACK, payload=b"")
+        shown = self._with_symbols(talk.packet(packet, alone, exact=False), alone)
+        options = (
+            replace(each, value=fields.Wildcard()) if isinstance(each, fields.Timestamps) else each
+            for each in shown.options or ()
+        )
+        yield tree.AnyOf((replace(shown, options=tuple(options), win=None),), or_none=True)
 
     def _since_last(self, when: int) -> int:
         """ns from the event before, in whole ms, and without adding up what was rounded off."""

@@ -9,7 +9,7 @@ from itertools import pairwise
 from scapy_tfo import option as opt
 from scapy_tfo.pkt import tree
 from scapy_tfo.pkt.conversation import Conversation
-from scapy_tfo.segment import SYN, Segment
+from scapy_tfo.segment import ACK, SYN, Segment
 
 _WIDTH = 100
 _MOST_FLOWS = 6
@@ -102,8 +102,16 @@ def _settings(talks: Sequence[Conversation], *, is_server: bool) -> dict[str, in
 
 
 def _answers_often(talk: Conversation) -> bool:
-    """Whether SYN-ACKs came faster, one after another, than Linux answers repeated SYNs."""
-    sent = [seen.packet.when for seen in talk.segments(talk.target) if seen.what.is_syn_ack]
+    """Whether SYN-ACKs, or ACKs that say nothing new, came faster, one after another, than Linux
+    answers what is out of the window."""
+    sent: list[int] = []
+    said: set[tuple[int, int]] = set()
+    for packet, segment in ((each.packet, each.what) for each in talk.segments(talk.target)):
+        number = segment.seq, segment.ack
+        bare = segment.flags == ACK and not segment.payload
+        if segment.is_syn_ack or (bare and number in said):
+            sent.append(packet.when)
+        said |= {number, (segment.end, segment.ack)}
     return any(later - earlier < _RATE for earlier, later in pairwise(sent))
 
 

@@ -98,7 +98,11 @@ def compare(
     if segment.reserved & _NO_AE:
         found.differ("reserved bits", 0, segment.reserved & _NO_AE)
     start, length = meanings.number(expected.range.start), meanings.number(expected.range.length)
-    if start != actual.range.start:
+    on_wire = {fault.name: meanings.number(fault.value or 0) for fault in expected.faults}
+    if "seq" in on_wire:
+        if on_wire["seq"] != segment.seq:
+            found.differ("seq on the wire", on_wire["seq"], segment.seq)
+    elif start != actual.range.start:
         found.differ("seq", start, actual.range.start)
     if length != len(segment.payload):
         found.differ("bytes of data", length, len(segment.payload))
@@ -107,6 +111,8 @@ def compare(
         ("urg", expected.urg, actual.urg),
     ):
         number = 0 if wanted is None else meanings.number(wanted)
+        if name in on_wire:
+            number, got = on_wire[name], segment.ack
         if number != (got or 0):
             found.differ(name, number, got or 0)
     if expected.win is not None and meanings.number(expected.win) != segment.window:

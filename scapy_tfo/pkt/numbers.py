@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from scapy_tfo.segment import Address
+from scapy_tfo.segment import Address, Segment
 
 _MODULUS = 1 << 32
 
@@ -35,6 +35,10 @@ class Flow:
     first_stamps: tuple[int, int] | None = None
     flow_labels: tuple[int, int] | None = None
     is_reset: bool = False
+
+    def heard(self, segment: Segment) -> None:
+        """The kernel sent this."""
+        self.is_reset = self.is_reset or segment.is_rst
 
     def begin_anew(self) -> None:
         """The next connection between the same ports."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from scapy_tfo.icmp import IcmpError
 from scapy_tfo.pkt import tree
 from scapy_tfo.pkt.difference import Difference
 from scapy_tfo.pkt.due_times import Span, Timeline, Window
 from scapy_tfo.pkt.fields import Value
 from scapy_tfo.pkt.flows import Flows, NoFlowError
+from scapy_tfo.pkt.hearing import Found, Hearing
 from scapy_tfo.pkt.icmp_names import icmp_names
 from scapy_tfo.pkt.matching import Comparison, Heard, compare, in_script_terms
 from scapy_tfo.pkt.meanings import MeaningError, Meanings
@@ -21,8 +20,8 @@ from scapy_tfo.pkt.printing import show_action
 from scapy_tfo.pkt.program import Program
 from scapy_tfo.pkt.sending import icmp_kind, icmp_to_send, segment_to_send
 from scapy_tfo.pkt.settings import Settings
-from scapy_tfo.pkt.wires import Arrival, Wire
-from scapy_tfo.segment import FIN, PSH, MalformedPacketError, Segment, endpoint
+from scapy_tfo.pkt.wires import Wire
+from scapy_tfo.segment import Segment, endpoint
 
 _PATIENCE = 2_000_000_000
 """ns to wait for a packet behind the time when it should have come: late is told from never."""
@@ -35,8 +34,14 @@ _MANY = 20
 
 _LABEL = 0xFFFFF
 
-Found = tuple[Flow, Arrival, Segment]
-"""A packet of the kernel, and whose it is."""
+
+@dataclass(frozen=True, slots=True)
+class Maybe:
+    """A packet that may come before the next one of its connection."""
+
+    packet: tree.Packet
+    flows: tuple[Flow, ...]
+    window: Window | None
 
 
 class Player:
@@ -56,8 +61,10 @@ class Player:
         self.times = Timeline(settings.tolerance, settings.tolerance_share, wire.tick)
         self.outcome = Outcome()
         self._events = script.events
-        self._heard: deque[Found] = deque()
-        self._errors: deque[tuple[Arrival, IcmpError]] = deque()
+        self.hearing = Hearing(
+            wire, self.flows, self.outcome.packets, joins=not settings.strict_segments
+        )
+        self._maybe: list[Maybe] = []
         self.flows.watch(
             packet
             for event in script.events
@@ -90,7 +97,7 @@ class Player:
 
     def catch_up(self) -> None:
         """Hear what was sent until now, before something changes whose packets are whose."""
-        while self._listen(0):
+        while self.hearing.listen(0):
             pass
 
     def fail(
@@ -127,6 +134,8 @@ class Player:
                 self._send(event, packet)
             case tree.Packet() as packet:
                 self._expect(event, (packet,), index)
+            case tree.AnyOf((packet,), or_none=True):
+                self._foretell(event, packet)
             case tree.AnyOf(packets):
                 self._expect(event, packets, index)
             case tree.Icmp(direction=tree.Direction.INBOUND) as packet:
@@ -174,7 +183,12 @@ class Player:
             self.fail(event, str(error), expected=_either(packets))
             return
         window = self.times.window(event.time)
-        found = self._await(packets, flows, self._until(window))
+        until = self._until(window)
+        found = self._await(packets, flows, until)
+        while found is not None and not self._is_one_of(packets, found):
+            if not self._was_foretold(found):
+                break
+            found = self._await(packets, flows, until)
         if found is None:
             self.fail(event, "no packet came", expected=_either(packets), actual="nothing")
             return
@@ -185,7 +199,7 @@ class Player:
             return
         packet, comparison = best
         if comparison.differences and self._belongs_to_next(found, index):
-            self._heard.appendleft(found)
+            self.hearing.put_back(found)
             self.fail(
                 event,
                 "no such packet came, but the one that the script wants after it",
@@ -193,6 +207,7 @@ class Player:
                 actual=show_action(in_script_terms(segment, flow)),
             )
             return
+        self._maybe = [each for each in self._maybe if flow not in each.flows]
         for name, value in comparison.kept.items():
             self.meanings.keep(name, value)
         self._learn(packet, flow, segment)
@@ -201,6 +216,31 @@ class Player:
         differences = [*comparison.differences, *self.times.lateness(window, arrival.when)]
         self.times.came(event.time, arrival.when)
         self._tell(event, packets, in_script_terms(segment, flow), differences)
+
+    def _foretell(self, event: tree.Event, packet: tree.Packet) -> None:
+        """It may come, or not, before the next one of its connection."""
+        try:
+            flows = self.flows.of_outbound(packet)
+        except NoFlowError as error:
+            self.fail(event, str(error), expected=show_action(packet))
+            return
+        self._maybe.append(Maybe(packet, flows, self.times.window(event.time)))
+
+    def _was_foretold(self, found: Found) -> bool:
+        """The packet is one that may come; it may not come twice."""
+        flow, arrival, _ = found
+        for maybe in self._maybe:
+            late = maybe.window is not None and maybe.window.misses(arrival.when)
+            if flow in maybe.flows and not late and self._is_one_of((maybe.packet,), found):
+                self._maybe.remove(maybe)
+                return True
+        return False
+
+    def _is_one_of(self, packets: tuple[tree.Packet, ...], found: Found) -> bool:
+        try:
+            return any(not self._compared(each, found).differences for each in packets)
+        except MeaningError:
+            return False
 
     def _learn(self, packet: tree.Packet, flow: Flow, segment: Segment) -> None:
         self.flows.spoken_of(flow, packet, segment, self._number(packet.range.start))
@@ -232,7 +272,7 @@ class Player:
     ) -> Found | None:
         """The packet that is to be one of these; None: none came until then."""
         wanted = max(self._number(each.range.length) for each in packets)
-        return self._next(flows, until, wanted)
+        return self.hearing.next(flows, until, wanted)
 
     def _nearest(
         self, event: tree.Event, packets: tuple[tree.Packet, ...], found: Found
@@ -282,66 +322,6 @@ class Player:
         except (MeaningError, NoFlowError):
             return False
 
-    def _next(self, flows: tuple[Flow, ...], until: int, wanted: int) -> Found | None:
-        """The next packet of these, joined with those behind it up to `wanted` bytes of data."""
-        first = self._take(flows, until)
-        if first is None or self.settings.strict_segments:
-            return first
-        flow, arrival, segment = first
-        while segment.payload and len(segment.payload) < wanted:
-            more = self._take((flow,), until)
-            if more is None:
-                break
-            _, later, part = more
-            joins = (
-                part.seq == segment.end - bool(segment.flags & FIN)
-                and part.ack == segment.ack
-                and len(segment.payload) + len(part.payload) <= wanted
-            )
-            if not joins or not part.payload:
-                self._heard.appendleft(more)
-                break
-            arrival = later
-            segment = replace(
-                segment,
-                payload=segment.payload + part.payload,
-                flags=segment.flags & ~(FIN | PSH) | part.flags & (FIN | PSH),
-                window=part.window,
-                options=part.options,
-            )
-        return flow, arrival, segment
-
-    def _take(self, flows: tuple[Flow, ...], until: int) -> Found | None:
-        while True:
-            for found in self._heard:
-                if any(found[0] is flow for flow in flows):
-                    self._heard.remove(found)
-                    return found
-            if not self._listen(until):
-                return None
-
-    def _listen(self, until: int) -> bool:
-        """Take in one more packet; False: none came until then."""
-        arrival = self.wire.receive(until)
-        if arrival is None:
-            return False
-        try:
-            segment = Segment.from_bytes(arrival.data)
-        except MalformedPacketError:
-            error = IcmpError.from_bytes(arrival.data)
-            if error is not None:
-                self._errors.append((arrival, error))
-            return True
-        if not arrival.checksum_ready:
-            segment = replace(segment, checksum=None)
-        flow = self.flows.owner(segment)
-        if flow is not None:
-            if segment.is_rst:
-                flow.is_reset = True
-            self._heard.append((flow, arrival, segment))
-        self.outcome.packets.append(Packet(arrival.when, False, arrival.data))
-        return True
-
     def _expect_icmp(self, event: tree.Event, packet: tree.Icmp) -> None:
         family = self.settings.family
         try:
@@ -350,12 +330,11 @@ class Player:
             self.fail(event, str(problem), expected=show_action(packet))
             return
         window = self.times.window(event.time)
-        until = self._until(window)
-        while not self._errors:
-            if not self._listen(until):
-                self.fail(event, "no packet came", expected=show_action(packet), actual="nothing")
-                return
-        arrival, error = self._errors.popleft()
+        heard = self.hearing.next_error(self._until(window))
+        if heard is None:
+            self.fail(event, "no packet came", expected=show_action(packet), actual="nothing")
+            return
+        arrival, error = heard
         differences = []
         actual = packet
         if wanted != (error.type, error.code):
@@ -370,18 +349,15 @@ class Player:
     def _expect_silence(self, event: tree.Event, duration: int) -> None:
         begin = self.times.due(event.time)
         end = begin + duration
-        while self.wire.now() < end and self._listen(end):
+        while self.wire.now() < end and self.hearing.listen(end):
             pass
         self.wire.sleep_until(end)
         self.times.acted(event.time, end, Span(end, self.wire.now()))
-        heard, self._heard = self._heard, deque()
-        for flow, arrival, segment in heard:
-            # What came before is the next event's to judge, as is what came behind.
-            if not begin <= arrival.when < end:
-                self._heard.append((flow, arrival, segment))
-                continue
-            shown = show_action(in_script_terms(segment, flow))
-            self.fail(event, "a packet came", expected="nothing", actual=shown)
+        # What came before is the next event's to judge, as is what came behind.
+        for found in self.hearing.between(begin, end):
+            if not self._was_foretold(found):
+                shown = show_action(in_script_terms(found[2], found[0]))
+                self.fail(event, "a packet came", expected="nothing", actual=shown)
 
     def _number(self, value: Value) -> int:
         try:

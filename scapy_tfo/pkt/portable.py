@@ -17,8 +17,8 @@ def additions(action: tree.Action) -> Iterator[str]:
     match action:
         case tree.Silence():
             yield "'expect none'"
-        case tree.AnyOf(packets):
-            yield "'or' between packets"
+        case tree.AnyOf(packets, or_none):
+            yield "'or none'" if or_none else "'or' between packets"
             for packet in packets:
                 yield from additions(packet)
         case tree.Icmp():

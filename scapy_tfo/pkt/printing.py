@@ -32,8 +32,9 @@ def show_action(action: tree.Action, column: int = 0) -> str:
     match action:
         case tree.Packet():
             return " ".join(_packet(action))
-        case tree.AnyOf(packets):
-            return " or ".join(" ".join(_packet(packet)) for packet in packets)
+        case tree.AnyOf(packets, or_none):
+            shown = [" ".join(_packet(packet)) for packet in packets]
+            return " or ".join([*shown, "none"] if or_none else shown)
         case tree.Icmp():
             return " ".join(_icmp(action))
         case tree.Syscall():

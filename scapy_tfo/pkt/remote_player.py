@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from scapy_tfo.pkt import tree
 from scapy_tfo.pkt.flows import Flows
-from scapy_tfo.pkt.meanings import MeaningError
+from scapy_tfo.pkt.hearing import Found
 from scapy_tfo.pkt.numbers import Flow
 from scapy_tfo.pkt.outcome import Packet
-from scapy_tfo.pkt.player import Found, Player
+from scapy_tfo.pkt.player import Player
 from scapy_tfo.pkt.sending import reset_to_send
 from scapy_tfo.pkt.settings import Settings
 from scapy_tfo.pkt.wires import Wire
@@ -84,12 +84,6 @@ class RemotePlayer(Player):
     def _expect_silence(self, event: tree.Event, duration: int) -> None:
         super()._expect_silence(event, duration + self._rtt)
 
-    def _is_one_of(self, packets: tuple[tree.Packet, ...], found: Found) -> bool:
-        try:
-            return any(not self._compared(each, found).differences for each in packets)
-        except MeaningError:
-            return False
-
     def _comes_with(self, packet: tree.Packet, found: Found) -> bool:
         """The script's packet is an acknowledgement, and the target sent it with more."""
         flow, arrival, segment = found
@@ -102,7 +96,7 @@ class RemotePlayer(Player):
 
     def _acknowledgement_of(self, found: Found) -> Found:
         flow, arrival, segment = found
-        self._heard.appendleft(found)
+        self.hearing.put_back(found)
         return flow, arrival, _acknowledgement(segment)
 
     def _says_nothing_new(self, found: Found) -> bool:

@@ -45,15 +45,17 @@ def _is_ack(segment: Segment) -> bool:
 
 
 def least_full(talk: Conversation) -> int:
-    """Bytes of data that a full segment has at least, by the peer's MSS."""
-    offered = (seen.what.mss for seen in talk.segments(talk.peer) if seen.what.flags & SYN)
-    return (next(offered, None) or DEFAULT_MSS[talk.connection.family]) - _OPTIONS
+    """Bytes of data that a full segment has at least, by the MSS of both ends."""
+    sizes = []
+    for end in (talk.peer, talk.target):
+        offered = (seen.what.mss for seen in talk.segments(end) if seen.what.flags & SYN)
+        sizes.append(next(offered, None) or DEFAULT_MSS[talk.connection.family])
+    return max(min(sizes) - _OPTIONS, 1)
 
 
 def sends_at_once(talk: Conversation) -> bool:
     """Whether a small segment went out while another one was not acknowledged, as it would not with
-    Nagle's algorithm (RFC 9293 section 3.7.4)."""
-    full = least_full(talk)
+    Nagle's algorithm (RFC 9293 section 3.7.4). Packets may stand for many segments."""
     sent = small_end = 0
     for packet in talk.connection.packets:
         segment = packet.what
@@ -65,7 +67,8 @@ def sends_at_once(talk: Conversation) -> bool:
             continue
         size = len(segment.payload)
         start = talk.local_number(segment.seq)
-        if 0 < size < full and start >= sent:
+        is_small = size % talk.full > 0 if talk.has_fulls else 0 < size < least_full(talk)
+        if is_small and start >= sent:
             if small_end:
                 return True
             small_end = start + size

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from scapy_tfo.pkt.behind import taken_behind
 from scapy_tfo.pkt.connections import Captured
 from scapy_tfo.pkt.conversation import Conversation
 from scapy_tfo.segment import ACK, SYN, Segment
@@ -17,6 +18,7 @@ _NEAR = 5_000_000
 """ns: a way that is shorter than this counts as none: it cannot be told from what varies."""
 
 _MOMENT = 50_000_000
+"""ns within which a busy host gets to capture what it was sent."""
 
 _REMEMBERED = 256
 """Segments of the peer that may be waiting for an answer."""
@@ -72,17 +74,24 @@ def _is_cause(sent: Segment, answer: Segment) -> bool:
 
 
 def _as_seen(talk: Conversation, delay: int) -> list[Moment]:
-    """One conversation's, in order.
-
-    Whatever the target sends acknowledges all that it has taken so far: a segment that it took came
-    after each packet that does not acknowledge it, whichever was captured first.
-    """
+    """One conversation's, in order; what the target says of that order is right, whichever of two
+    packets was captured first."""
     packets = talk.connection.packets
-    timed = sorted(
-        (packet.when - delay if packet.src == talk.target else packet.when, index)
-        for index, packet in enumerate(packets)
-    )
-    behind = _taken_behind(talk)
+    timed = []
+    asked: int | None = None
+    for index, packet in enumerate(packets):
+        segment, when = packet.what, packet.when
+        if packet.src == talk.target:
+            when -= delay
+            if isinstance(segment, Segment) and segment.is_syn_ack and asked is not None:
+                # A kernel answers at once, whatever kept the answer from being captured.
+                when = asked if asked < when < asked + _MOMENT else when
+            asked = None
+        elif isinstance(segment, Segment) and segment.is_syn:
+            asked = when
+        timed.append((when, index))
+    timed.sort()
+    behind = taken_behind(talk)
     found: list[Moment] = []
     waiting: deque[tuple[int, int]] = deque()
     told = -1
@@ -111,45 +120,3 @@ def _as_seen(talk: Conversation, delay: int) -> list[Moment]:
     for when, index in waiting:
         add(when, index)
     return found
-
-
-def _taken_behind(talk: Conversation) -> dict[int, int]:
-    """Of each segment of the peer that was taken: the last packet of the target that would have
-    acknowledged more, had it come before; by their indexes.
-
-    Not of one that was sent again: who knows which was taken. What a target still sends within a
-    moment of a RST that ends the connection, it sent before.
-    """
-    behind: dict[int, int] = {}
-    open_: dict[int, tuple[int, int]] = {}
-    ends: set[int] = set()
-    acked, reset = 0, -1
-    for index, packet in enumerate(talk.connection.packets):
-        segment = packet.what
-        if not isinstance(segment, Segment):
-            continue
-        if packet.src == talk.target:
-            late = packet.when - talk.connection.packets[reset].when
-            if reset >= 0 and not segment.is_rst and late < _MOMENT:
-                behind[reset] = index
-            if not segment.flags & ACK:
-                continue
-            acked = talk.remote_number(segment.ack)
-            for end, (taken, start) in list(open_.items()):
-                if end <= acked:
-                    del open_[end]
-                elif start <= acked:
-                    behind[taken] = index
-        elif segment.is_rst:
-            if segment.checksum is None and talk.remote_number(segment.seq) == acked:
-                reset = index
-        elif segment.length and not segment.flags & SYN:
-            end = talk.remote_number(segment.end)
-            if end in ends:
-                behind.pop(open_.pop(end, (-1, 0))[0], None)
-            else:
-                open_[end] = index, talk.remote_number(segment.seq)
-            ends.add(end)
-    for index, _ in open_.values():
-        behind.pop(index, None)
-    return behind

@@ -145,7 +145,8 @@ class Fault:
     """Ours: `with checksum 0xbad`: a header field that lies.
 
     name: `checksum`, `doff` (data offset, 32-bit words), `ip_len` (bytes); `seq`, `ack`: as on the
-    wire, not counted from an ISN. value None: wrong, by the engine's choice.
+    wire, not counted from an ISN; these two in packets of the kernel, too. value None: wrong, by
+    the engine's choice.
     """
 
     name: str
@@ -174,9 +175,13 @@ class Packet:
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """Ours: `> A or > B`. One of these packets comes; two or more."""
+    """Ours: `> A or > B`. One of these packets comes; two or more.
+
+    or_none: `> A or none`: a single one, which may come before the next packet of its connection.
+    """
 
     packets: tuple[Packet, ...]
+    or_none: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

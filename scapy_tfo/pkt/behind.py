@@ -1,0 +1,151 @@
+"""Behind which of the target's packets each packet of the peer came, by what these say.
+
+A capture made beside the peer has what the peer sent before what the target was sending meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from scapy_tfo.pkt.conversation import Conversation
+from scapy_tfo.segment import ACK, FIN, SYN, Segment
+from scapy_tfo.seq import at_most
+
+_MOMENT = 50_000_000
+"""ns: what a target still sends within this time of a RST that ends the connection, it sent before;
+what the peer sends again within it was not sent again because it was lost."""
+
+
+@dataclass(slots=True)
+class _Evidence:
+    """What has been seen of one conversation, by the indexes of its packets.
+
+    behind: the answer, so far. open: what was sent and not acknowledged yet, with the numbers of
+    its first byte and its end. sent: when each end was first sent. unanswered: what a target
+    answers at once, whatever it has taken. acked: of the peer's stream, None before the SYN-ACK.
+    last: the target's packet before. stamp: the TS val of the last segment in order.
+    """
+
+    behind: dict[int, int] = field(default_factory=dict)
+    open: dict[int, tuple[int, int]] = field(default_factory=dict)
+    sent: dict[int, int] = field(default_factory=dict)
+    unanswered: list[int] = field(default_factory=list)
+    acked: int | None = None
+    end: int = 0
+    last: int = -1
+    reset: int = -1
+    stamp: int | None = None
+
+
+def taken_behind(talk: Conversation) -> dict[int, int]:
+    """By index of a packet of the peer: the last of the target's that it came behind.
+
+    Whatever the target sends acknowledges all that it has taken so far: what it took came behind
+    each packet that does not acknowledge it, but for what was sent again since it was lost. And
+    what it answers with an acknowledgement that says nothing new came behind the packet before
+    that answer.
+    """
+    seen = _Evidence()
+    for index, packet in enumerate(talk.connection.packets):
+        segment = packet.what
+        if not isinstance(segment, Segment):
+            continue
+        if packet.src == talk.target:
+            _answer(talk, seen, index, segment)
+            seen.last = index
+        else:
+            _question(talk, seen, index, segment)
+    for index in seen.open:
+        seen.behind.pop(index, None)
+    return seen.behind
+
+
+def _answer(talk: Conversation, seen: _Evidence, index: int, segment: Segment) -> None:
+    """A packet of the target."""
+    packets = talk.connection.packets
+    if seen.reset >= 0 and not segment.is_rst:
+        late = packets[index].when - packets[seen.reset].when
+        if late < _MOMENT:
+            seen.behind[seen.reset] = index
+    if segment.is_rst:
+        _explain(talk, seen, index)
+        return
+    if not segment.flags & ACK:
+        return
+    acked = talk.remote_number(segment.ack)
+    for each, (start, end) in list(seen.open.items()):
+        if end <= acked:
+            del seen.open[each]
+        elif start <= acked:
+            seen.behind[each] = index
+    says_nothing_new = seen.acked is not None and acked <= seen.acked
+    if says_nothing_new and not segment.payload and not segment.flags & FIN:
+        _explain(talk, seen, index)
+    elif not says_nothing_new:
+        seen.acked = acked
+        seen.end = max(seen.end, acked)
+
+
+def _explain(talk: Conversation, seen: _Evidence, index: int) -> None:
+    """Find what this answers: of all that was asked since, as late as leaves one for each of the
+    answers behind it."""
+    more = sum(1 for _ in _answers_behind(talk, index, seen.acked or 0))
+    if len(seen.unanswered) <= more:
+        return
+    at = len(seen.unanswered) - more - 1
+    asked = seen.unanswered[at]
+    if seen.last >= 0:
+        seen.behind[asked] = max(seen.behind.get(asked, -1), seen.last)
+    del seen.unanswered[: at + 1]
+
+
+def _answers_behind(talk: Conversation, index: int, acked: int) -> Iterator[int]:
+    """Such answers that follow before the peer sends again."""
+    packets = talk.connection.packets
+    for at in range(index + 1, len(packets)):
+        segment = packets[at].what
+        if packets[at].src != talk.target:
+            return
+        if isinstance(segment, Segment) and segment.flags & ACK and not segment.is_rst:
+            new = talk.remote_number(segment.ack)
+            if new <= acked and not segment.payload and not segment.flags & FIN:
+                yield at
+            acked = max(acked, new)
+
+
+def _question(talk: Conversation, seen: _Evidence, index: int, segment: Segment) -> None:
+    """A packet of the peer."""
+    if segment.checksum is not None or segment.data_offset is not None:
+        return
+    start = talk.remote_number(segment.seq)
+    end = talk.remote_number(segment.end)
+    if segment.is_rst:
+        if start == (seen.acked or 0):
+            seen.reset = index
+        return
+    stamps = segment.timestamps
+    if segment.flags & SYN:
+        if seen.acked is not None:
+            seen.unanswered.append(index)
+        elif stamps:
+            seen.stamp = stamps[0]
+        return
+    if not segment.flags & ACK or not segment.length:
+        return
+    is_old = bool(stamps and seen.stamp is not None and not at_most(seen.stamp, stamps[0]))
+    if is_old or end <= seen.end or start > seen.end:
+        seen.unanswered.append(index)
+    if is_old:
+        return
+    if start <= seen.end < end:
+        seen.end = end
+        seen.stamp = stamps[0] if stamps else seen.stamp
+    when = talk.connection.packets[index].when
+    if when - seen.sent.setdefault(end, when) >= _MOMENT:
+        # Who knows which of the two was lost.
+        for each in [at for at, (_, other) in seen.open.items() if other == end]:
+            del seen.open[each]
+            seen.behind.pop(each, None)
+        return
+    seen.open[index] = start, end
