@@ -138,6 +138,12 @@ def _chosen(found: Sequence[Connection], chosen: argparse.Namespace) -> list[_Jo
         kept = [each for each in kept if each.case == chosen.case]
         if not kept:
             raise SetupError(f"no packets of a case {chosen.case} in {chosen.file}")
+    last: dict[tuple[str, int], int] = {}
+    for each in kept:
+        run = each.case, each.family
+        last[run] = max(last.get(run, 1), each.attempt)
+    # What a case was judged by is its last attempt.
+    kept = [each for each in kept if each.attempt == last[each.case, each.family]]
     told = [each for each in kept if each.case and each.case != CONTROL]
     if not told:
         return [_Job(f"connection-{at}", "", [each]) for at, each in enumerate(kept, 1)]

@@ -10,19 +10,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from scapy_tfo.lab.hooks import ListenerOptions
 from scapy_tfo.pkt import tree
+from scapy_tfo.pkt.calls import (
+    ANY,
+    call,
+    close,
+    in_progress,
+    named,
+    open_socket,
+    send_fast_open,
+    set_keys,
+)
 from scapy_tfo.pkt.conversation import Conversation
 from scapy_tfo.pkt.set_up import is_fast, nobody_listens, pending_limit, sends_at_once
 from scapy_tfo.pkt.writing import MUCH, is_held_back, sent_with, written_at_once
 from scapy_tfo.segment import ACK, FIN, PSH, SYN, Segment
+from scapy_tfo.suite.changes import Change
 
 _QUEUE = 1024
 _ROOM = 1 << 14
 """Bytes: a longer write might wait for room in a socket's buffer."""
 
 _FIRST_DESCRIPTOR = 3
-_ANY = tree.Anything()
-_IN_PROGRESS = "Operation now in progress"
 
 
 @dataclass(slots=True)
@@ -53,26 +63,52 @@ class Application:
         self._sockets = {id(each): _Socket() for each in conversations}
         self._conversations = conversations
         self._taken: set[int] = set()
-
-    @property
-    def takes_fast_opens(self) -> bool:
-        """Whether the target took part in fast open: a cookie of its, or data on a SYN taken."""
-        return any(map(is_fast, self._conversations))
+        self._listening: dict[int, int] = {}
 
     def begin(self) -> Iterator[tree.Syscall]:
-        """Before the first packet."""
+        """Before the first packet: listeners whose opening nobody has told."""
         if not self._is_server:
             return
-        if nobody_listens(self._conversations):
+        opened = {
+            change.port
+            for talk in self._conversations
+            for packet in talk.connection.packets
+            for change in packet.changes
+            if change.options is not None
+        }
+        for port in dict.fromkeys(talk.target.port for talk in self._conversations):
+            talks = [each for each in self._conversations if each.target.port == port]
+            if port not in opened and not nobody_listens(talks):
+                limit = (pending_limit(talks) or _QUEUE) if any(map(is_fast, talks)) else 0
+                yield from self._listen(port, ListenerOptions(queue=limit, backlog=_QUEUE))
+
+    def change(self, change: Change) -> Iterator[tree.Syscall]:
+        """What a case did to a listener."""
+        if change.options is not None:
+            yield from self._listen(change.port, change.options)
             return
-        listening = self._new_descriptor()
-        yield call("socket", _ANY, "SOCK_STREAM", "IPPROTO_TCP", result=listening)
+        listening = self._listening.get(change.port)
+        if listening is not None and change.keys:
+            yield set_keys(listening, change.keys)
+        elif listening is not None:
+            del self._listening[change.port]
+            self._taken.discard(listening)
+            yield close(listening)
+
+    def _listen(self, port: int, options: ListenerOptions) -> Iterator[tree.Syscall]:
+        self._listening[port] = listening = self._new_descriptor()
+        where: object = ANY
+        if port != self._conversations[0].target.port:
+            number = tree.Call("htons", (tree.Number(port),))
+            where = tree.Struct((tree.Field("sin_port", number),))
+        yield call("socket", ANY, "SOCK_STREAM", "IPPROTO_TCP", result=listening)
         yield call("setsockopt", listening, "SOL_SOCKET", "SO_REUSEADDR", [1], 4)
-        yield call("bind", listening, _ANY, _ANY)
-        yield call("listen", listening, _QUEUE)
-        if self.takes_fast_opens:
-            limit = pending_limit(self._conversations) or _QUEUE
-            yield call("setsockopt", listening, "SOL_TCP", "TCP_FASTOPEN", [limit], 4)
+        yield call("bind", listening, where, ANY)
+        yield call("listen", listening, options.backlog)
+        if options.queue:
+            yield call("setsockopt", listening, "SOL_TCP", "TCP_FASTOPEN", [options.queue], 4)
+        if options.keys:
+            yield set_keys(listening, options.keys)
 
     def before(self, talk: Conversation, index: int, segment: Segment) -> Iterator[tree.Syscall]:
         """What made the target send this segment, the packet of that index."""
@@ -98,7 +134,7 @@ class Application:
         if socket.is_open and ends and not socket.has_fin:
             yield from self._end(talk, socket, index)
         if socket.is_open and breaks:
-            linger = tree.Struct((_named("onoff", 1), _named("linger", 0)))
+            linger = tree.Struct((named("onoff", 1), named("linger", 0)))
             yield call("setsockopt", socket.descriptor, "SOL_SOCKET", "SO_LINGER", linger, 8)
             yield from self._close(socket)
 
@@ -159,9 +195,9 @@ class Application:
         at_once = write.last is _segment(talk, index)
         # A FIN joins data that still waits to be sent; pushed data waits for the peer only.
         if ends and (at_once or not write.last.flags & PSH):
-            yield call("send", socket.descriptor, _ANY, size, "MSG_MORE", result=size)
+            yield call("send", socket.descriptor, ANY, size, "MSG_MORE", result=size)
         else:
-            yield call("write", socket.descriptor, _ANY, size, result=size)
+            yield call("write", socket.descriptor, ANY, size, result=size)
         if ends and not at_once and not self._meets_a_fin(talk, index, write.last):
             yield from self._end(talk, socket, index)
 
@@ -196,14 +232,16 @@ class Application:
         if size or segment.cookie is not None:
             yield send_fast_open(number, size)
         else:
-            yield _in_progress("connect", number, _ANY, _ANY)
+            yield in_progress("connect", number, ANY, ANY)
 
     def _accept(self, talk: Conversation, socket: _Socket) -> Iterator[tree.Syscall]:
         wanted = self._is_server and socket.is_begun and not socket.is_over
+        wanted = wanted and talk.target.port in self._listening
         if wanted and socket.descriptor is None:
             socket.descriptor = self._new_descriptor()
             socket.is_open = True
-            yield call("accept", _FIRST_DESCRIPTOR, _ANY, _ANY, result=socket.descriptor)
+            listening = self._listening[talk.target.port]
+            yield call("accept", listening, ANY, ANY, result=socket.descriptor)
             if sends_at_once(talk):
                 yield call("setsockopt", socket.descriptor, "SOL_TCP", "TCP_NODELAY", [1], 4)
 
@@ -211,7 +249,7 @@ class Application:
         size = socket.acked - socket.read
         if socket.is_open and size > 0:
             socket.read = socket.acked
-            yield call("read", socket.descriptor, _ANY, size, result=size)
+            yield call("read", socket.descriptor, ANY, size, result=size)
 
     def _close(self, socket: _Socket) -> Iterator[tree.Syscall]:
         assert socket.descriptor is not None
@@ -316,64 +354,6 @@ class Application:
         return bool(segment.seq) and (
             talk.local_number(segment.seq) == socket.sent + socket.has_fin
         )
-
-
-def open_socket(descriptor: int) -> Iterator[tree.Syscall]:
-    """A client's, which does not wait."""
-    yield call("socket", _ANY, "SOCK_STREAM", "IPPROTO_TCP", result=descriptor)
-    flags = tree.Choice((tree.Name("O_RDWR"), tree.Name("O_NONBLOCK")))
-    yield call("fcntl", descriptor, "F_SETFL", flags)
-
-
-def send_fast_open(descriptor: int, size: int) -> tree.Syscall:
-    """With so many bytes on the SYN; with none, the handshake goes its way."""
-    arguments = (descriptor, _ANY, size, "MSG_FASTOPEN", _ANY, _ANY)
-    if size:
-        return call("sendto", *arguments, result=size)
-    return _in_progress("sendto", *arguments)
-
-
-def close(descriptor: int) -> tree.Syscall:
-    """Of a socket."""
-    return call("close", descriptor)
-
-
-def call(
-    name: str,
-    *arguments: object,
-    result: int = 0,
-    errno: str | None = None,
-    note: str | None = None,
-) -> tree.Syscall:
-    """A call: numbers, names and lists as they are in Python."""
-    return tree.Syscall(
-        name=name,
-        arguments=tuple(map(_expression, arguments)),
-        result=tree.Number(result),
-        errno=errno,
-        note=note,
-    )
-
-
-def _in_progress(name: str, *arguments: object) -> tree.Syscall:
-    return call(name, *arguments, result=-1, errno="EINPROGRESS", note=_IN_PROGRESS)
-
-
-def _expression(value: object) -> tree.Expression:
-    match value:
-        case int():
-            return tree.Number(value)
-        case str():
-            return tree.Name(value)
-        case list():
-            return tree.Array(tuple(map(_expression, value)))
-        case tree.Anything() | tree.Choice() | tree.Struct():
-            return value
-    raise TypeError(f"no argument of a call: {value!r}")
-
-
-def _named(name: str, value: int) -> tree.Field:
-    return tree.Field(name, tree.Number(value))
 
 
 def _is_sound(segment: Segment) -> bool:

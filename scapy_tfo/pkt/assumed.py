@@ -138,6 +138,8 @@ class _Reader:
         has_code = False
         for event in script.events:
             match event.action:
+                case tree.Packet(client=client) | tree.Icmp(client=client) if client > 1:
+                    raise _RefusalError(event, "the script's side has one address here")
                 case tree.Packet(direction=tree.Direction.INBOUND) as packet:
                     self._cookies(event, packet)
                     self._sent(event, packet)
@@ -239,6 +241,8 @@ class _Reader:
             )
         self._must_succeed(event, call)
         match call.name:
+            case "bind" if any(isinstance(each, tree.Struct) for each in call.arguments):
+                raise _RefusalError(event, "the target's application listens on one port here")
             case "listen":
                 self._listeners[descriptor] = True
                 self._needs_listener = False

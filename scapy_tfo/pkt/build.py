@@ -11,22 +11,15 @@ from lark import Token, Transformer, v_args
 from lark.tree import Meta
 
 from scapy_tfo.pkt import fields, tree
+from scapy_tfo.pkt.tokens import DIGITS, BuildError, hex_bytes, integer, nanoseconds, quoted_text
 
-_SECOND = 1_000_000_000
-_DIGITS = 40
+_CLIENTS = 256
 _ON_WIRE = ("seq", "ack")
-_UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": _SECOND}
-_ESCAPE = re.compile(rb"\\(?:x([0-9a-fA-F]{1,2})|(.))", re.DOTALL)
-_ESCAPED = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b'"': b'"', b"\\": b"\\"}
+_UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 
 
-class BuildError(Exception):
-    """What the grammar takes and the language does not, with the place as a token."""
-
-    def __init__(self, problem: str, token: Token) -> None:
-        super().__init__(problem)
-        self.problem = problem
-        self.token = token
+End = tuple[Token, Token | None]
+"""A port, and the number of the address it is at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,41 +41,6 @@ def _position(meta: Meta) -> tree.Position:
     return tree.Position(meta.line, meta.column)
 
 
-def _nanoseconds(token: Token) -> int:
-    whole, _, fraction = token.partition(".")
-    if len(fraction) > 9:
-        raise BuildError("a time has at most nine decimal places", token)
-    if len(whole) > _DIGITS:
-        raise BuildError("no time is this long", token)
-    return int(whole or 0) * _SECOND + int(fraction.ljust(9, "0"))
-
-
-def _integer(token: Token) -> int:
-    if len(token) > _DIGITS:
-        raise BuildError("no number is this long", token)
-    return int(token, 16 if "x" in token else 10)
-
-
-def _bytes(token: Token) -> bytes:
-    if re.fullmatch("[0-9a-fA-F]*", token) is None:
-        raise BuildError(f"'{token}' is not in hex digits", token)
-    if len(token) % 2:
-        raise BuildError(f"'{token}' has an odd number of hex digits: write whole bytes", token)
-    return bytes.fromhex(token)
-
-
-def _text(token: Token) -> bytes:
-    def plain(match: re.Match[bytes]) -> bytes:
-        if match[1]:
-            return bytes([int(match[1], 16)])
-        if match[2] not in _ESCAPED:
-            shown = match[2].decode(errors="replace")
-            raise BuildError(f"'\\{shown}' is no escape: \\n \\r \\t \\\" \\\\ \\xHH are", token)
-        return _ESCAPED[match[2]]
-
-    return _ESCAPE.sub(plain, token[1:-1].encode())
-
-
 def _flag_choice(names: Sequence[tree.Expression]) -> tree.Expression:
     return names[0] if len(names) == 1 else tree.Choice(tuple(names))
 
@@ -99,6 +57,25 @@ def _refuse_open(options: Sequence[fields.TcpOption], direction: Token) -> None:
                 values = []
         if any(isinstance(value, fields.Wildcard) for value in values):
             raise BuildError("'*' may stand only in packets that the kernel sends ('>')", direction)
+
+
+def _numbers(ports: tuple[End, End] | None) -> tuple[int, int] | None:
+    return None if ports is None else (integer(ports[0][0]), integer(ports[1][0]))
+
+
+def _client(ports: tuple[End, End] | None, direction: Token) -> int:
+    """Whose the script's port is."""
+    if ports is None:
+        return 1
+    ours, kernels = ports if direction == "<" else ports[::-1]
+    if kernels[1] is not None:
+        raise BuildError("'@' stands behind the script's port, not the kernel's", kernels[1])
+    if ours[1] is None:
+        return 1
+    client = integer(ours[1])
+    if not 0 < client < _CLIENTS:
+        raise BuildError(f"the script's addresses count from 1 to {_CLIENTS - 1}", ours[1])
+    return client
 
 
 class Build(Transformer[Token, list[Placed]]):
@@ -125,10 +102,10 @@ class Build(Transformer[Token, list[Placed]]):
     # Times.
 
     def after(self, found: list[Token]) -> tree.Time:
-        return tree.Time(tree.Clock.AFTER, _nanoseconds(found[0]))
+        return tree.Time(tree.Clock.AFTER, nanoseconds(found[0]))
 
     def at(self, found: list[Token]) -> tree.Time:
-        return tree.Time(tree.Clock.AT, _nanoseconds(found[0]))
+        return tree.Time(tree.Clock.AT, nanoseconds(found[0]))
 
     def whenever(self, _found: list[Token]) -> tree.Time:
         return tree.Time(tree.Clock.WHENEVER)
@@ -140,7 +117,7 @@ class Build(Transformer[Token, list[Placed]]):
         return self._between(tree.Clock.AT, found)
 
     def _between(self, clock: tree.Clock, found: list[Token]) -> tree.Time:
-        earliest, latest = map(_nanoseconds, found)
+        earliest, latest = map(nanoseconds, found)
         if latest < earliest:
             raise BuildError("this range of times ends before it begins", found[1])
         return tree.Time(clock, earliest, latest)
@@ -167,7 +144,8 @@ class Build(Transformer[Token, list[Placed]]):
             isn=isn,
             options=None if isinstance(options, tree.Anything) else options,
             marks=marks or (),
-            ports=ports,
+            ports=_numbers(ports),
+            client=_client(ports, direction),
             faults=faults or (),
         )
 
@@ -194,7 +172,7 @@ class Build(Transformer[Token, list[Placed]]):
             raise BuildError(f"write which {name}: a number, or $NAME", name)
         if isinstance(value, fields.Variable):
             return tree.Fault(str(name), value)
-        return tree.Fault(str(name), None if value == "bad" else _integer(value))
+        return tree.Fault(str(name), None if value == "bad" else integer(value))
 
     def icmp(self, found: list[Any]) -> tree.Icmp:
         direction, marks, ports, kind, code, mtu, echo_id, echoed = found
@@ -206,7 +184,8 @@ class Build(Transformer[Token, list[Placed]]):
             echo_id=echo_id,
             echoed=echoed,
             marks=marks or (),
-            ports=ports,
+            ports=_numbers(ports),
+            client=_client(ports, direction),
         )
 
     def marks(self, found: list[tree.Mark]) -> tuple[tree.Mark, ...]:
@@ -214,18 +193,23 @@ class Build(Transformer[Token, list[Placed]]):
 
     def mark(self, found: list[Token]) -> tree.Mark:
         name, *value = found
-        return tree.Mark(str(name), _integer(value[0]) if value else None)
+        return tree.Mark(str(name), integer(value[0]) if value else None)
 
-    def ports(self, found: list[Token]) -> tuple[int, int]:
+    def ports(self, found: list[Any]) -> tuple[End, End]:
         source, _, destination = found
-        return _integer(source), _integer(destination)
+        return source, destination
+
+    def end(self, found: list[Token | None]) -> End:
+        port, client = found
+        assert port is not None
+        return port, client
 
     def range(self, found: list[fields.Value]) -> tree.Range:
         return tree.Range(*found)
 
     def value(self, found: list[Token]) -> fields.Value:
         token = found[0]
-        return _integer(token) if token.type == "INT" else fields.Symbol(str(token))
+        return integer(token) if token.type == "INT" else fields.Symbol(str(token))
 
     edge = value
 
@@ -272,7 +256,7 @@ class Build(Transformer[Token, list[Placed]]):
     def blob(self, found: list[Token]) -> bytes | fields.Symbol:
         token = found[0]
         if re.fullmatch("[0-9a-fA-F]+|[0-9].*", token):
-            return _bytes(token)
+            return hex_bytes(token)
         return fields.Symbol(str(token))
 
     def wildcard(self, found: list[Token | None]) -> fields.Wildcard:
@@ -283,7 +267,7 @@ class Build(Transformer[Token, list[Placed]]):
         return fields.Variable(str(found[0][1:]))
 
     def md5(self, found: list[Token]) -> fields.Md5:
-        return fields.Md5(_bytes(found[0]))
+        return fields.Md5(hex_bytes(found[0]))
 
     def acc_ecn(self, found: list[tuple[str, fields.Value]]) -> fields.AccEcn:
         return fields.AccEcn(tuple(found))
@@ -294,13 +278,13 @@ class Build(Transformer[Token, list[Placed]]):
     def raw_option(self, found: list[Token | None]) -> fields.RawOption:
         kind, length, data = found
         for token in (kind, length):
-            if token is not None and _integer(token) > 255:
+            if token is not None and integer(token) > 255:
                 raise BuildError("an option's kind and length are one byte each: 0 to 255", token)
         assert kind is not None
         return fields.RawOption(
-            _integer(kind),
-            None if length is None else _integer(length),
-            b"" if data is None else _bytes(data),
+            integer(kind),
+            None if length is None else integer(length),
+            b"" if data is None else hex_bytes(data),
         )
 
     # System calls.
@@ -317,7 +301,7 @@ class Build(Transformer[Token, list[Placed]]):
         )
 
     def until(self, found: list[Token]) -> int:
-        return _nanoseconds(found[1])
+        return nanoseconds(found[1])
 
     def arguments(self, found: list[tree.Expression]) -> tuple[tree.Expression, ...]:
         return tuple(found)
@@ -336,7 +320,7 @@ class Build(Transformer[Token, list[Placed]]):
     def number(self, found: list[Token]) -> tree.Number:
         token = found[0]
         _, mark, digits = token.partition("x")
-        return tree.Number(_integer(token), len(digits) if mark else 0)
+        return tree.Number(integer(token), len(digits) if mark else 0)
 
     def name(self, found: list[Token]) -> tree.Name:
         return tree.Name(str(found[0]))
@@ -345,10 +329,10 @@ class Build(Transformer[Token, list[Placed]]):
         return tree.Anything()
 
     def string(self, found: list[Token]) -> tree.Text:
-        return tree.Text(_text(found[0]))
+        return tree.Text(quoted_text(found[0]))
 
     def string_prefix(self, found: list[Token]) -> tree.Text:
-        return tree.Text(_text(found[0]), open_ended=True)
+        return tree.Text(quoted_text(found[0]), open_ended=True)
 
     def array(self, found: list[Any]) -> tree.Array:
         return tree.Array(found[0] or ())
@@ -377,6 +361,6 @@ class Build(Transformer[Token, list[Placed]]):
     def silence(self, found: list[Token]) -> tree.Silence:
         match = re.fullmatch("([0-9]+)([a-z]+)", found[0])
         assert match is not None
-        if len(match[1]) > _DIGITS:
+        if len(match[1]) > DIGITS:
             raise BuildError("no time is this long", found[0])
         return tree.Silence(int(match[1]) * _UNITS[match[2]])

@@ -11,11 +11,16 @@ from scapy_tfo.address import Address, known_address
 from scapy_tfo.errors import SetupError
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.segment import ACK, FIN, PSH, SYN, MalformedPacketError, Segment, endpoint
+from scapy_tfo.suite.changes import Change, changes_in
 from scapy_tfo.wire.capture_file import Frame
 from scapy_tfo.wire.link_types import UnknownLinkError, ip_packet
 
-_OURS = re.compile(r"(?:sent by|for) (\S+) \[ipv[46]\](?:(?:: |; )(.*))?", re.DOTALL)
-_BETWEEN_CASES = re.compile(r"(?:sent by|for) control handshake\b")
+_OURS = re.compile(
+    r"(?:sent by|for) (\S+) \[ipv[46]\](?:, attempt (\d+))?(?:(?:: |; )(.*))?", re.DOTALL
+)
+_BETWEEN_CASES = re.compile(
+    r"(?:sent by|for) (?:control (?:handshake|request|fast open)|search for) ?\b"
+)
 _NOBODY = re.compile(r"for no case\b")
 _CLEARING = "clearing up"
 _TCP = 6
@@ -47,6 +52,7 @@ class Captured:
     number: of its frame. when: ns since the epoch. An error comes, as it were, from where the
     segment went. case: who sent or judged it, or CONTROL, "" where nobody did or it is not told;
     note: what else was said of it. cut: not all of it was captured; its data is taken for zeros.
+    changes: in the target, before it. attempt: of the case, counted from 1.
     """
 
     number: int
@@ -58,16 +64,20 @@ class Captured:
     case: str = ""
     note: str = ""
     cut: bool = False
+    changes: tuple[Change, ...] = ()
+    attempt: int = 1
 
 
 @dataclass(slots=True)
 class Connection:
-    """Packets between two ends in the capture's order. client: who sent the first SYN."""
+    """Packets between two ends in the capture's order. client: who sent the first SYN. case,
+    attempt: as of its packets."""
 
     client: End
     server: End
     packets: list[Captured] = field(default_factory=list)
     case: str = ""
+    attempt: int = 1
 
     @property
     def flow(self) -> str:
@@ -118,7 +128,8 @@ def _read(frame: Frame, packet: bytes, name: str) -> Captured | None:
         if what is None or ends is None:
             return None
         dst, src = ends
-    case, note = _owner(frame.comment)
+    case, attempt, note = _owner(frame.comment)
+    changes, note = changes_in(note)
     return Captured(
         number=frame.number,
         when=frame.when,
@@ -129,17 +140,20 @@ def _read(frame: Frame, packet: bytes, name: str) -> Captured | None:
         case=case,
         note=note,
         cut=cut,
+        changes=changes,
+        attempt=attempt,
     )
 
 
-def _owner(comment: str) -> tuple[str, str]:
-    """Case and note of a packet's comment, as this project's own captures have them."""
+def _owner(comment: str) -> tuple[str, int, str]:
+    """Case, its attempt and note of a packet's comment, as this project's own captures have
+    them."""
     told = _OURS.fullmatch(comment)
     if told:
-        return told[1], told[2] or ""
+        return told[1], int(told[2] or 1), told[3] or ""
     if _BETWEEN_CASES.match(comment):
-        return CONTROL, ""
-    return "", "" if _NOBODY.match(comment) else comment
+        return CONTROL, 1, ""
+    return "", 1, "" if _NOBODY.match(comment) else comment
 
 
 def _is_tcp(packet: bytes) -> bool:
@@ -177,11 +191,16 @@ def connections(packets: Sequence[Captured]) -> list[Connection]:
     for packet in packets:
         key = tuple(sorted((packet.src, packet.dst), key=str))
         current = open_.get(key)
-        if current is None or (packet.case and current.case and packet.case != current.case):
-            current = open_[key] = Connection(packet.src, packet.dst, case=packet.case)
+        run = packet.case, packet.attempt
+        is_new = current is None or (
+            packet.case and current.case and run != (current.case, current.attempt)
+        )
+        if current is None or is_new:
+            current = open_[key] = Connection(packet.src, packet.dst)
             found.append(current)
         current.packets.append(packet)
-        current.case = current.case or packet.case
+        if packet.case:
+            current.case, current.attempt = run
     for connection in found:
         connection.client, connection.server = _roles(connection.packets)
     return found
@@ -277,4 +296,4 @@ def _is_of_case(packet: Captured) -> bool:
 
 
 def _with(connection: Connection, packets: list[Captured]) -> Connection:
-    return Connection(connection.client, connection.server, packets, connection.case)
+    return replace(connection, packets=packets)

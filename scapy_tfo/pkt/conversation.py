@@ -26,7 +26,9 @@ class Conversation:
     """A connection with one ISN at each end, and what has been told of it so far.
 
     target: the end that the script's kernel takes the place of. peer: the end that the script
-    plays. ports: the peer's and the target's, where the script has to name them. full: bytes of
+    plays. ports: the peer's and the target's, where the script has to name them; client: whose the
+    peer's is, counted from 1. base: what the ISN of a connection between the same ports before
+    was, whose numbers this one's SYN goes on with. full: bytes of
     data in the target's largest segment. has_fulls: there are so many of these that no segment of
     its had room for more.
 
@@ -39,6 +41,8 @@ class Conversation:
     target: End
     peer: End
     ports: tuple[int, int] | None = None
+    client: int = 1
+    base: int | None = None
     remote_isn: int = 0
     local_isn: int | None = None
     is_literal: bool = False
@@ -100,12 +104,18 @@ class Conversation:
         exact: with all that depends on the target's set-up: its windows, their scale, its DSCP.
         """
         syn = bool(segment.flags & SYN)
-        remote = 0 if self.is_literal and syn else -self.remote_isn
+        remote = -self.remote_isn
+        if syn:
+            remote = (
+                0 if self.is_literal else -(self.remote_isn if self.base is None else self.base)
+            )
         if captured.src == self.target:
             if syn:
                 self._local_offset = -(self.local_isn or 0)
-            return self._outbound(segment, remote, exact=exact)
-        return self._inbound(segment, remote)
+            packet = self._outbound(segment, remote, exact=exact)
+        else:
+            packet = self._inbound(segment, remote)
+        return replace(packet, client=self.client)
 
     def quoted(self, packet: bytes) -> tree.Range:
         """The part of the target's stream that an ICMP error quotes; packet: the start of one."""

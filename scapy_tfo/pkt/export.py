@@ -11,7 +11,7 @@ from scapy_tfo.errors import SetupError
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.pkt import fields, tree
 from scapy_tfo.pkt.application import Application
-from scapy_tfo.pkt.connections import Captured, Connection, apart, without_clearing_up
+from scapy_tfo.pkt.connections import Captured, Connection, End, apart, without_clearing_up
 from scapy_tfo.pkt.conversation import Conversation
 from scapy_tfo.pkt.export_head import head, mtu
 from scapy_tfo.pkt.export_prelude import missing_cookie, pause, prelude
@@ -104,9 +104,10 @@ class _Export:
     def _refuse_many_ends(self) -> None:
         servers = {each.connection.server for each in self._talks}
         clients = {each.connection.client.address for each in self._talks}
-        if len(servers) > 1 or len(clients) > 1:
+        several = len({each.address for each in servers}) > 1
+        if several or (not self._is_server and (len(servers) > 1 or len(clients) > 1)):
             raise SetupError(
-                "a script has one server and one client's address, and here are"
+                "a script has one server, or one client of one server, and here are"
                 f" {len(servers)} and {len(clients)}: choose with --flow"
             )
         if self._is_server and self._wishes.portable and len(self._talks) > 1:
@@ -126,18 +127,20 @@ class _Export:
             return
         taken = {talk.peer.port for talk in self._talks}
         free = (port for port in range(_LAST_PORT, 0, -1) if port not in taken)
-        used: dict[int, Conversation] = {}
+        addresses = list(dict.fromkeys(talk.peer.address for talk in self._talks))
+        used: dict[tuple[End, End], Conversation] = {}
         for talk in self._talks:
-            port = talk.peer.port
-            before = used.get(port)
-            # Of one that was reset the ports may be used again, as engines know.
-            if before is not None and not any(
-                seen.what.is_rst for seen in before.segments(before.peer)
-            ):
+            port, ends = talk.peer.port, (talk.peer, talk.target)
+            before = used.get(ends)
+            # Once a connection has ended, its ports may be used again, as engines know.
+            if before is not None and not _has_ended(before):
                 port = next(free)
                 self._assume(f"Port {talk.peer.port} was used again: its next user has {port}.")
-            used[port] = talk
+            elif before is not None and not before.is_literal:
+                talk.base = before.remote_isn if before.base is None else before.base
+            used[ends] = talk
             talk.ports = port, talk.target.port
+            talk.client = addresses.index(talk.peer.address) + 1
 
     def _assume(self, sentence: str) -> None:
         self._assumed[sentence] = None
@@ -186,7 +189,9 @@ class _Export:
         segment = packet.what
         if (id(talk), moment.index) in self._told:
             return
-        calls: list[tree.Action] = []
+        calls: list[tree.Action] = [
+            each for change in packet.changes for each in application.change(change)
+        ]
         later: list[tree.Action] = []
         if isinstance(segment, Segment):
             parts: list[int] = []
@@ -338,7 +343,17 @@ class _Export:
             mtu=error.mtu or None,
             echoed=talk.quoted(error.quoted) if inbound else None,
             ports=talk.ports if inbound else None,
+            client=talk.client if inbound else 1,
         )
+
+
+def _has_ended(talk: Conversation) -> bool:
+    """By a RST of the peer, or by the FINs of both."""
+    fins = [
+        any(each.what.flags & FIN for each in talk.segments(end))
+        for end in (talk.peer, talk.target)
+    ]
+    return all(fins) or any(each.what.is_rst for each in talk.segments(talk.peer))
 
 
 def _remark(note: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from scapy_tfo import option as opt
 from scapy_tfo.pkt import fields, tree
-from scapy_tfo.pkt.application import close, open_socket, send_fast_open
+from scapy_tfo.pkt.calls import close, open_socket, send_fast_open
 from scapy_tfo.pkt.conversation import Conversation
 
 _WAY = 10_000_000

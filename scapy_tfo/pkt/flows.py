@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from scapy_tfo.address import Address
+from scapy_tfo.address import Address, known_address
 from scapy_tfo.pkt import tree
 from scapy_tfo.pkt.numbers import Flow
 from scapy_tfo.segment import SYN, Segment
@@ -24,8 +24,8 @@ class NoFlowError(ValueError):
 
 
 class Flows:
-    """local: of the kernel under test. remote: of the script's side. bind_port: where the kernel
-    listens. on_wire: what ports that a script names are on the wire, None: the same."""
+    """local: of the kernel under test. remote: the first of the script's side. bind_port: where the
+    kernel listens. on_wire: what ports that a script names are on the wire, None: the same."""
 
     def __init__(
         self,
@@ -43,20 +43,21 @@ class Flows:
         self._current: Flow | None = None
         self._connecting: Flow | None = None
         self._listens = False
-        self._by_ports: dict[Pair, Flow] = {}
-        self._watched: dict[Pair, Pair] = {}
+        self._by_ends: dict[tuple[Pair, int], Flow] = {}
+        self._watched: dict[tuple[Address, Pair], tuple[Pair, int]] = {}
 
     def watch(self, packets: Iterable[tree.Packet]) -> None:
         """Pass by what the kernel sends elsewhere than where one of these names the ports."""
         for packet in packets:
             if packet.ports and packet.direction is tree.Direction.OUTBOUND:
                 named = (packet.ports[1], packet.ports[0])
-                self._watched[self._on_wire(named)] = named
+                address = client_address(self._remote, packet.client)
+                self._watched[address, self._on_wire(named)] = named, packet.client
 
     def all(self) -> list[Flow]:
         """Every connection that is known."""
         unnamed = [each for each in (self._current, self._connecting) if each is not None]
-        return [*self._by_ports.values(), *unnamed]
+        return [*self._by_ends.values(), *unnamed]
 
     def socket_made(self) -> None:
         """The next packets are of the connection that this socket will have."""
@@ -74,11 +75,14 @@ class Flows:
 
     def of_inbound(self, packet: tree.Packet, isn: int) -> Flow:
         """isn: the packet's sequence number, taken for the remote side's ISN if it has SYN."""
-        flow = self._named(packet.ports) if packet.ports else self._unnamed_inbound()
+        flow = self._named(packet.ports, packet.client) if packet.ports else self._unnamed_inbound()
         syn = "S" in packet.flags
-        if flow.is_reset and syn and "." not in packet.flags:
-            flow.begin_anew()
+        if syn and "." not in packet.flags:
+            if flow.is_reset:
+                flow.begin_anew()
+            flow.next_isn = isn
         flow.is_reset = flow.is_reset or "R" in packet.flags
+        flow.has_remote_fin = flow.has_remote_fin or "F" in packet.flags
         answers = syn and "." in packet.flags and flow.script_isn is not None
         if syn and (flow.remote_isn is None or answers):
             flow.remote_isn = isn
@@ -87,7 +91,7 @@ class Flows:
     def of_icmp(self, packet: tree.Icmp) -> Flow:
         """Whose segment an ICMP error quotes. Raises NoFlowError."""
         if packet.ports:
-            return self._named(packet.ports)
+            return self._named(packet.ports, packet.client)
         flow = self._connecting or self._current
         if flow is None:
             raise NoFlowError("no connection is there that the kernel could get an ICMP error for")
@@ -97,7 +101,7 @@ class Flows:
         """Those whose next packet is meant. Raises NoFlowError."""
         if packet.ports:
             remote_port, local_port = packet.ports[1], packet.ports[0]
-            return (self._named((remote_port, local_port)),)
+            return (self._named((remote_port, local_port), packet.client),)
         found = tuple(each for each in (self._current, self._connecting) if each is not None)
         if not found:
             raise NoFlowError("no connection is there that the kernel could send this for")
@@ -105,9 +109,9 @@ class Flows:
 
     def owner(self, segment: Segment) -> Flow | None:
         """Whose a segment of the kernel is; None: nobody's that the script looks at."""
-        named = self._watched.get((segment.dport, segment.sport))
+        named = self._watched.get((segment.dst, (segment.dport, segment.sport)))
         if named is not None:
-            return self._named(named)
+            return self._named(*named)
         current, connecting = self._current, self._connecting
         if current is not None and _is_of(current, segment):
             return current
@@ -141,16 +145,37 @@ class Flows:
         assert flow is not None
         return flow
 
-    def _named(self, ports: Pair) -> Flow:
-        flow = self._by_ports.get(ports)
+    def _named(self, ports: Pair, client: int) -> Flow:
+        flow = self._by_ends.get((ports, client))
         if flow is None:
             remote_port, local_port = self._on_wire(ports)
-            flow = Flow(self._local, self._remote, local_port, remote_port, ports)
+            address = client_address(self._remote, client)
+            flow = Flow(self._local, address, local_port, remote_port, ports, client)
             # What is no SYN speaks with the numbers of the connection that it strays from.
             if self._current is not None:
                 flow.live_isn = self._current.live_isn
-            self._by_ports[ports] = flow
+            self._by_ends[ports, client] = flow
         return flow
+
+
+def client_address(remote: Address, client: int) -> Address:
+    """Of the script's side; client: counted from 1, whose addresses follow each other."""
+    return known_address((remote + (client - 1)).packed) if client > 1 else remote
+
+
+def clients(script: tree.Script) -> int:
+    """How many addresses the script's side has."""
+    return max(
+        (
+            packet.client
+            for event in script.events
+            for packet in (
+                event.action.packets if isinstance(event.action, tree.AnyOf) else (event.action,)
+            )
+            if isinstance(packet, tree.Packet | tree.Icmp)
+        ),
+        default=1,
+    )
 
 
 def _is_of(flow: Flow, segment: Segment) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from scapy_tfo.pkt import tree
 from scapy_tfo.pkt.errors import ScriptError
+from scapy_tfo.pkt.flows import clients
 from scapy_tfo.pkt.lint import refuse_nonsense, refuse_unknown_symbols
 from scapy_tfo.pkt.local_program import LocalProgram
 from scapy_tfo.pkt.local_wire import LocalWire, usual_congestion_control
@@ -40,7 +41,7 @@ def run_script(task: Task, wire: LocalWire) -> Outcome:
         )
     settings = with_options(task.settings, script.options, task.text, task.name)
     refuse_unknown_symbols(script, settings.symbols, task.text, task.name)
-    wire.configure(settings)
+    wire.configure(settings, clients(script))
     player = Player(script, wire, settings)
     program = LocalProgram(player, task.directory)
     before, after = _commands(script)

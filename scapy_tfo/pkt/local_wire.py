@@ -18,6 +18,7 @@ from pathlib import Path
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.lab import interface
+from scapy_tfo.pkt.flows import client_address
 from scapy_tfo.pkt.settings import Settings
 from scapy_tfo.pkt.wires import Arrival
 from scapy_tfo.wire.packet_socket import LOST
@@ -67,8 +68,9 @@ class LocalWire:
         self._room = bytearray(_LARGEST)
         self._ports = itertools.count(_FIRST_PORT)
 
-    def configure(self, settings: Settings) -> None:
-        """Addresses, MTU and route of a script. Raises SetupError."""
+    def configure(self, settings: Settings, clients: int = 1) -> None:
+        """Addresses, MTU and routes of a script. clients: see `client_address`. Raises
+        SetupError."""
         local, remote = settings.addresses
         if settings.family == 6 and settings.mtu is not None and settings.mtu < _IPV6_MTU:
             raise SetupError(f"IPv6 needs an MTU of {_IPV6_MTU} bytes or more, not {settings.mtu}")
@@ -79,7 +81,8 @@ class LocalWire:
             interface.add_address(DEVICE, ipaddress.ip_interface(f"{local}/{prefix}"))
             if isinstance(local, IPv6Address):
                 interface.await_local(local)
-            interface.add_route(DEVICE, remote)
+            for client in range(clients):
+                interface.add_route(DEVICE, client_address(remote, client + 1))
             self._open()
         except OSError as error:
             raise SetupError(f"cannot set up {DEVICE} for {local}: {error.strerror}") from error

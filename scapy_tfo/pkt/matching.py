@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from scapy_tfo import option as opt
 from scapy_tfo.pkt import fields, tree
@@ -63,7 +63,7 @@ def in_script_terms(segment: Segment, flow: Flow) -> tree.Packet:
         script = flow.script_stamp(value)
         return value if script is None else script, echo
 
-    return describe(
+    packet = describe(
         segment,
         tree.Direction.OUTBOUND,
         seq_offset=-flow.local_offset(syn=syn) % _MODULUS,
@@ -71,6 +71,7 @@ def in_script_terms(segment: Segment, flow: Flow) -> tree.Packet:
         timestamps=stamps,
         ports=(flow.ports[1], flow.ports[0]) if flow.ports else None,
     )
+    return replace(packet, client=flow.client)
 
 
 def compare(

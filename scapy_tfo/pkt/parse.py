@@ -14,8 +14,9 @@ from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedToken, VisitError
 
 from scapy_tfo.pkt import tree
-from scapy_tfo.pkt.build import Build, BuildError, Placed
+from scapy_tfo.pkt.build import Build, Placed
 from scapy_tfo.pkt.errors import ScriptError
+from scapy_tfo.pkt.tokens import BuildError
 
 _GRAMMAR = Path(__file__).with_name("grammar.lark")
 
@@ -76,7 +77,7 @@ _USUAL = """--tolerance_usecs=1
 +0.1...0.2 poll([{fd=3, events=POLLIN|POLLOUT}], 1, 10) = -1 EAGAIN (what)
 +.1 `true`
 +0 %{ assert tcpi_state }%
-+0 < S 0:10(10) win 9 <mss 1460,sackOK,TS val 1 ecr 0,nop,wscale 7,FO abcd1234,nop,nop>
++0 < 1@2 > 3 S 0:10(10) win 9 <mss 1460,sackOK,TS val 1 ecr 0,nop,wscale 7,FO abcd1234,nop,nop>
 +0~+.1 > [ect0] S. 0:0(0) ack 11 <mss 1460,nop,nop,sackOK,sack 1:2,FOEXP,eol>
 * > 1 > 2 R 1:1(0)
 1.0 < icmp unreachable frag_needed mtu 9 [1:2(1)]

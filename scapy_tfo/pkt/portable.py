@@ -25,6 +25,8 @@ def additions(action: tree.Action) -> Iterator[str]:
             if action.ports:
                 yield "ports of an ICMP error"
         case tree.Packet():
+            if action.client > 1:
+                yield "'@' and an address"
             if action.isn is not None:
                 yield "'isn'"
             if action.faults:
@@ -57,6 +59,8 @@ def refuse_additions(script: tree.Script, text: str, name: str) -> None:
 
 
 def _in_call(call: tree.Syscall) -> Iterator[str]:
+    if call.name == "bind" and any(isinstance(each, tree.Struct) for each in call.arguments):
+        yield "a port in bind()"
     if call.name in _CALLS:
         yield f"{call.name}()"
     match call.result:

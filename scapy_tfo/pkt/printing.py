@@ -155,6 +155,15 @@ def _mark(mark: tree.Mark) -> str:
     return f"{mark.name} {mark.value if mark.name == 'ttl' else hex(mark.value)}"
 
 
+def _ports(packet: tree.Packet | tree.Icmp) -> Iterator[str]:
+    if packet.ports is None:
+        return
+    client = f"@{packet.client}" if packet.client > 1 else ""
+    inbound = packet.direction is tree.Direction.INBOUND
+    source, destination = packet.ports
+    yield f"{source}{client} > {destination}" if inbound else f"{source} > {destination}{client}"
+
+
 def _given(values: dict[str, fields.Value | None]) -> Iterator[str]:
     for name, value in values.items():
         if value is not None:
@@ -164,8 +173,7 @@ def _given(values: dict[str, fields.Value | None]) -> Iterator[str]:
 def _packet(packet: tree.Packet) -> Iterator[str]:
     yield packet.direction.value
     yield from _marks(packet.marks)
-    if packet.ports:
-        yield f"{packet.ports[0]} > {packet.ports[1]}"
+    yield from _ports(packet)
     yield packet.flags
     yield _range(packet.range)
     yield from _given({"ack": packet.ack, "win": packet.win, "urg": packet.urg})
@@ -190,8 +198,7 @@ def _fault(fault: tree.Fault) -> str:
 def _icmp(packet: tree.Icmp) -> Iterator[str]:
     yield packet.direction.value
     yield from _marks(packet.marks)
-    if packet.ports:
-        yield f"{packet.ports[0]} > {packet.ports[1]}"
+    yield from _ports(packet)
     yield f"icmp {packet.type}"
     if packet.code is not None:
         yield packet.code

@@ -157,7 +157,8 @@ class Fault:
 class Packet:
     """A TCP segment. options None: any (`<...>`); (): none. Other fields None: not given.
 
-    isn: ours; of the kernel's side, as on the wire.
+    isn: ours; of the kernel's side, as on the wire. client: ours; `5000@2`: which of the script's
+    addresses its port is at, counted from 1.
     """
 
     direction: Direction
@@ -170,6 +171,7 @@ class Packet:
     options: tuple[TcpOption, ...] | None = ()
     marks: tuple[Mark, ...] = ()
     ports: tuple[int, int] | None = None
+    client: int = 1
     faults: tuple[Fault, ...] = ()
 
 
@@ -188,7 +190,7 @@ class AnyOf:
 class Icmp:
     """An ICMP or ICMPv6 error about the segment that `echoed` describes.
 
-    ports: ours; of the connection, as a packet that goes the error's way has them.
+    ports, client: ours; of the connection, as a packet that goes the error's way has them.
     """
 
     direction: Direction
@@ -199,6 +201,7 @@ class Icmp:
     echoed: Range | None = None
     marks: tuple[Mark, ...] = ()
     ports: tuple[int, int] | None = None
+    client: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from scapy_tfo.errors import SetupError
 from scapy_tfo.lab.hooks import BACKLOG, Hooks, ListenerOptions, Session
 from scapy_tfo.segment import ACK, RST, Address
 from scapy_tfo.suite.app import NoApp, make_app
+from scapy_tfo.suite.changes import Change, ToldHooks
 from scapy_tfo.suite.control import PathRecord
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.outcome import Cookieless, Failed, Inconclusive, Refused, Skipped, Ungranted
@@ -310,7 +311,10 @@ class Peer:
     def hooks(self) -> Hooks:
         if self.target.hooks is None:
             raise Skipped(f"needs {NEEDS['listeners']}")
-        return self.target.hooks
+        return ToldHooks(self.target.hooks, self._tell)
+
+    def _tell(self, change: Change) -> None:
+        self._board.announce(self._owner, str(change))
 
     async def listen(
         self,

@@ -37,6 +37,7 @@ class Switchboard:
         self.packets: list[CapturedPacket] = []
         self.random = random.Random(seed)
         self._flows: dict[Key, tuple[Heard, float]] = {}
+        self._announced: dict[str, list[str]] = {}
         link.start(self._receive)
 
     def open(self, key: Key, heard: Heard) -> None:
@@ -53,9 +54,14 @@ class Switchboard:
     def send(self, data: bytes, owner: str, comment: str = "") -> int:
         """Send an IP packet for a conversation; its number in the capture."""
         when = self.link.now() + self.link.lag
+        comment = "; ".join([*self._announced.pop(owner, ()), *filter(None, [comment])])
         number = self._keep(data, outbound=True, when=when, owner=owner, comment=comment)
         self.link.send(data)
         return number
+
+    def announce(self, owner: str, comment: str) -> None:
+        """Write a comment beside the packet that is sent next for a conversation."""
+        self._announced.setdefault(owner, []).append(comment)
 
     def note(self, numbers: tuple[int, ...], comment: str) -> None:
         """Write a comment beside packets already captured."""

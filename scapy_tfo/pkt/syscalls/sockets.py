@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from socket import htons
 
 from scapy_tfo.pkt import tree
 from scapy_tfo.pkt.syscalls.arguments import Arguments
@@ -34,10 +35,17 @@ def socket(arguments: Arguments) -> Plan:
 
 
 def bind(arguments: Arguments) -> Plan:
-    """`bind(fd, ..., ...)`: to the script's own address and port."""
+    """`bind(fd, ..., ...)`: to the script's own address and port; `bind(fd, {sin_port=htons(81)},
+    ...)`: to another port."""
     arguments.count(3)
-    arguments.engine_chooses(1, 2)
-    address = arguments.state.endpoints.own()
+    arguments.engine_chooses(2)
+    port: int | None = None
+    if not isinstance(arguments[1], tree.Struct):
+        arguments.engine_chooses(1)
+    else:
+        (number,) = arguments.values.numbers(arguments[1], "sin_port")
+        port = htons(number)
+    address = arguments.state.endpoints.own(port)
     return Plan("bind", (arguments.descriptor(0).live, address, len(address)))
 
 

@@ -34,9 +34,9 @@ class Endpoints:
         """What `...` stands for in socket()."""
         return AF_INET6 if self.mapped or self.local.version == 6 else AF_INET
 
-    def own(self) -> bytes:
-        """`struct sockaddr_in` or `sockaddr_in6` for bind()."""
-        return self._socket_address(self.local, self.bind_port)
+    def own(self, port: int | None = None) -> bytes:
+        """`struct sockaddr_in` or `sockaddr_in6` for bind(); port: None for the script's."""
+        return self._socket_address(self.local, self.bind_port if port is None else port)
 
     def other(self) -> bytes:
         """Likewise for connect()."""
