@@ -1,4 +1,4 @@
-"""The command line: `scapy-tfo test`, `soak`, `list`, `spec`, `demo`, `lab`, `pkt`."""
+"""The command line: `scapy-tfo test`, `soak`, `list`, `spec`, `demo`, `lab`, `pkt`, `fuzz`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from scapy_tfo import __version__, pkt_command, soak_command
+from scapy_tfo import __version__, fuzz_command, pkt_command, soak_command
 from scapy_tfo.errors import SetupError, TargetError
 
 EXIT_STATUS = """exit status:
@@ -43,7 +43,7 @@ that are in use here."""
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status."""
     parser = _parser()
-    chosen = parser.parse_args(arguments)
+    chosen = parser.parse_args(fuzz_command.spelled_out(arguments))
     for name in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, _interrupted)
     try:
@@ -87,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_spec(commands)
     _add_mutants(commands)
     _add_lab(commands)
+    fuzz_command.add_commands(commands)
     pkt_command.add_commands(
         commands.add_parser("pkt", help=pkt_command.SUMMARY, allow_abbrev=False)
     )

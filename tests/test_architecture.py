@@ -45,6 +45,9 @@ ARROWS: dict[str, set[str]] = {
     "pkt_run_command": JUDGES | {"pkt", "report"},
     "pkt_export_command": JUDGES | {"pkt"},
     "soak_command": JUDGES | {"report", "front"},
+    "fuzz_command": {"fuzz_run_command", "fuzz_store_command"},
+    "fuzz_run_command": VALUES | {"fuzz", "report", "front"},
+    "fuzz_store_command": VALUES | {"fuzz", "report", "fuzz_run_command"},
     "cli": JUDGES
     | {
         "pkt",
@@ -54,6 +57,7 @@ ARROWS: dict[str, set[str]] = {
         "front",
         "lab_command",
         "pkt_command",
+        "fuzz_command",
         "soak_command",
         "matrix_command",
     },

@@ -68,18 +68,20 @@ class Tally:
             if number < first.get(pair, number + 1):
                 first[pair] = number
         if verdict.violations:
-            self._note(number, verdict)
+            # Of several of one kind the first counts.
+            for each in {kind_of(each): each for each in reversed(verdict.violations)}.values():
+                self.note(number, each)
 
-    def _note(self, number: int, verdict: Verdict) -> None:
-        for violation in {kind_of(each): each for each in reversed(verdict.violations)}.values():
-            kind = kind_of(violation)
-            seen = self.sightings.get(kind)
-            if seen is None:
-                self.sightings[kind] = Sighting(number, violation)
-                continue
-            seen.count += 1
-            if number < seen.number:
-                seen.number, seen.violation = number, violation
+    def note(self, number: int, violation: Violation) -> None:
+        """Count a violation of one program."""
+        kind = kind_of(violation)
+        seen = self.sightings.get(kind)
+        if seen is None:
+            self.sightings[kind] = Sighting(number, violation)
+            return
+        seen.count += 1
+        if number < seen.number:
+            seen.number, seen.violation = number, violation
 
 
 def kind_of(violation: Violation) -> Kind:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from scapy_tfo import __version__
 from scapy_tfo.errors import TargetError
@@ -17,7 +17,9 @@ from scapy_tfo.fuzz.reduce import reduced
 MOST_RUNS = 60
 """Runs of a reduction, each with a control handshake and often with a new target."""
 
-_STATE, _REPLY = "after", "none"
+AFTER, NONE = "after", "none"
+"""State and reply class of a finding about that."""
+
 _ALIVE = "a control handshake and a fast open succeed"
 
 
@@ -25,12 +27,11 @@ _ALIVE = "a control handshake and a fast open succeed"
 class Patient:
     """A target that may die: opened anew where it does.
 
-    reopen: a new bench of the same target. deaths: so far.
+    reopen: a new bench of the same target.
     """
 
     reopen: Callable[[], Bench]
     bench: Bench
-    deaths: int = field(default=0, init=False)
 
     def ails(self) -> str:
         """What does not work, "" for nothing; a bench that cannot tell is ill as well."""
@@ -41,7 +42,6 @@ class Patient:
 
     def revive(self) -> None:
         """A new bench in place of the old. Raises TargetError where that is dead, too."""
-        self.deaths += 1
         self.bench.close()
         self.bench = self.reopen()
         what = self.ails()
@@ -101,7 +101,7 @@ def _finding(
 ) -> Finding:
     number, program = last
     return Finding(
-        signature=(ROBUST, _STATE, _REPLY),
+        signature=(ROBUST, AFTER, NONE),
         rule=ALIVE,
         status=status,
         number=number,

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from functools import partial
 
 from scapy_tfo import __version__
-from scapy_tfo.fuzz.batches import kind_of
 from scapy_tfo.fuzz.bench import Bench
 from scapy_tfo.fuzz.findings import Finding, Status
 from scapy_tfo.fuzz.plan import Plan
@@ -29,13 +28,10 @@ def resolve(bench: Bench, plan: Plan, seen: OpenSighting, most: int = MOST_RUNS)
     most: runs of programs that the reduction may take. A violation that does not come each time
     makes a flaky finding, as it was first seen. Raises TargetError where the target has gone.
     """
-    rule = seen.kind[:2]
+    rule = seen.kind[1], seen.kind[3]
     shown = _confirmed(bench, seen.program, rule)
     if shown is None:
-        violation = Violation(
-            *seen.kind, flow=0, step=0, expected=seen.expected, actual=seen.actual
-        )
-        return _finding(plan, seen, Status.FLAKY, seen.program, violation, ())
+        return given_up(plan, seen)
     # Many at a time is quick, and where that misleads, one at a time is sure.
     for trial, runs in ((_together, most), (_alone, most // _PATIENT)):
         smallest = reduced(seen.program, partial(trial, bench, rule), runs)
@@ -45,9 +41,24 @@ def resolve(bench: Bench, plan: Plan, seen: OpenSighting, most: int = MOST_RUNS)
     return _finding(plan, seen, Status.CONFIRMED, seen.program, *shown)
 
 
+def given_up(plan: Plan, seen: OpenSighting) -> Finding:
+    """A violation as it was first seen, when it could not be shown again."""
+    violation = Violation(*seen.kind, flow=0, step=0, expected=seen.expected, actual=seen.actual)
+    return _finding(plan, seen, Status.FLAKY, seen.program, violation, ())
+
+
+def happens(bench: Bench, program: Program, rule: tuple[str, str]) -> bool:
+    """Whether any of a few runs of a program shows a violation of rule and class of reply."""
+    return any(breaks(bench.trace(program)[0], rule) for _ in range(CONFIRMATIONS))
+
+
 def breaks(verdict: Verdict, rule: tuple[str, str]) -> Violation | None:
-    """The first violation of a requirement by a rule of the model, or None."""
-    return next((each for each in verdict.violations if kind_of(each)[:2] == rule), None)
+    """The first violation of a rule of the model by a class of reply, or None.
+
+    Which requirement that breaks depends on what else the program holds, and a reduced one holds
+    less: so it names the broadest that is broken.
+    """
+    return next((each for each in verdict.violations if (each.rule, each.reply) == rule), None)
 
 
 def _confirmed(

@@ -29,9 +29,9 @@ _APPLICATION = 0x7F413
 _TABLES = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE batch (
-    number INTEGER PRIMARY KEY, complete INTEGER NOT NULL, first INTEGER NOT NULL,
-    programs INTEGER NOT NULL, probes INTEGER NOT NULL, heard INTEGER NOT NULL,
-    unjudged INTEGER NOT NULL, seconds REAL NOT NULL, seeded TEXT NOT NULL,
+    number INTEGER PRIMARY KEY, complete INTEGER NOT NULL, programs INTEGER NOT NULL,
+    probes INTEGER NOT NULL, heard INTEGER NOT NULL, unjudged INTEGER NOT NULL,
+    seconds REAL NOT NULL, seeded TEXT NOT NULL,
     mutated TEXT NOT NULL, counters TEXT NOT NULL
 );
 CREATE TABLE coverage (
@@ -144,6 +144,20 @@ class Store:
             row = database.execute("SELECT value FROM meta WHERE name = 'plan'").fetchone()
             return Plan.from_json(json.loads(row["value"]))
 
+    @property
+    def limits(self) -> tuple[int | None, float | None]:
+        """Programs and seconds after which the campaign ends, as it was last told."""
+        with self._complaints() as database:
+            row = database.execute("SELECT value FROM meta WHERE name = 'limits'").fetchone()
+            programs, seconds = json.loads(row["value"]) if row else (None, None)
+            return programs, seconds
+
+    def limit(self, programs: int | None, seconds: float | None) -> None:
+        """Remember after how much the campaign ends."""
+        with self.transaction() as database:
+            text = json.dumps([programs, seconds])
+            database.execute("INSERT OR REPLACE INTO meta VALUES ('limits', ?)", (text,))
+
     def base(self) -> dict[str, Program]:
         """The corpus that it began with."""
         with self._complaints() as database:
@@ -186,7 +200,6 @@ class Store:
     def commit(
         self,
         number: int,
-        first: int,
         tally: Tally,
         program_of: Callable[[int], Program],
         *,
@@ -196,12 +209,12 @@ class Store:
     ) -> None:
         """Keep a batch and what it found, all or nothing.
 
-        first: number of its first program. program_of: a program of it by its number. complete:
+        program_of: a program of it by its number. complete:
         not one that was broken off, which a resumed run sends again. counters: how much the
         target's own went up.
         """
         row = (
-            *(number, complete, first, tally.programs, tally.probes, tally.heard, tally.unjudged),
+            *(number, complete, tally.programs, tally.probes, tally.heard, tally.unjudged),
             *(seconds, f"{total([tally.seeded]):016x}", f"{total([tally.mutated]):016x}"),
             json.dumps(counters or {}),
         )

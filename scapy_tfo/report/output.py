@@ -42,7 +42,7 @@ def write_all(
     """
     requirements = spec.load() if catalogue is None else catalogue
     trace = Trace(run.packets)
-    place = _new_directory(base, run.started) if directory is None else _made(directory)
+    place = begin(directory, run.started, base=base)
     write_json(run, place / "results.json", strict=strict)
     write_junit(run, place / "junit.xml", strict=strict, trace=trace)
     text = summary(run, strict=strict, catalogue=requirements, trace=trace)
@@ -54,8 +54,14 @@ def write_all(
     except OSError as error:
         raise _unwritable(place, error) from error
     if directory is None:
-        _point_latest(base, place)
+        point_latest(place, base=base)
     return place
+
+
+def begin(directory: Path | None, started: float, *, base: Path = BASE) -> Path:
+    """The directory for a run's files: the one given, or a new one under `base`, named after the
+    run's start in UTC. Raises SetupError where it cannot be made."""
+    return _new_directory(base, started) if directory is None else _made(directory)
 
 
 def check_writable(directory: Path | None = None, *, base: Path = BASE) -> None:
@@ -100,7 +106,8 @@ def _new_directory(base: Path, started: float) -> Path:
     raise SetupError(f"{base} already holds {_MOST_RUNS_A_SECOND} runs of {name}: give --out")
 
 
-def _point_latest(base: Path, place: Path) -> None:
+def point_latest(place: Path, *, base: Path = BASE) -> None:
+    """Point `base/latest` at a run's directory. Raises SetupError."""
     # A link is made aside and renamed, so that `latest` is never absent nor half there.
     aside = base / f".{LATEST}-{place.name}"
     try:

@@ -1,0 +1,98 @@
+"""`scapy-tfo fuzz`: a campaign at a target."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from scapy_tfo import fuzz_run_command, fuzz_store_command
+
+SUMMARY = "find what no case was written for: checked packet sequences, by the thousand"
+DESCRIPTION = """Send programs made of seeds to a target, and judge each reply by what is allowed.
+
+TARGET as for 'scapy-tfo test'. What is not allowed is tried again, reduced to the few packets that
+matter, and kept with its requirement: as JSON, capture, packetdrill script and pytest test.
+
+Other commands, on what a campaign has kept:
+  scapy-tfo fuzz list                    its findings
+  scapy-tfo fuzz show ID                 one of them, with its packets
+  scapy-tfo fuzz replay ID|FILE          run it again
+  scapy-tfo fuzz export ID --format ...  make a file of it
+  scapy-tfo fuzz merge OUT STORE...      join the stores of shards
+
+exit status: 0 nothing new, 1 a finding that --known does not list, 2 wrong usage or set-up, 3 the
+target could not be judged, 130 interrupted: what was finished is kept"""
+
+_RUN = "run"
+
+
+def spelled_out(arguments: Sequence[str] | None) -> list[str]:
+    """The command line with the command that `fuzz TARGET` leaves out."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["fuzz"] and given[1:2] not in [[name] for name in fuzz_store_command.NAMES]:
+        given.insert(1, _RUN)
+    return given
+
+
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """`fuzz`, and what is below it."""
+    group = commands.add_parser("fuzz", help=SUMMARY, allow_abbrev=False)
+    below = group.add_subparsers(metavar="COMMAND", required=True)
+    run = below.add_parser(
+        _RUN,
+        prog="scapy-tfo fuzz",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    _add_arguments(run)
+    fuzz_store_command.add_commands(below)
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command=fuzz_run_command.command)
+    parser.add_argument("target", nargs="?", metavar="TARGET", help="what to fuzz")
+    group = parser.add_argument_group("how much")
+    add = group.add_argument
+    add("--for", dest="duration", metavar="TIME", help="90s, 30m, 2h (default: 60s)")
+    add("--programs", type=_count, metavar="N", help="of the whole campaign, all shards together")
+    add("--rate", type=_count, metavar="N", help="segments a second at most")
+    group = parser.add_argument_group("which programs")
+    add = group.add_argument
+    add("--seed", type=_number, metavar="N", help="another campaign for each N (default: 0)")
+    add("--shard", metavar="I/N", help="every Nth batch, from the Ith on")
+    add(
+        "--profile",
+        choices=fuzz_run_command.PROFILES,
+        default="auto",
+        help="what is allowed (default: auto)",
+    )
+    add("--corpus", type=Path, metavar="FILE", help="also mutate what an earlier store reached")
+    group = parser.add_argument_group("what is kept")
+    add = group.add_argument
+    add(
+        "--store",
+        type=Path,
+        metavar="FILE",
+        help=f"the campaign (default: {fuzz_run_command.STORE} in --out)",
+    )
+    add("--resume", action="store_true", help="go on with the store, if there is one")
+    add("--out", type=Path, metavar="DIR", help="default: tfo-results/<UTC time>")
+    add("--json", type=Path, metavar="FILE", help="also write the results as JSON")
+    add("--known", type=Path, metavar="FILE", help="TOML list of findings that are no news")
+    add("--update-known", action="store_true", help="bring that list up to date")
+    add("--quiet", action="store_true", help="no progress, only the summary")
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise argparse.ArgumentTypeError(f"'{text}' is no number: give 1 or more")
+    return int(text)
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"'{text}' is no number: give 0 or more")
+    return int(text)

@@ -1,0 +1,202 @@
+"""`scapy-tfo fuzz list`, `show`, `replay`, `export` and `merge`: what a campaign has kept."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scapy_tfo.errors import SetupError
+
+if TYPE_CHECKING:
+    from scapy_tfo.fuzz.findings import Finding
+    from scapy_tfo.fuzz.program import Program
+    from scapy_tfo.fuzz.store import Store
+
+NAMES = ("list", "show", "replay", "export", "merge")
+"""Of the commands; any other word behind `fuzz` is a target."""
+
+FORMATS = ("json", "pcapng", "pkt", "pytest")
+_TIMES = 3
+
+
+def add_commands(group: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """The commands below `fuzz` that send nothing, and `replay`."""
+    listed = _command(group, "list", _list, "print a campaign's findings")
+    _add_store(listed)
+    _add_json(listed)
+    shown = _command(group, "show", _show, "print one finding, with its packets")
+    shown.add_argument("id", metavar="ID")
+    _add_store(shown)
+    replayed = _command(
+        group,
+        "replay",
+        _replay,
+        "run a finding, or the program in a JSON file, again",
+        "\n\nexit status: 0 the target does nothing wrong any more, 1 it does, 2 wrong usage or"
+        " set-up,\n3 the target could not be judged",
+    )
+    replayed.add_argument("what", metavar="ID|FILE")
+    replayed.add_argument("--target", metavar="TARGET", help="default: where it was found")
+    _add_store(replayed)
+    _add_json(replayed)
+    exported = _command(group, "export", _export, "make a file of a finding")
+    exported.add_argument("id", metavar="ID")
+    exported.add_argument("--format", choices=FORMATS, default="json", help="default: json")
+    exported.add_argument(
+        "--output", type=Path, metavar="FILE|DIR", help="default: a file of its name here"
+    )
+    _add_store(exported)
+    merged = _command(
+        group,
+        "merge",
+        _merge,
+        "join the stores of the shards of one campaign",
+        "\n\nexit status: 0 nothing new, 1 a finding that --known does not list, 2 they cannot be"
+        " joined",
+    )
+    merged.add_argument("out", type=Path, metavar="OUT", help="the store to make")
+    merged.add_argument("stores", type=Path, nargs="+", metavar="STORE")
+    merged.add_argument("--known", type=Path, metavar="FILE", help="findings that are no news")
+    _add_json(merged)
+
+
+def _command(
+    group: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    summary: str,
+    more: str = "",
+) -> argparse.ArgumentParser:
+    parser = group.add_parser(
+        name,
+        help=summary,
+        description=summary + more,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(command=run)
+    return parser
+
+
+def _add_store(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--store", type=Path, metavar="FILE", help="default: that of the latest campaign"
+    )
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write it as JSON")
+
+
+def _opened(chosen: argparse.Namespace) -> Store:
+    from scapy_tfo.fuzz.store import Store
+    from scapy_tfo.fuzz_run_command import STORE
+    from scapy_tfo.report.output import BASE, LATEST
+
+    return Store.open(chosen.store or BASE / LATEST / STORE)
+
+
+def _found(chosen: argparse.Namespace, name: str) -> Finding:
+    with closing(_opened(chosen)) as store:
+        findings = {each.id: each for each in store.findings()}
+        if name not in findings:
+            raise SetupError(f"no finding {name} in {store.path}: 'scapy-tfo fuzz list' has them")
+        return findings[name]
+
+
+def _list(chosen: argparse.Namespace) -> int:
+    from scapy_tfo.report.fuzz_report import figures_of, line_of, summary, write_figures
+
+    with closing(_opened(chosen)) as store:
+        figures, findings = figures_of(store), store.findings()
+    print(summary(figures))
+    for each in findings:
+        print(line_of(each))
+    if chosen.json is not None:
+        write_figures(figures, chosen.json)
+    return 0
+
+
+def _show(chosen: argparse.Namespace) -> int:
+    from scapy_tfo.report.fuzz_report import told
+
+    print("\n".join(told(_found(chosen, chosen.id))))
+    return 0
+
+
+def _replay(chosen: argparse.Namespace) -> int:
+    from scapy_tfo.fuzz.benches import open_bench
+    from scapy_tfo.report.fuzz_report import draw_packets, write_figures
+
+    program, found_at = _program(chosen)
+    target = chosen.target or found_at
+    if target is None:
+        raise SetupError(f"{chosen.what} does not say where it was found: give --target")
+    wrong: list[dict[str, Any]] = []
+    with closing(open_bench(target)) as bench:
+        for number in range(1, _TIMES + 1):
+            verdict, packets = bench.trace(program)
+            for each in verdict.violations:
+                line = f"{each.requirement} {each.rule}"
+                print(f"run {number}: {line}: expected {each.expected}; got {each.actual}")
+                wrong.append({"run": number, "requirement": each.requirement, "rule": each.rule})
+    print(draw_packets(packets, [each.packet for each in verdict.violations]))
+    if not wrong:
+        print(f"{target} did nothing wrong in {_TIMES} runs")
+    if chosen.json is not None:
+        write_figures({"schema": 1, "target": target, "violations": wrong}, chosen.json)
+    return 1 if wrong else 0
+
+
+def _program(chosen: argparse.Namespace) -> tuple[Program, str | None]:
+    """What to run, and where it was found."""
+    from scapy_tfo.fuzz.program import from_json
+
+    path = Path(chosen.what)
+    if not path.is_file():
+        if path.suffix == ".json":
+            raise SetupError(f"there is no file {path}")
+        finding = _found(chosen, chosen.what)
+        return finding.reduced, finding.target
+    try:
+        raw = json.loads(path.read_text("utf-8"))
+        program = from_json(raw.get("reduced", raw))
+    except OSError as error:
+        raise SetupError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, AttributeError) as error:
+        raise SetupError(f"{path} holds no program: {error}") from error
+    return program, raw.get("target")
+
+
+def _export(chosen: argparse.Namespace) -> int:
+    from scapy_tfo.fuzz.artefacts import write, write_to
+
+    finding, output = _found(chosen, chosen.id), chosen.output
+    if output is None or output.is_dir():
+        output = write(finding, chosen.format, output or Path())
+    else:
+        write_to(finding, chosen.format, output)
+    print(output)
+    return 0
+
+
+def _merge(chosen: argparse.Namespace) -> int:
+    from scapy_tfo.fuzz.known import load_known, new_ones
+    from scapy_tfo.fuzz.merge import merge
+    from scapy_tfo.report.fuzz_report import figures_of, line_of, summary, write_figures
+
+    known = load_known(chosen.known) if chosen.known is not None else ()
+    with closing(merge(chosen.out, chosen.stores)) as store:
+        findings = store.findings()
+        new = {each.id for each in new_ones(findings, known)}
+        figures = figures_of(store, new=new)
+    print(summary(figures))
+    for each in findings:
+        print(line_of(each, mark="NEW" if each.id in new else ""))
+    if chosen.json is not None:
+        write_figures(figures, chosen.json)
+    return 1 if new else 0
