@@ -56,7 +56,10 @@ class _Socket:
 
 
 class Application:
-    """A server or a client with any number of connections, each called by its conversation."""
+    """A server or a client with any number of connections, each called by its conversation.
+
+    has_divided: something that was written at once went out in several packets.
+    """
 
     def __init__(self, conversations: list[Conversation], *, is_server: bool) -> None:
         self._is_server = is_server
@@ -64,6 +67,7 @@ class Application:
         self._conversations = conversations
         self._taken: set[int] = set()
         self._listening: dict[int, int] = {}
+        self.has_divided = False
 
     def begin(self) -> Iterator[tree.Syscall]:
         """Before the first packet: listeners whose opening nobody has told."""
@@ -188,6 +192,7 @@ class Application:
         """What is sent from packet `index` on, and the close that joins it."""
         write = written_at_once(talk, index, socket.written)
         size, socket.written = write.end - socket.written, write.end
+        self.has_divided = self.has_divided or write.last is not _segment(talk, index)
         if size > _ROOM and not socket.has_room:
             socket.has_room = True
             yield call("setsockopt", socket.descriptor, "SOL_SOCKET", "SO_SNDBUF", [MUCH], 4)

@@ -24,7 +24,8 @@ class _Evidence:
     behind: the answer, so far. open: what was sent and not acknowledged yet, with the numbers of
     its first byte and its end. sent: when each end was first sent. unanswered: what a target
     answers at once, whatever it has taken. acked: of the peer's stream, None before the SYN-ACK.
-    last: the target's packet before. stamp: the TS val of the last segment in order.
+    last: the target's packet before. resets: the peer's, with their numbers. stamp: the TS val of
+    the last segment in order.
     """
 
     behind: dict[int, int] = field(default_factory=dict)
@@ -34,7 +35,7 @@ class _Evidence:
     acked: int | None = None
     end: int = 0
     last: int = -1
-    reset: int = -1
+    resets: list[tuple[int, int]] = field(default_factory=list)
     stamp: int | None = None
 
 
@@ -64,16 +65,16 @@ def taken_behind(talk: Conversation) -> dict[int, int]:
 def _answer(talk: Conversation, seen: _Evidence, index: int, segment: Segment) -> None:
     """A packet of the target."""
     packets = talk.connection.packets
-    if seen.reset >= 0 and not segment.is_rst:
-        late = packets[index].when - packets[seen.reset].when
-        if late < _MOMENT:
-            seen.behind[seen.reset] = index
     if segment.is_rst:
         _explain(talk, seen, index)
         return
     if not segment.flags & ACK:
         return
     acked = talk.remote_number(segment.ack)
+    for at, start in seen.resets:
+        # It was the end, where this is the number that the target expected.
+        if start == acked and packets[index].when - packets[at].when < _MOMENT:
+            seen.behind[at] = index
     for each, (start, end) in list(seen.open.items()):
         if end <= acked:
             del seen.open[each]
@@ -121,8 +122,7 @@ def _question(talk: Conversation, seen: _Evidence, index: int, segment: Segment)
     start = talk.remote_number(segment.seq)
     end = talk.remote_number(segment.end)
     if segment.is_rst:
-        if start == (seen.acked or 0):
-            seen.reset = index
+        seen.resets.append((index, start))
         return
     stamps = segment.timestamps
     if segment.flags & SYN:

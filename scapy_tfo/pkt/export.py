@@ -158,7 +158,14 @@ class _Export:
             events = [*prelude(missing), *events]
             self._assume("The connection before it gives the client its cookie.")
         events[0] = replace(events[0], time=tree.Time(tree.Clock.AT))
-        lines = head(self._talks, about, self._sentences(), is_server=self._is_server)
+        is_divided = application.has_divided and not (self._wishes.exact or self._wishes.portable)
+        lines = head(
+            self._talks,
+            about,
+            self._sentences(),
+            is_server=self._is_server,
+            is_divided=is_divided,
+        )
         return tree.Script((*lines, *events))
 
     def _sentences(self) -> Iterator[str]:
@@ -241,19 +248,15 @@ class _Export:
         """
         segment = moment.packet.what
         assert isinstance(segment, Segment)
-        is_paced = (
-            0 < wait < PACING
-            and not is_caused
-            and moment.packet.src == moment.talk.target
-            and bool(segment.payload)
-        )
+        is_answer = 0 < wait < PACING and not is_caused and moment.packet.src == moment.talk.target
         took = self._since_last(self._clock + span)
-        if not is_paced and not took:
+        if not is_answer and not took:
             return tree.Time(earliest=wait)
         self._assume(
-            "How far apart data is sent for which room was there hangs on the kernel's pacing."
+            "What came within 20 ms without a call may come sooner: a busy capture is late, and"
+            " data goes at the kernel's own pace."
         )
-        return tree.Time(earliest=0 if is_paced else wait, latest=wait + took)
+        return tree.Time(earliest=0 if is_answer else wait, latest=wait + took)
 
     def _ack_of_a_timer(self, moment: Moment) -> Iterator[tree.Action]:
         """The ACK of a FIN that came with the next packet, and could come before it.

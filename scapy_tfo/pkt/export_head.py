@@ -9,6 +9,7 @@ from itertools import pairwise
 from scapy_tfo import option as opt
 from scapy_tfo.pkt import tree
 from scapy_tfo.pkt.conversation import Conversation
+from scapy_tfo.pkt.settings import ANY_SEGMENTS
 from scapy_tfo.segment import ACK, SYN, Segment
 
 _WIDTH = 100
@@ -28,9 +29,15 @@ _OFFERS = (
 
 
 def head(
-    talks: Sequence[Conversation], about: Iterable[str], assumed: Iterable[str], *, is_server: bool
+    talks: Sequence[Conversation],
+    about: Iterable[str],
+    assumed: Iterable[str],
+    *,
+    is_server: bool,
+    is_divided: bool = False,
 ) -> Iterator[tree.Line]:
-    """Comments, options and the set-up command. about, assumed: a sentence each."""
+    """Comments, options and the set-up command. about, assumed: a sentence each. is_divided: the
+    target's data came in several packets, and need not come in the same ones."""
     for text in about:
         yield from _comment(text)
     flows = list(dict.fromkeys(each.connection.flow for each in talks))
@@ -39,7 +46,7 @@ def head(
     yield from _comment(f"The kernel is the {'server' if is_server else 'client'} of {shown}.")
     for text in assumed:
         yield from _comment(text)
-    options = list(_options(talks, is_server=is_server))
+    options = list(_options(talks, is_server=is_server, is_divided=is_divided))
     if options:
         yield tree.Blank()
     yield from options
@@ -72,7 +79,9 @@ def _comment(text: str) -> Iterator[tree.Line]:
         yield tree.Comment(f"// {line}")
 
 
-def _options(talks: Sequence[Conversation], *, is_server: bool) -> Iterator[tree.Option]:
+def _options(
+    talks: Sequence[Conversation], *, is_server: bool, is_divided: bool
+) -> Iterator[tree.Option]:
     if talks[0].connection.family == 6:
         yield tree.Option("ip_version", "ipv6")
     size = mtu(talks)
@@ -80,6 +89,8 @@ def _options(talks: Sequence[Conversation], *, is_server: bool) -> Iterator[tree
         yield tree.Option("mtu", str(size))
     if is_server and talks[0].ports is not None:
         yield tree.Option("bind_port", str(talks[0].target.port))
+    if is_divided:
+        yield tree.Option(ANY_SEGMENTS)
     if any(each.scaled for each in talks):
         yield tree.Option("tcp_ts_ecr_scaled")
 

@@ -18,13 +18,16 @@ Found = tuple[Flow, Arrival, Segment]
 
 class Hearing:
     """packets: where all that is heard is written down. joins: whether packets that follow each
-    other may be taken for one."""
+    other may be taken for one; splits: and one for several."""
 
-    def __init__(self, wire: Wire, flows: Flows, packets: list[Packet], *, joins: bool) -> None:
+    def __init__(
+        self, wire: Wire, flows: Flows, packets: list[Packet], *, joins: bool, splits: bool
+    ) -> None:
         self._wire = wire
         self._flows = flows
         self._packets = packets
         self._joins = joins
+        self._splits = splits
         self._heard: deque[Found] = deque()
         self._errors: deque[tuple[Arrival, IcmpError]] = deque()
 
@@ -54,19 +57,19 @@ class Hearing:
         first = self._take(flows, until)
         if first is None or not self._joins:
             return first
-        flow, arrival, segment = first
+        flow, arrival, segment = self._part(first, wanted)
         while segment.payload and len(segment.payload) < wanted:
             more = self._take((flow,), until)
             if more is None:
                 break
-            _, later, part = more
+            _, later, part = self._part(more, wanted - len(segment.payload))
             fits = (
                 part.seq == segment.end - bool(segment.flags & FIN)
                 and part.ack == segment.ack
                 and len(segment.payload) + len(part.payload) <= wanted
             )
             if not fits or not part.payload:
-                self.put_back(more)
+                self.put_back((flow, later, part))
                 break
             arrival = later
             segment = replace(
@@ -81,6 +84,20 @@ class Hearing:
     def put_back(self, found: Found) -> None:
         """It will be the next again."""
         self._heard.appendleft(found)
+
+    def _part(self, found: Found, wanted: int) -> Found:
+        """So many bytes of data of a packet; what is left of it is the next packet."""
+        flow, arrival, segment = found
+        if not self._splits or not 0 < wanted < len(segment.payload):
+            return found
+        rest = replace(
+            segment,
+            seq=(segment.seq + wanted) % (1 << 32),
+            payload=segment.payload[wanted:],
+        )
+        self.put_back((flow, arrival, rest))
+        part = replace(segment, payload=segment.payload[:wanted], flags=segment.flags & ~FIN)
+        return flow, arrival, part
 
     def next_error(self, until: int) -> tuple[Arrival, IcmpError] | None:
         """The next ICMP error."""

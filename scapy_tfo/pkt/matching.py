@@ -83,16 +83,18 @@ def compare(
     tick: int = 0,
     stamp_tolerance: int = 0,
     any_order: bool = False,
+    any_segments: bool = False,
 ) -> Comparison:
     """What differs, all of it. tick: ns of one unit of TS val, 0: not looked at.
 
     stamp_tolerance: ns by which a TS val may be off. any_order: of the options, and padding
-    aside. Raises MeaningError.
+    aside. any_segments: so PSH says nothing. Raises MeaningError.
     """
     found = Comparison()
     segment = heard.segment
     actual = in_script_terms(segment, flow)
-    if expected.flags != "-" and sorted(expected.flags) != sorted(actual.flags):
+    passed = "P" if any_segments and segment.payload else ""
+    if expected.flags != "-" and _flags(expected, passed) != _flags(actual, passed):
         found.differ("flags", expected.flags, actual.flags)
     elif expected.flags == "-" != actual.flags:
         found.differ("flags", "none", actual.flags)
@@ -137,6 +139,10 @@ def compare(
         if off > stamp_tolerance:
             found.differ("TS val", script, mapped)
     return found
+
+
+def _flags(packet: tree.Packet, passed: str) -> list[str]:
+    return sorted(each for each in packet.flags if each not in passed)
 
 
 def _signed(number: int) -> int:

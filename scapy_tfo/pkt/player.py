@@ -62,7 +62,11 @@ class Player:
         self.outcome = Outcome()
         self._events = script.events
         self.hearing = Hearing(
-            wire, self.flows, self.outcome.packets, joins=not settings.strict_segments
+            wire,
+            self.flows,
+            self.outcome.packets,
+            joins=not settings.strict_segments,
+            splits=settings.any_segments,
         )
         self._maybe: list[Maybe] = []
         self.flows.watch(
@@ -304,6 +308,7 @@ class Player:
             tick=self.settings.tick,
             stamp_tolerance=self.times.stamp_tolerance(arrival.when),
             any_order=self.any_order,
+            any_segments=self.settings.any_segments,
         )
         flow.flow_labels = trial.flow_labels
         return comparison

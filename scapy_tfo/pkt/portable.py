@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from scapy_tfo.pkt import fields, tree
 from scapy_tfo.pkt.errors import ScriptError
+from scapy_tfo.pkt.settings import ANY_SEGMENTS
 from scapy_tfo.pkt.syscalls.names import constants
 
 _CALLS = frozenset({"accept4"})
@@ -42,6 +43,11 @@ def refuse_additions(script: tree.Script, text: str, name: str) -> None:
     if not script.events:
         problem = "packetdrill takes no script without an event"
         raise ScriptError(problem, name=name, text=text, line=1, column=1)
+    for option in script.options:
+        if option.name == ANY_SEGMENTS:
+            problem = f"packetdrill does not know --{option.name}"
+            at = option.at
+            raise ScriptError(problem, name=name, text=text, line=at.line, column=at.column)
     first = script.events[0]
     if first.time.earliest:
         problem = "packetdrill wants the first event at time 0"

@@ -12,6 +12,9 @@ from scapy_tfo.pkt import tree
 from scapy_tfo.pkt.errors import ScriptError
 
 IPV4, IPV6, MAPPED = "ipv4", "ipv6", "ipv4-mapped-ipv6"
+ANY_SEGMENTS = "any_segments"
+"""The one option that packetdrill does not have."""
+
 VERSIONS = (IPV4, IPV6, MAPPED)
 
 
@@ -26,7 +29,8 @@ class Settings:
     local, remote: addresses of the kernel under test and of the script's side, None: those of
     the IP version. tolerance: ns. tolerance_share: of the time since the event before, 0 to 1.
     tick: ns that one unit of the kernel's TS val takes, 0: not looked at. symbols: of `-D`.
-    mtu: bytes, None: that of the IP version. strict_segments: no two packets for one of the script.
+    mtu: bytes, None: that of the IP version. strict_segments: no two packets for one of the script;
+    any_segments: the kernel may divide its data as it likes.
     """
 
     version: str = IPV4
@@ -41,6 +45,7 @@ class Settings:
     tick: int = 0
     scaled_echoes: bool = False
     strict_segments: bool = False
+    any_segments: bool = False
     symbols: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -131,7 +136,7 @@ def with_option(settings: Settings, name: str, value: str | None) -> Settings:
         if not equals or not symbol:
             raise SettingError("--define wants NAME=VALUE")
         return replace(settings, symbols={**settings.symbols, symbol: meaning.strip("\"'")})
-    if name in ("tcp_ts_ecr_scaled", "strict_segments"):
+    if name in ("tcp_ts_ecr_scaled", "strict_segments", ANY_SEGMENTS):
         if value is not None:
             raise SettingError(f"--{name} takes no value")
         switch = "scaled_echoes" if name == "tcp_ts_ecr_scaled" else name

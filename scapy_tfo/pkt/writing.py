@@ -19,8 +19,11 @@ _UNSENT = 1 << 14
 _LARGEST = 60_000
 """Bytes of data in one packet of a script."""
 
-PACING = 10_000_000
-"""ns: data that is further apart waited for something else than the kernel's own pace."""
+PACING = 20_000_000
+"""ns: what is further apart waited for something else than the kernel's own pace."""
+
+_AT_ONCE = 10_000_000
+"""ns: data that is closer together may be one packet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,7 @@ def sent_with(talk: Conversation, index: int, until: int) -> list[int]:
             break
         assert isinstance(before, Segment)
         goes_on = (
-            packet.when - last < PACING
+            packet.when - last < _AT_ONCE
             and before.flags & ~PSH == segment.flags & ~(PSH | FIN) == ACK
             and before.end == segment.seq
             and (before.ack, before.options) == (segment.ack, segment.options)
