@@ -10,13 +10,24 @@ FORMS = (opt.TFO, opt.EXPERIMENT_1, opt.EXPERIMENT_2)
 
 
 @dataclass(frozen=True, slots=True)
+class Usual:
+    """The options of a SYN-ACK to a plain SYN that offers everything. mss: bytes by family."""
+
+    mss: dict[int, int | None]
+    scale: int | None
+    sack: bool
+    times: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """Choices of a target.
 
     name: "rfc", "linux" or "off". fast_open: it speaks fast open at all. forms: kinds in which
     it grants cookies. holds_data: a SYN's data without a cookie is acknowledged, and kept for the
     application until the handshake ends (RFC 9293 section 3.5 allows either). fresh: each program
-    meets a target that knows nothing of the others. mtu: of the link, in bytes.
+    meets a target that knows nothing of the others. mtu: of the link, in bytes. options: what it
+    answers without fast open; None where nobody asked.
     """
 
     name: str = "rfc"
@@ -25,6 +36,7 @@ class Profile:
     holds_data: bool = False
     fresh: bool = False
     mtu: int = 1500
+    options: Usual | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,6 +211,13 @@ def check(program: Program) -> None:
             raise ProgramError(f"no such ends: {flow}")
         if flow.sport_of is not None and not 0 <= flow.sport_of < len(program.flows):
             raise ProgramError(f"no flow {flow.sport_of} to share a port with")
+    seen = set()
+    for index, flow in enumerate(program.flows):
+        share = index if flow.sport_of is None else flow.sport_of
+        ends = (flow.family, flow.client, flow.port, share)
+        if ends in seen:
+            raise ProgramError(f"flow {index} has the same ends as another")
+        seen.add(ends)
     for step in program.steps:
         if not isinstance(step, Wait) and not 0 <= step.flow < len(program.flows):
             raise ProgramError(f"no flow {step.flow}")
