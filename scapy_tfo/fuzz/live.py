@@ -1,0 +1,260 @@
+"""A target on the wire: this kernel in a namespace, or any address that there is a way to."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+from scapy_tfo.fuzz.acquaint import acquaint
+from scapy_tfo.fuzz.cookies import Client, Jar
+from scapy_tfo.fuzz.live_cookies import gather
+from scapy_tfo.fuzz.live_engine import Engine
+from scapy_tfo.fuzz.live_range import Range, Throttle, clients_of, leaves_a_mark
+from scapy_tfo.fuzz.play import Play
+from scapy_tfo.fuzz.profile import Patience, Profile
+from scapy_tfo.fuzz.program import CLIENTS, Cookie, Flow, Option, Program, Send, Wait
+from scapy_tfo.fuzz.verdict import TracedPacket, Verdict
+from scapy_tfo.fuzz.volley import SIZE, Result, Volleys
+from scapy_tfo.lab.bulk import BulkLab
+from scapy_tfo.segment import Address
+
+MOST = 2048
+FEW = 16
+"""Plays awake at once: as a rule, and when the target lags."""
+
+LAG = 0.05
+"""Seconds between a packet and its answer that make us wait for the target."""
+
+LOCAL = Patience(answer=0.4, text=1.0, linger=0.002)
+ALONE = Patience(answer=1.2, text=3.0, linger=0.05)
+"""How long a program waits among many, and when it is run again alone."""
+
+_TURN = 0.1
+_AT_ONCE = 64
+"""Programs begun before the next look at what has come."""
+
+_ATTEMPTS = 3
+_MSS = Option("mss", 1400)
+_GREETING = Send(0, "S", size=20, options=(_MSS, Option("fo", cookie=Cookie())))
+_HANDSHAKE, _FAST_OPEN = "a control handshake", "a valid fast open"
+
+
+def _nothing() -> dict[str, int]:
+    return {}
+
+
+@dataclass(slots=True)
+class Site:
+    """Addresses that programs come from, with what the target has granted to them and shown."""
+
+    sources: Mapping[Client, Address]
+    jar: Jar
+    profile: Profile
+
+
+class LiveBench:
+    """See `Bench`. at: where to. rate: packets a second at most, None for no limit.
+
+    counters: asks the target. has_ended: whether it has ended, where that can be told. close:
+    gives back what the bench stands on.
+
+    Raises TargetError where the target does not answer.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        at: Range,
+        *,
+        rate: float | None = None,
+        patience: Patience = LOCAL,
+        counters: Callable[[], dict[str, int]] = _nothing,
+        has_ended: Callable[[], bool] = lambda: False,
+        close: Callable[[], None],
+    ) -> None:
+        self.name = name
+        self.families = tuple(at.addresses)
+        self.again = 0
+        self._at = at
+        self._patience = patience
+        self._counters = counters
+        self._has_ended = has_ended
+        self._close = close
+        self._throttle = Throttle(rate)
+        self._engine = Engine(at, self._throttle)
+        self._window = float(MOST)
+        self._usual = Site(at.sources, self._gather(at.sources), Profile())
+        found = acquaint(self._once, self.families)
+        self.profile = replace(found, fresh=False, mtu=at.batch.mtu)
+        self._usual.profile = self.profile
+        # What it offers there depends on what programs before have told it.
+        marked = replace(self.profile, options=None)
+        self._spare = Site(at.spare, self._gather(at.spare), marked)
+        self._volleys = Volleys(
+            at, self._usual.jar, self.profile, self._engine.ports, self._throttle.take
+        )
+
+    @classmethod
+    def lab(cls, *, rate: float | None = None) -> Self:
+        """`lab:linux`: this kernel in a namespace of its own. Raises SetupError."""
+        lab = BulkLab.start()
+        try:
+            at = Range(
+                lab.batch,
+                clients_of(lab.batch.sources, tuple(lab.addresses)),
+                clients_of(lab.batch.sources, tuple(lab.addresses), CLIENTS),
+                lab.addresses,
+                lab.ports,
+            )
+            return cls(
+                "lab:linux",
+                at,
+                rate=rate,
+                counters=lab.counters,
+                has_ended=lambda: lab.has_ended,
+                close=lab.close,
+            )
+        except BaseException:
+            lab.close()
+            raise
+
+    @property
+    def slowed(self) -> float:
+        """Seconds for which the target's lag, or the rate, has held us back so far."""
+        return self._throttle.waited
+
+    @property
+    def lag(self) -> float:
+        """Seconds that the target takes to answer, of late."""
+        return self._engine.pulse.lag
+
+    def run(self, programs: Iterable[tuple[int, Program]]) -> Iterator[tuple[int, Verdict]]:
+        source = iter(programs)
+        waiting = deque[tuple[int, Program]]()
+        tried: set[int] = set()
+        engine, is_over = self._engine, False
+        try:
+            while not is_over or waiting or len(engine):
+                is_over = self._begin(source, waiting, is_over)
+                for number, program, play in engine.turn(_TURN):
+                    verdict = play.verdict()
+                    if number in tried:
+                        tried.remove(number)
+                        if not verdict.violations:
+                            self._window = max(FEW, self._window / 2)
+                    elif any(each.reply == "none" for each in verdict.violations):
+                        # A packet may have been lost, or the target busy with the others.
+                        tried.add(number)
+                        self.again += 1
+                        waiting.append((number, program))
+                        continue
+                    yield number, verdict
+            engine.flush()
+        finally:
+            engine.drop_all()
+
+    def _begin(
+        self,
+        source: Iterator[tuple[int, Program]],
+        waiting: deque[tuple[int, Program]],
+        is_over: bool,
+    ) -> bool:
+        """Begin as many programs as the target can take; returns whether there are no more.
+
+        waiting: programs that go first.
+        """
+        engine = self._engine
+        now = time.monotonic()
+        self._window = (
+            max(FEW, 0.9 * self._window) if engine.pulse.lag > LAG else min(MOST, self._window + 1)
+        )
+        for _ in range(_AT_ONCE):
+            if engine.awake >= self._window or self._throttle.delay():
+                break
+            if waiting:
+                number, program = waiting.popleft()
+            elif is_over:
+                break
+            else:
+                try:
+                    number, program = next(source)
+                except StopIteration:
+                    is_over = True
+                    break
+            if not self._start(number, program, self._patience, now):
+                waiting.appendleft((number, program))
+                break
+        return is_over
+
+    def _start(
+        self, number: int, program: Program, patience: Patience, now: float, *, keep: bool = False
+    ) -> bool:
+        """Begin a program; False where ports run short."""
+        site = self._spare if self._at.spare and leaves_a_mark(program) else self._usual
+        ends, taken = self._engine.place(program, site.sources, now)
+        if not ends:
+            return False
+        play = Play(program, ends, site.jar, site.profile, patience, seed=number, keep=keep)
+        self._engine.start(number, program, play, taken, now)
+        return True
+
+    def _once(self, program: Program, profile: Profile) -> Play:
+        self._usual.profile = profile
+        return self._alone(program)
+
+    def _alone(self, program: Program) -> Play:
+        """Run one program while no other is under way."""
+        while not self._start(0, program, ALONE, time.monotonic(), keep=True):
+            time.sleep(_TURN)
+        while True:
+            for _, _, play in self._engine.turn(_TURN):
+                self._engine.flush()
+                return play
+
+    def _gather(self, sources: Mapping[Client, Address]) -> Jar:
+        return gather(self._at.batch, sources, self._at.addresses, self._at.ports["main"])
+
+    def trace(self, program: Program) -> tuple[Verdict, Sequence[TracedPacket]]:
+        play = self._alone(program)
+        return play.verdict(), play.trace
+
+    def alive(self) -> str:
+        if self._has_ended():
+            return "the target's process has ended"
+        for family in self.families:
+            control = Program((Flow(family),), (Send(0, "S", options=(_MSS,)), Wait()))
+            why = self._fails(control)
+            if why:
+                return f"{_HANDSHAKE} over IPv{family} fails: {why}"
+            if self.profile.fast_open:
+                why = self._fails(Program((Flow(family),), (_GREETING, Wait())))
+                if why:
+                    return f"{_FAST_OPEN} over IPv{family} fails: {why}"
+        return ""
+
+    def _fails(self, control: Program) -> str:
+        why = ""
+        for _ in range(_ATTEMPTS):
+            verdict = self._alone(control).verdict()
+            if not verdict.violations and not verdict.unjudged:
+                return ""
+            why = verdict.unjudged
+            for each in verdict.violations:
+                why = f"{each.actual} instead of {each.expected}"
+        return why
+
+    def counters(self) -> dict[str, int]:
+        return self._counters()
+
+    def volley(self, seed: int, size: int = SIZE) -> Result:
+        """Fire the volley of a seed (see volley.py), while no program is under way.
+
+        Raises TargetError.
+        """
+        return self._volleys.fire(seed, size)
+
+    def close(self) -> None:
+        self._close()

@@ -1,0 +1,53 @@
+"""Source ports in turn, each with a rest after its use."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from scapy_tfo.errors import SetupError
+from scapy_tfo.segment import Address
+from scapy_tfo.wire.batch import Batch
+
+REST = 1.0
+"""Seconds after which nothing of a port's last use is still on its way."""
+
+
+class Ports:
+    """The ports of one source address. most: so many are reserved in the end."""
+
+    def __init__(self, batch: Batch, source: Address, most: int = 1 << 16) -> None:
+        self._batch = batch
+        self._source = source
+        self._most = most
+        self._reserved = 0
+        self._resting: deque[tuple[float, int]] = deque()
+
+    def take(self, count: int, now: float) -> list[int]:
+        """Up to so many ports; fewer where the others are in use or at rest."""
+        resting = self._resting
+        taken: list[int] = []
+        while len(taken) < count:
+            if resting and resting[0][0] <= now:
+                taken.append(resting.popleft()[1])
+            elif self._reserved < self._most:
+                try:
+                    taken.append(self._batch.reserve_port(self._source))
+                except SetupError:
+                    self._most = self._reserved
+                    continue
+                self._reserved += 1
+            else:
+                break
+        return taken
+
+    def give(self, ports: list[int], now: float, rest: float = REST) -> None:
+        """Give ports back to be used again after a rest, in seconds."""
+        until = now + rest
+        self._resting.extend((until, port) for port in ports)
+
+    def rested_at(self) -> float:
+        """When the next port can be had; now (0.0) where one is at hand, never (inf) where all
+        are in use."""
+        if self._reserved < self._most:
+            return 0.0
+        return self._resting[0][0] if self._resting else float("inf")
