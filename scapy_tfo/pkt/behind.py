@@ -37,6 +37,7 @@ class _Evidence:
     last: int = -1
     resets: list[tuple[int, int]] = field(default_factory=list)
     stamp: int | None = None
+    has_syn: bool = False
 
 
 def taken_behind(talk: Conversation) -> dict[int, int]:
@@ -126,10 +127,11 @@ def _question(talk: Conversation, seen: _Evidence, index: int, segment: Segment)
         return
     stamps = segment.timestamps
     if segment.flags & SYN:
-        if seen.acked is not None:
+        if seen.has_syn:
             seen.unanswered.append(index)
         elif stamps:
             seen.stamp = stamps[0]
+        seen.has_syn = True
         return
     if not segment.flags & ACK or not segment.length:
         return

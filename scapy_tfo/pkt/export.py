@@ -18,7 +18,6 @@ from scapy_tfo.pkt.export_prelude import missing_cookie, pause, prelude
 from scapy_tfo.pkt.icmp_names import icmp_names
 from scapy_tfo.pkt.portable import additions
 from scapy_tfo.pkt.timeline import Moment, moments
-from scapy_tfo.pkt.writing import PACING
 from scapy_tfo.segment import ACK, FIN, SYN, Segment
 
 _MILLISECOND = 1_000_000
@@ -246,17 +245,15 @@ class _Export:
 
         is_caused: by a call that comes first. span: ns that the target took to send all of it.
         """
-        segment = moment.packet.what
-        assert isinstance(segment, Segment)
-        is_answer = 0 < wait < PACING and not is_caused and moment.packet.src == moment.talk.target
         took = self._since_last(self._clock + span)
-        if not is_answer and not took:
+        late = 0 if is_caused else round(moment.late / _MILLISECOND) * _MILLISECOND
+        if not late and not took:
             return tree.Time(earliest=wait)
         self._assume(
-            "What came within 20 ms without a call may come sooner: a busy capture is late, and"
-            " data goes at the kernel's own pace."
+            "What came within 20 ms came at once, or at the pace of the kernel's data: a busy"
+            " capture is late."
         )
-        return tree.Time(earliest=0 if is_answer else wait, latest=wait + took)
+        return tree.Time(earliest=wait, latest=wait + took + late)
 
     def _ack_of_a_timer(self, moment: Moment) -> Iterator[tree.Action]:
         """The ACK of a FIN that came with the next packet, and could come before it.
@@ -270,8 +267,10 @@ class _Export:
         is_bare = fin.flags & (SYN | ACK | FIN) == ACK | FIN and not fin.payload
         if self._wishes.portable or moment.packet.src != talk.peer or not is_bare:
             return
-        before = (each.what for each in packets[: moment.index] if each.src == talk.peer)
-        if any(isinstance(each, Segment) and each.flags & ACK and each.payload for each in before):
+        before = [each.what for each in packets[: moment.index] if each.src == talk.peer]
+        sent = [each for each in before if isinstance(each, Segment) and each.payload]
+        handshake = max((len(each.payload) for each in sent if each.flags & SYN), default=0)
+        if any(talk.remote_number(each.end) > handshake for each in sent if each.flags & ACK):
             return
         later = (each for each in packets[moment.index + 1 :] if each.src == talk.target)
         packet = next(later, None)

@@ -45,12 +45,17 @@ def _is_ack(segment: Segment) -> bool:
 
 
 def least_full(talk: Conversation) -> int:
-    """Bytes of data that a full segment has at least, by the MSS of both ends."""
+    """Bytes of data that a full segment has at least, whatever its options."""
+    return max(_mss(talk) - _OPTIONS, 1)
+
+
+def _mss(talk: Conversation) -> int:
+    """Bytes, by what both ends offer."""
     sizes = []
     for end in (talk.peer, talk.target):
         offered = (seen.what.mss for seen in talk.segments(end) if seen.what.flags & SYN)
         sizes.append(next(offered, None) or DEFAULT_MSS[talk.connection.family])
-    return max(min(sizes) - _OPTIONS, 1)
+    return min(sizes)
 
 
 def sends_at_once(talk: Conversation) -> bool:
@@ -67,7 +72,8 @@ def sends_at_once(talk: Conversation) -> bool:
             continue
         size = len(segment.payload)
         start = talk.local_number(segment.seq)
-        is_small = size % talk.full > 0 if talk.has_fulls else 0 < size < least_full(talk)
+        room = _mss(talk) - len(segment.options)
+        is_small = size % talk.full > 0 if talk.has_fulls else 0 < size < room
         if is_small and start >= sent:
             if small_end:
                 return True

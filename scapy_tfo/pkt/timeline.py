@@ -17,8 +17,9 @@ from scapy_tfo.seq import at_most, before
 _NEAR = 5_000_000
 """ns: a way that is shorter than this counts as none: it cannot be told from what varies."""
 
-_MOMENT = 50_000_000
-"""ns within which a busy host gets to capture what it was sent."""
+LATE = 20_000_000
+"""ns: an answer that was captured later than this behind what came before has waited for something,
+as a timer."""
 
 _REMEMBERED = 256
 """Segments of the peer that may be waiting for an answer."""
@@ -27,13 +28,14 @@ _REMEMBERED = 256
 @dataclass(frozen=True, slots=True)
 class Moment:
     """A packet at the target's own time, ns. order: among those of one time. index: in its
-    conversation."""
+    conversation. late: ns by which it may come later."""
 
     when: int
     order: int
     talk: Conversation
     index: int
     packet: Captured
+    late: int
 
 
 def moments(talks: Sequence[Conversation]) -> list[Moment]:
@@ -77,20 +79,10 @@ def _as_seen(talk: Conversation, delay: int) -> list[Moment]:
     """One conversation's, in order; what the target says of that order is right, whichever of two
     packets was captured first."""
     packets = talk.connection.packets
-    timed = []
-    asked: int | None = None
-    for index, packet in enumerate(packets):
-        segment, when = packet.what, packet.when
-        if packet.src == talk.target:
-            when -= delay
-            if isinstance(segment, Segment) and segment.is_syn_ack and asked is not None:
-                # A kernel answers at once, whatever kept the answer from being captured.
-                when = asked if asked < when < asked + _MOMENT else when
-            asked = None
-        elif isinstance(segment, Segment) and segment.is_syn:
-            asked = when
-        timed.append((when, index))
-    timed.sort()
+    timed = sorted(
+        (packet.when - delay if packet.src == talk.target else packet.when, index)
+        for index, packet in enumerate(packets)
+    )
     behind = taken_behind(talk)
     found: list[Moment] = []
     waiting: deque[tuple[int, int]] = deque()
@@ -99,13 +91,19 @@ def _as_seen(talk: Conversation, delay: int) -> list[Moment]:
     def add(when: int, index: int) -> None:
         last = found[-1] if found else None
         number = packets[index].number
+        seen = max(when, last.when) if last else when
+        # A busy host captures late what the target said at once.
+        is_answer = last is not None and packets[index].src == talk.target
+        late = seen - last.when if last is not None and is_answer else 0
+        late = late if late < LATE else 0
         found.append(
             Moment(
-                max(when, last.when) if last else when,
+                seen - late,
                 max(number, last.order) if last else number,
                 talk,
                 len(found),
                 packets[index],
+                late,
             )
         )
 

@@ -19,9 +19,6 @@ _UNSENT = 1 << 14
 _LARGEST = 60_000
 """Bytes of data in one packet of a script."""
 
-PACING = 20_000_000
-"""ns: what is further apart waited for something else than the kernel's own pace."""
-
 _AT_ONCE = 10_000_000
 """ns: data that is closer together may be one packet."""
 

@@ -252,7 +252,7 @@ def test_what_was_sent_in_one_go_is_one_packet(
         "write(4, ..., 3000) = 3000",
         "close(4) = 0",
         "> P. 1:2921(2920) ack 1",
-        "+0.01 > FP. 2921:3001(80) ack 1",
+        "+0~+0.01 > FP. 2921:3001(80) ack 1",
     ]
     exact = events(exported(capture, capsys, "--exact"))
     assert "> . 1:1461(1460) ack 1 win 65535" in exact
