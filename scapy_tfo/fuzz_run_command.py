@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from scapy_tfo.fuzz.campaign import Campaign, Progress
     from scapy_tfo.fuzz.findings import Finding
     from scapy_tfo.fuzz.known import Known
+    from scapy_tfo.fuzz.program import Program
     from scapy_tfo.fuzz.store import Store
 
 STORE = "campaign.sqlite"
@@ -34,8 +35,19 @@ _LINES_EVERY = 10.0
 
 
 @dataclass(frozen=True, slots=True)
+class _Wishes:
+    """What the arguments come to. seconds: of --for. shard: None for what the store has, or all.
+    base: programs of --corpus, by what they reached. known: findings that are no news."""
+
+    seconds: float | None
+    shard: tuple[int, int] | None
+    base: dict[str, Program]
+    known: tuple[Known, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class _Run:
-    """A campaign with its place. known: findings that are no news."""
+    """A campaign with its place."""
 
     store: Store
     out: Path
@@ -50,14 +62,14 @@ def command(chosen: argparse.Namespace) -> int:
     if chosen.target is None:
         raise SetupError("no target: give sim:NAME, lab:linux, ... ('scapy-tfo fuzz --help')")
     _check_files(chosen)
-    known = _known(chosen)
+    wishes = _wishes(chosen)
 
     def reopen() -> ProfiledBench:
         return open_bench(chosen.target, profile=chosen.profile, rate=chosen.rate)
 
     bench = reopen()
     try:
-        run = _prepared(chosen, bench, known)
+        run = _prepared(chosen, bench, wishes)
     except BaseException:
         bench.close()
         raise
@@ -91,7 +103,21 @@ def _known(chosen: argparse.Namespace) -> tuple[Known, ...]:
     return load_known(chosen.known)
 
 
-def _prepared(chosen: argparse.Namespace, bench: ProfiledBench, known: tuple[Known, ...]) -> _Run:
+def _wishes(chosen: argparse.Namespace) -> _Wishes:
+    """All that can be wrong with the arguments, before anything is made."""
+    from scapy_tfo.fuzz.plan import parse_duration, parse_shard
+    from scapy_tfo.fuzz.store import Store
+
+    seconds = parse_duration(chosen.duration) if chosen.duration else None
+    shard = parse_shard(chosen.shard) if chosen.shard else None
+    known = _known(chosen)
+    if chosen.corpus is None:
+        return _Wishes(seconds, shard, {}, known)
+    with closing(Store.open(chosen.corpus)) as earlier:
+        return _Wishes(seconds, shard, earlier.corpus(), known)
+
+
+def _prepared(chosen: argparse.Namespace, bench: ProfiledBench, wishes: _Wishes) -> _Run:
     """The store, new or as it was left, and the directory of this run."""
     from scapy_tfo.fuzz.store_file import is_empty
     from scapy_tfo.report.output import BASE, LATEST, begin, point_latest
@@ -101,52 +127,51 @@ def _prepared(chosen: argparse.Namespace, bench: ProfiledBench, known: tuple[Kno
         out = (BASE / LATEST).resolve()
     path = chosen.store or (None if out is None else out / STORE)
     if chosen.resume and path is not None and not is_empty(path):
-        store = _resumed(chosen, path, bench)
+        store = _resumed(chosen, path, bench, wishes)
         place = begin(out, time.time())
     else:
         place = begin(out, time.time())
-        store = _created(chosen, path or place / STORE, bench)
+        store = _created(chosen, path or place / STORE, bench, wishes)
     try:
-        store.limit(*_limits(chosen, store))
+        store.limit(*_limits(chosen, store, wishes))
         if out is None:
             point_latest(place)
     except BaseException:
         store.close()
         raise
-    return _Run(store, place, known)
+    return _Run(store, place, wishes.known)
 
 
-def _created(chosen: argparse.Namespace, path: Path, bench: ProfiledBench) -> Store:
+def _created(
+    chosen: argparse.Namespace, path: Path, bench: ProfiledBench, wishes: _Wishes
+) -> Store:
     from scapy_tfo.fuzz import fingerprint
-    from scapy_tfo.fuzz.benches import batch_of
+    from scapy_tfo.fuzz.benches import batch_of, volleys_of
     from scapy_tfo.fuzz.grammar import VERSION
-    from scapy_tfo.fuzz.plan import Plan, parse_shard
+    from scapy_tfo.fuzz.plan import Plan
     from scapy_tfo.fuzz.program import dumps
     from scapy_tfo.fuzz.store import Store
 
-    base = {}
-    if chosen.corpus is not None:
-        earlier = Store.open(chosen.corpus)
-        try:
-            base = earlier.corpus()
-        finally:
-            earlier.close()
+    base = wishes.base
     texts = (f"{pair} {dumps(program)}" for pair, program in base.items())
     plan = Plan(
         target=chosen.target,
         profile=bench.profile.name,
+        live=not bench.profile.fresh,
         grammar=str(VERSION),
         seed=chosen.seed or 0,
-        shard=parse_shard(chosen.shard) if chosen.shard else (1, 1),
+        shard=wishes.shard or (1, 1),
         batch=batch_of(chosen.target),
+        volleys=volleys_of(bench),
         base=f"{fingerprint.total(map(fingerprint.text_hash, texts)):016x}" if base else "",
     )
     return Store.create(path, plan, base)
 
 
-def _resumed(chosen: argparse.Namespace, path: Path, bench: ProfiledBench) -> Store:
+def _resumed(
+    chosen: argparse.Namespace, path: Path, bench: ProfiledBench, wishes: _Wishes
+) -> Store:
     from scapy_tfo.fuzz.grammar import VERSION
-    from scapy_tfo.fuzz.plan import parse_shard
     from scapy_tfo.fuzz.store import Store
 
     store = Store.open(path, to_write=True)
@@ -156,9 +181,10 @@ def _resumed(chosen: argparse.Namespace, path: Path, bench: ProfiledBench) -> St
             held,
             target=chosen.target,
             profile=bench.profile.name,
+            live=not bench.profile.fresh,
             grammar=str(VERSION),
             seed=held.seed if chosen.seed is None else chosen.seed,
-            shard=held.shard if chosen.shard is None else parse_shard(chosen.shard),
+            shard=wishes.shard or held.shard,
         )
         differs = wanted.difference(held)
         if differs:
@@ -169,15 +195,14 @@ def _resumed(chosen: argparse.Namespace, path: Path, bench: ProfiledBench) -> St
     return store
 
 
-def _limits(chosen: argparse.Namespace, store: Store) -> tuple[int | None, float | None]:
-    from scapy_tfo.fuzz.plan import parse_duration
-
-    seconds = parse_duration(chosen.duration) if chosen.duration else None
-    if chosen.programs is None and seconds is None:
-        programs, seconds = store.limits
-        unlimited = programs is None and seconds is None
-        return programs, _DEFAULT_SECONDS if unlimited else seconds
-    return chosen.programs, seconds
+def _limits(
+    chosen: argparse.Namespace, store: Store, wishes: _Wishes
+) -> tuple[int | None, float | None]:
+    """Programs and seconds: those given, else those of the run before, else a minute."""
+    if chosen.programs is not None or wishes.seconds is not None:
+        return chosen.programs, wishes.seconds
+    programs, seconds = store.limits
+    return programs, _DEFAULT_SECONDS if programs is None and seconds is None else seconds
 
 
 def _campaigned(

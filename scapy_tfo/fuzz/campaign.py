@@ -131,8 +131,7 @@ class Campaign:
         after = self._counters()
         self._store.commit(
             number,
-            batch.tally,
-            batch.program,
+            batch,
             seconds=seconds,
             complete=complete,
             counters={
@@ -160,6 +159,8 @@ class Campaign:
     def _mourn(self, batch: Batch, numbers: range, ill: str) -> None:
         """A target that died: bring it back, and find out of what it did, the first time."""
         sent = range(max(numbers.start, batch.next - _SUSPECTS), batch.next)
+        if not sent:
+            raise TargetError(f"{self.bench.name} is gone: {ill}")
         suspects = [(each, batch.program(each)) for each in sent]
         violation = Violation(*_OF_DEATH, flow=0, step=0, expected=ALIVE, actual=ill)
         batch.tally.note(sent[-1], violation)

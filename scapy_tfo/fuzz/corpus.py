@@ -28,7 +28,7 @@ MOST_SENDS = 30
 """Segments in a mutated program."""
 
 _POINTS = 4
-_MOST_EDITS = 4
+_MOST_EDITS = 3
 _NUDGES = (-1460, -2, -1, 1, 2, 1460)
 _NUMBERS = ("seq", "size", "window", "urgent")
 _LARGEST = 65535
@@ -47,13 +47,14 @@ class Ring:
             (mix(text_hash(pair) + point), pair) for pair in parents for point in range(_POINTS)
         )
         self._places = [place for place, _ in points]
-        self._parents = [parents[pair] for _, pair in points]
+        hashes = {pair: text_hash(repr(program)) for pair, program in parents.items()}
+        self._parents = [(parents[pair], hashes[pair]) for _, pair in points]
 
     def __bool__(self) -> bool:
         return bool(self._places)
 
-    def choose(self, seed: int) -> Program:
-        """The parent of a seed's program. Raises IndexError where there is none."""
+    def choose(self, seed: int) -> tuple[Program, int]:
+        """The parent of a seed's program, and its hash. Raises IndexError where there is none."""
         at = bisect(self._places, mix(seed))
         return self._parents[at if at < len(self._places) else 0]
 

@@ -35,9 +35,9 @@ def of_seeded(seed: int, program: Program) -> int:
     return mix(seed ^ text_hash(repr(program)))
 
 
-def of_mutated(seed: int, program: Program) -> int:
-    """Of a program that depends on more than its seed: all of it."""
-    return mix(seed ^ text_hash(repr(program)))
+def of_mutated(seed: int, parent: int, program: Program) -> int:
+    """Of a program that is a function of its seed and of a parent with this hash."""
+    return of_seeded(seed, program) + mix(parent) & MASK
 
 
 def total(fingerprints: Iterable[int]) -> int:

@@ -29,20 +29,23 @@ _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 class Plan:
     """A campaign, or a shard of one.
 
-    target: as the user gave it. profile: what the model allows. grammar: version of what makes
-    programs of seeds. seed: number of the campaign; its programs have the seeds from
+    target: as the user gave it. profile: what the model allows. live: the target does not begin
+    anew with each program. grammar: version of what makes programs of seeds. seed: number of the campaign; its programs have the seeds from
     `seed << 32` on. shard: which batches are ours, `(3, 16)` for every 16th from the third on.
     batch: programs in each. mutate: whether some of each batch are mutations of what reached
-    something new. base: fingerprint of the corpus it began with, "" for none.
+    something new. volleys: of single SYNs, behind the programs of each batch. base: fingerprint
+    of the corpus it began with, "" for none.
     """
 
     target: str
     profile: str
     grammar: str
+    live: bool = False
     seed: int = 0
     shard: tuple[int, int] = (1, 1)
     batch: int = BATCH
     mutate: bool = True
+    volleys: int = 0
     base: str = ""
 
     def __post_init__(self) -> None:
@@ -57,6 +60,11 @@ class Plan:
     def shard_text(self) -> str:
         """As the command line has it: `3/16`."""
         return f"{self.shard[0]}/{self.shard[1]}"
+
+    @property
+    def themes(self) -> str:
+        """The profile that the grammar is told."""
+        return "live" if self.live else self.profile
 
     def seed_of(self, number: int) -> int:
         """The seed of the campaign's program `number`, from 0."""

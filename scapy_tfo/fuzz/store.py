@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.fuzz import findings as records
-from scapy_tfo.fuzz.batches import Kind, Tally
+from scapy_tfo.fuzz.batches import Batch, Kind
 from scapy_tfo.fuzz.findings import Finding, Status
 from scapy_tfo.fuzz.fingerprint import total
 from scapy_tfo.fuzz.plan import Plan
@@ -29,8 +29,9 @@ _APPLICATION = 0x7F413
 _TABLES = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE batch (
-    number INTEGER PRIMARY KEY, complete INTEGER NOT NULL, programs INTEGER NOT NULL,
-    probes INTEGER NOT NULL, heard INTEGER NOT NULL, unjudged INTEGER NOT NULL,
+    number INTEGER PRIMARY KEY, complete INTEGER NOT NULL, sent INTEGER NOT NULL,
+    programs INTEGER NOT NULL, probes INTEGER NOT NULL, singles INTEGER NOT NULL,
+    heard INTEGER NOT NULL, unjudged INTEGER NOT NULL,
     seconds REAL NOT NULL, seeded TEXT NOT NULL,
     mutated TEXT NOT NULL, counters TEXT NOT NULL
 );
@@ -57,6 +58,7 @@ class Totals:
     batches: int
     programs: int
     probes: int
+    singles: int
     heard: int
     unjudged: int
     seconds: float
@@ -179,8 +181,8 @@ class Store:
     def finished(self) -> dict[int, int]:
         """Programs in each batch that was sent whole."""
         with self._complaints() as database:
-            rows = database.execute("SELECT number, programs FROM batch WHERE complete").fetchall()
-            return {row["number"]: row["programs"] for row in rows}
+            rows = database.execute("SELECT number, sent FROM batch WHERE complete").fetchall()
+            return {row["number"]: row["sent"] for row in rows}
 
     def totals(self) -> Totals:
         """Sums over the batches."""
@@ -190,6 +192,7 @@ class Store:
             batches=sum(row["complete"] for row in rows),
             programs=sum(row["programs"] for row in rows),
             probes=sum(row["probes"] for row in rows),
+            singles=sum(row["singles"] for row in rows),
             heard=sum(row["heard"] for row in rows),
             unjudged=sum(row["unjudged"] for row in rows),
             seconds=sum(row["seconds"] for row in rows),
@@ -200,8 +203,7 @@ class Store:
     def commit(
         self,
         number: int,
-        tally: Tally,
-        program_of: Callable[[int], Program],
+        batch: Batch,
         *,
         seconds: float,
         complete: bool = True,
@@ -209,19 +211,23 @@ class Store:
     ) -> None:
         """Keep a batch and what it found, all or nothing.
 
-        program_of: a program of it by its number. complete:
-        not one that was broken off, which a resumed run sends again. counters: how much the
-        target's own went up.
+        complete: not one that was broken off, which a resumed run sends again. counters: how much
+        the target's own went up.
         """
+        tally = batch.tally
         row = (
-            *(number, complete, tally.programs, tally.probes, tally.heard, tally.unjudged),
-            *(seconds, f"{total([tally.seeded]):016x}", f"{total([tally.mutated]):016x}"),
+            *(number, complete, batch.sent, tally.programs, tally.probes, tally.singles),
+            *(tally.heard, tally.unjudged, seconds),
+            *(f"{total([each]):016x}" for each in (tally.seeded, tally.mutated)),
             json.dumps(counters or {}),
         )
         known = self.coverage()
         new = [(pair, at) for pair, at in tally.first.items() if at < known.get(pair, at + 1)]
-        wanted = {at for _, at in new} | {each.number for each in tally.sightings.values()}
-        texts = {at: dumps(program_of(at)) for at in wanted}
+        texts = {at: dumps(batch.program(at)) for _, at in new}
+        seen = [
+            (kind, each, dumps(each.program or batch.program(each.number)))
+            for kind, each in tally.sightings.items()
+        ]
         with self.transaction() as database:
             marks = ",".join("?" * len(row))
             database.execute(f"INSERT OR REPLACE INTO batch VALUES ({marks})", row)
@@ -229,9 +235,9 @@ class Store:
                 "INSERT OR REPLACE INTO coverage VALUES (?, ?, ?)",
                 [(pair, at, texts[at]) for pair, at in new],
             )
-            for kind, seen in tally.sightings.items():
-                told = seen.violation.expected, seen.violation.actual
-                _see(database, kind, (seen.number, texts[seen.number], *told), seen.count)
+            for kind, each, program in seen:
+                told = each.violation.expected, each.violation.actual
+                _see(database, kind, (each.number, program, *told), each.count)
 
     def open_sightings(self) -> list[OpenSighting]:
         """Those without a finding yet, the earliest program's first."""

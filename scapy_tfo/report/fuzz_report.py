@@ -24,9 +24,10 @@ def figures_of(
 ) -> dict[str, Any]:
     """A campaign in the form that `--json` writes.
 
-    probes: segments sent; sequences: programs. findings: the confirmed ones, each with whether it
-    is new; flaky: those that did not come each time. new, gone: ids of findings that the list of
-    known ones lacks, and of those in it that do not happen any more. ended: how.
+    probes: segments sent; single_syns: those of volleys; sequences: programs. findings: the
+    confirmed ones, each with whether it is new; flaky: those that did not come each time. new,
+    gone: ids of findings that the list of known ones lacks, and of those in it that do not happen
+    any more. ended: how.
     """
     plan, totals, findings = store.plan, store.totals(), store.findings()
     confirmed = [each for each in findings if each.status is Status.CONFIRMED]
@@ -41,6 +42,7 @@ def figures_of(
         "ended": ended,
         "probes": totals.probes,
         "sequences": totals.programs,
+        "single_syns": totals.singles,
         "seconds": round(totals.seconds, 3),
         "heard": totals.heard,
         "unjudged": totals.unjudged,
@@ -86,7 +88,8 @@ def line_of(finding: Finding, *, mark: str = "") -> str:
 
 def told(finding: Finding) -> Iterator[str]:
     """All of a finding, line by line."""
-    yield f"{finding.id} at {finding.target}: {finding.status.value}, in {_number(finding.count, 'program')}"
+    seen = _number(finding.count, "program")
+    yield f"{finding.id} at {finding.target}: {finding.status.value}, in {seen}"
     requirement = spec.load().get(finding.requirement)
     if requirement is not None:
         sources = "; ".join(requirement.source)

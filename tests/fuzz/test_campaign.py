@@ -1,0 +1,235 @@
+"""Campaigns that are killed, that kill their target, and whose findings come and go."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from scapy_tfo.errors import TargetError
+from scapy_tfo.fuzz.campaign import Campaign
+from scapy_tfo.fuzz.findings import ALIVE, Finding, Status
+from scapy_tfo.fuzz.program import Program
+from scapy_tfo.fuzz.store import Store
+from scapy_tfo.fuzz.verdict import TracedPacket, Verdict
+from tests.fuzz.fakes import FakeBench, Fault, make, plan, sends
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+KILLS = 20
+
+CHILD = """
+import os, sys
+from pathlib import Path
+from scapy_tfo.fuzz.campaign import Campaign
+from scapy_tfo.fuzz.store import Store
+from scapy_tfo.fuzz.store_file import is_empty
+from tests.fuzz.fakes import FakeBench, Fault, make, plan, sends
+
+path, programs, faults = Path(sys.argv[1]), int(sys.argv[2]), [
+    Fault(lambda program: any("R" in each.flags and each.size for each in sends(program)))
+]
+for line in sys.stdin:
+    # Each line is a life, in a process of its own, that ends at some system call or somewhere.
+    if os.fork() == 0:
+        import random, signal
+        dice = random.Random(line)
+        class Mortal(FakeBench):
+            def judge(self, program):
+                if dice.random() < 1 / 40:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return super().judge(program)
+        signal.setitimer(signal.ITIMER_REAL, dice.uniform(0.001, 0.05) * (1 + int(line) / 20))
+        signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        store = Store.create(path, plan()) if is_empty(path) else Store.open(path, to_write=True)
+        bench = Mortal(faults)
+        Campaign(store, make, bench, lambda: bench, programs=programs).run()
+        store.close()
+        os._exit(0)
+    _, status = os.wait()
+    print(os.waitstatus_to_exitcode(status), flush=True)
+"""
+
+
+def run(
+    path: Path,
+    bench: FakeBench,
+    programs: int = 128,
+    *,
+    reopen: Callable[[], FakeBench] | None = None,
+    seconds: float | None = None,
+) -> list[Finding]:
+    """What a campaign finds, when it was new or as it goes on."""
+    store = Store.open(path, to_write=True) if path.exists() else Store.create(path, plan())
+    with closing(store):
+        Campaign(
+            store, make, bench, reopen or (lambda: bench), programs=programs, seconds=seconds
+        ).run()
+        return store.findings()
+
+
+def test_killed_twenty_times_it_sends_what_an_uninterrupted_one_does(tmp_path: Path) -> None:
+    programs = 64 * 12
+    path = tmp_path / "killed.sqlite"
+    lives = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(CHILD), str(path), str(programs)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+    assert lives.stdin is not None
+    assert lives.stdout is not None
+    ends = []
+    with lives:
+        for life in range(400):
+            lives.stdin.write(f"{life}\n")
+            lives.stdin.flush()
+            ends.append(int(lives.stdout.readline()))
+            if ends[-1] == 0:
+                break
+    assert set(ends[:-1]) == {-9}
+    assert ends[-1] == 0
+    assert len(ends) > KILLS
+    faults = [
+        Fault(lambda program: any("R" in each.flags and each.size for each in sends(program)))
+    ]
+    whole = tmp_path / "whole.sqlite"
+    run(whole, FakeBench(faults), programs)
+    with closing(Store.open(path)) as killed, closing(Store.open(whole)) as expected:
+        ours, theirs = killed.totals(), expected.totals()
+        assert (ours.seeded, ours.mutated) == (theirs.seeded, theirs.mutated)
+        assert (ours.programs, ours.probes) == (theirs.programs, theirs.probes)
+        assert killed.coverage() == expected.coverage()
+        assert [(each.id, each.count) for each in killed.findings()] == [
+            (each.id, each.count) for each in expected.findings()
+        ]
+
+
+def test_a_run_that_was_interrupted_goes_on(tmp_path: Path) -> None:
+    class Tired(FakeBench):
+        def judge(self, program: Program) -> Verdict:
+            if len(self.log) == 100:
+                raise KeyboardInterrupt
+            return super().judge(program)
+
+    path = tmp_path / "a.sqlite"
+    with pytest.raises(KeyboardInterrupt):
+        run(path, Tired(), 256)
+    with closing(Store.open(path)) as store:
+        assert store.finished() == {0: 64}
+        assert 64 < store.totals().programs < 100
+    run(path, FakeBench(), 256)
+    whole = tmp_path / "whole.sqlite"
+    run(whole, FakeBench(), 256)
+    with closing(Store.open(path)) as store, closing(Store.open(whole)) as expected:
+        ours, theirs = store.totals(), expected.totals()
+        assert (ours.programs, ours.seeded, ours.mutated) == (256, theirs.seeded, theirs.mutated)
+
+
+def test_a_campaign_that_is_extended_sends_its_last_batch_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    run(path, FakeBench(), 100)
+    bench = FakeBench()
+    run(path, bench, 200)
+    assert bench.log == list(range(64, 200))
+
+
+def test_no_time_is_no_programs(tmp_path: Path) -> None:
+    bench = FakeBench()
+    run(tmp_path / "a.sqlite", bench, seconds=1e-9)
+    assert bench.log == []
+
+
+def test_violations_with_one_cause_are_one_finding(tmp_path: Path) -> None:
+    def has_reset(program: Program) -> bool:
+        return any(each.flags == "R" for each in sends(program))
+
+    class Talkative(FakeBench):
+        """Calls the same thing by another state when there are many steps."""
+
+        def judge(self, program: Program) -> Verdict:
+            state = "OPEN" if len(program.steps) > 4 else "LISTEN"
+            self.faults = [Fault(has_reset, state=state)]
+            return super().judge(program)
+
+    (finding,) = run(tmp_path / "a.sqlite", Talkative())
+    assert finding.state == "LISTEN"
+    assert len(finding.reduced.steps) == 1
+
+
+def test_what_does_not_come_each_time_is_kept_apart(tmp_path: Path) -> None:
+    dice = random.Random(1)
+    fault = Fault(lambda _: dice.random() < 0.1)
+    findings = run(tmp_path / "a.sqlite", FakeBench([fault]), 640)
+    assert [each.status for each in findings] == [Status.FLAKY]
+    assert findings[0].count > 10
+
+
+def test_a_flaky_one_is_tried_again_and_then_confirmed(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    bench = FakeBench()
+    always = Fault(lambda program: "S" in [each.flags for each in sends(program)])
+
+    class Hesitant(FakeBench):
+        def trace(self, _: Program) -> tuple[Verdict, tuple[TracedPacket, ...]]:
+            return Verdict(), ()
+
+    assert [each.status for each in run(path, Hesitant([always]), 64)] == [Status.FLAKY]
+    bench.faults = [always]
+    (finding,) = run(path, bench, 128)
+    assert finding.status is Status.CONFIRMED
+    assert finding.packets
+
+
+def test_a_target_that_dies_is_a_finding_with_the_program_that_killed_it(tmp_path: Path) -> None:
+    def deadly(program: Program) -> bool:
+        return sum(each.flags == "F." and each.size == 300 for each in sends(program)) >= 2
+
+    opened = []
+
+    def reopen() -> FakeBench:
+        opened.append(FakeBench(kills=deadly))
+        return opened[-1]
+
+    findings = run(tmp_path / "a.sqlite", FakeBench(kills=deadly), 320, reopen=reopen)
+    (finding,) = findings
+    assert (finding.requirement, finding.rule, finding.status) == (
+        "robust",
+        ALIVE,
+        Status.CONFIRMED,
+    )
+    assert len(finding.reduced.steps) == 2
+    assert deadly(finding.reduced)
+    assert "dead" in finding.actual or "no answer" in finding.actual
+    with closing(Store.open(tmp_path / "a.sqlite")) as store:
+        assert store.totals().batches == 5
+
+
+def test_a_target_that_stays_dead_ends_the_campaign(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    bench = FakeBench(kills=lambda program: len(program.steps) == 8)
+    with pytest.raises(TargetError, match="does not come back"):
+        run(path, bench, 640)
+    with closing(Store.open(path)) as store:
+        (finding,) = store.findings()
+        assert finding.status is Status.FLAKY
+        assert "does not come back" in finding.actual
+
+
+def test_a_target_that_dies_of_everything_ends_the_campaign(tmp_path: Path) -> None:
+    def reopen() -> FakeBench:
+        return FakeBench(kills=lambda _: True)
+
+    with pytest.raises(TargetError, match="again and again"):
+        run(tmp_path / "a.sqlite", reopen(), reopen=reopen)
+
+
+def test_a_target_that_is_dead_from_the_start_is_not_judged(tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match="cannot be judged: no answer"):
+        run(tmp_path / "a.sqlite", FakeBench(is_dead=True))
