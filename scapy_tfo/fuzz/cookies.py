@@ -43,9 +43,11 @@ EDITS: dict[str, Callable[[bytes, int], bytes]] = {
 
 @dataclass(slots=True)
 class Jar:
-    """What the target has granted, by client. current: the newest; good: every one so far."""
+    """What the target has granted, by client. current: the newest; good: every one so far;
+    addresses: packed, of those clients."""
 
     current: dict[Client, bytes] = field(default_factory=dict)
+    addresses: dict[Client, bytes] = field(default_factory=dict)
     good: dict[Client, set[bytes]] = field(default_factory=dict)
 
     def grant(self, client: Client, cookie: bytes) -> None:

@@ -61,6 +61,10 @@ def _debt_when_open(link: Connection) -> Debt | None:
     return None
 
 
+_PROBED = 6.5
+"""Seconds within which a closed window is probed (RFC 9293 section 3.8.6.1)."""
+
+
 def overdue(link: Connection, now: float) -> Debt | None:
     """What should have been sent again by now (RFC 6298 section 5, RFC 9293 section 3.8.1)."""
     if link.vague or link.iss is None:
@@ -73,4 +77,12 @@ def overdue(link: Connection, now: float) -> Debt | None:
             return Debt("no-repeat", "AFT-3", "resend", "the SYN-ACK again", False)
     elif link.states == OPEN and link.received > link.our_ack and wait > first:
         return Debt("no-repeat", "AFT-3", "resend", "what is not acknowledged, again", False)
+    elif link.states == OPEN and _held_back(link) and wait > max(_PROBED, first):
+        return Debt("no-probe", "AFT-7", "", "a probe of the closed window", False)
     return None
+
+
+def _held_back(link: Connection) -> bool:
+    """There is text to send, all that was sent is acknowledged, and the window is closed."""
+    text = link.must.next - link.base - 1 - link.must.ended
+    return link.edge <= link.received == link.our_ack <= text

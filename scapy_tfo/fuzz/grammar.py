@@ -7,6 +7,7 @@ themes of later conversation are in `grammar_streams.py`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 
 from scapy_tfo.fuzz import grammar_streams as streams
@@ -41,7 +42,7 @@ def program_for(seed: int, profile: str = "auto") -> Program:
     weights = [themes[name][0] for name in names]
     name = dice.choices(names, weights)[0]
     program = themes[name][1](dice)
-    made = Program(program.flows, program.steps, program.end, name)
+    made = replace(program, origin=name)
     check(made)
     return made
 
@@ -126,6 +127,7 @@ def history(dice: Random) -> Program:
     steps: list[Step] = []
     family = 4 if dice.random() < 0.7 else 6
     same_port = dice.random() < 0.2
+    wrong = dice.choice((Cookie("own", (("flip", dice.randrange(64)),)), Cookie("5aa55aa5")))
     for index in range(dice.randrange(2, 6)):
         client = int(dice.random() < 0.35)
         port = dice.choices(("main", "second", "plain"), (80, 15, 5))[0]
@@ -133,7 +135,7 @@ def history(dice: Random) -> Program:
         flows.append(Flow(family, client, port, sport_of=0 if shared and index else None))
         roll = dice.random()
         options: tuple[Option, ...]
-        if roll < 0.35 or not index:
+        if roll < 0.3 or not index:
             options = (MSS, Option("fo", kind=dice.choice((None, None, 254))))
         elif roll < 0.6:
             of = f"flow:{dice.randrange(index)}"
@@ -144,7 +146,7 @@ def history(dice: Random) -> Program:
                 Option("fo", kind=dice.choice((None, None, None, 254)), cookie=Cookie(of)),
             )
         elif roll < 0.8:
-            options = (MSS, Option("fo", cookie=Cookie("own", (("flip", dice.randrange(64)),))))
+            options = (MSS, Option("fo", cookie=wrong))
         else:
             options = opening(dice)
         steps += [Send(index, "S", size=dice.choice((0, 10, 20)), options=options), Wait()]
@@ -207,7 +209,7 @@ def crowd(dice: Random) -> Program:
             if dice.random() < 0.5:
                 steps.append(Wait())
     if dice.random() < 0.15:
-        steps.append(Wait(dice.choice((62.0, 70.0))))
+        steps.append(Wait(dice.choice((70.0, 200.0))))
         flows += [Flow(4, 0, "small") for _ in range(2)]
         for index in range(count, count + 2):
             steps += [Send(index, "S", size=20, options=(MSS, GOOD)), Wait()]

@@ -40,6 +40,29 @@ _STRANGERS = (
 )
 """Options that are not Fast Open: T/TCP, MD5, MPTCP, TCP-AO, TCPCT, other experiments."""
 
+_IN_DISGUISE = tuple(
+    Option("raw", kind=kind, data=data, cookie=Cookie())
+    for kind, data in (
+        (35, b""),
+        (162, b""),
+        (99, b"\x22\x0a"),
+        (99, b"\x01\x22\x0a"),
+        (253, b""),
+        (254, b""),
+        (253, b"\xfa\xce"),
+        (254, b"\x89\xf9"),
+        (254, b"\xf9\x00"),
+        (254, b"\x00\x89"),
+        (254, b"\xf9\x8a"),
+        (254, b"\x00\x00\xf9\x89"),
+        (254, b"\xf9\x89\x00\x00"),
+        (254, b"\xf9\x89\xf9\x89"),
+        (11, b""),
+        (19, b""),
+    )
+)
+"""Options that hold a good cookie, and are not Fast Open."""
+
 _UNSOUND = (
     Option("raw", kind=99, length=0, data=b"\0\0"),
     Option("raw", kind=99, length=1, data=b"\0\0"),
@@ -48,6 +71,12 @@ _UNSOUND = (
     Option("raw", kind=opt.TFO, length=1, data=bytes(8)),
     Option("raw", kind=opt.TFO, length=38, data=bytes(8)),
     Option("raw", kind=opt.MSS, length=3, data=b"\5"),
+)
+
+
+_HALVES = (
+    Option("fo", cookie=Cookie("own", (("cut", 4),))),
+    Option("fo", cookie=Cookie("own", (("tail", 4),))),
 )
 
 
@@ -136,8 +165,11 @@ def syn_options(dice: Random) -> tuple[Option, ...]:
         out.insert(dice.randrange(len(out) + 1), fast_open(dice))
     if roll < 0.12:
         out.insert(dice.randrange(len(out) + 1), fast_open(dice))
+    elif roll < 0.15:
+        out = [MSS, *_HALVES]
     if dice.random() < 0.15:
-        out.insert(dice.randrange(len(out) + 1), dice.choice(_STRANGERS))
+        strange = dice.choice((_STRANGERS, _IN_DISGUISE))
+        out.insert(dice.randrange(len(out) + 1), dice.choice(strange))
     if dice.random() < 0.04:
         out.insert(dice.randrange(len(out) + 1), dice.choice(_UNSOUND))
     if dice.random() < 0.2:
@@ -147,7 +179,15 @@ def syn_options(dice: Random) -> tuple[Option, ...]:
         out.insert(dice.randrange(len(out) + 1), EOL)
         out.insert(dice.randrange(len(out) + 1), EOL)
     if dice.random() < 0.04:
-        out.append(Option("raw", kind=opt.TFO, length=0))
+        out = [MSS, *(NOP,) * dice.choice((3, 7, 11)), Option("raw", kind=opt.TFO, length=0)]
+    elif dice.random() < 0.03:
+        out = [MSS, *(NOP,) * dice.choice((9, 10, 12, 20, 25)), dice.choice((GOOD, REQUEST))]
+    elif dice.random() < 0.03:
+        out = [
+            MSS,
+            *(NOP,) * dice.choice((0, 1, 2)),
+            Option("fo", cookie=Cookie(), length=dice.choice((11, 12, 16, 18, 38))),
+        ]
     return tuple(out)
 
 

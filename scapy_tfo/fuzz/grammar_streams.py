@@ -196,7 +196,9 @@ def times(dice: Random) -> Program:
         if not old and not gap:
             at += length
         _pause(dice, steps, 0.7)
-    return Program((_flow(dice),), (*steps, Wait()), end="reset" if first else "finish")
+    clock = dice.choice((None, None, None, 0xFFFFFFFB, 0x7FFFFFFB))
+    end = "reset" if first else "finish"
+    return Program((_flow(dice),), (*steps, Wait()), end, clock=clock)
 
 
 def windows(dice: Random) -> Program:
@@ -219,7 +221,7 @@ def windows(dice: Random) -> Program:
             Send(0, ".", at, "all", length, window=dice.choice((0, 1, 10, 50, 300, 1000, 65535)))
         )
         at += length
-        steps.append(Wait(dice.choice((2.0, 4.0))) if dice.random() < 0.2 else Wait())
+        steps.append(Wait(dice.choice((2.0, 4.0, 9.0))) if dice.random() < 0.25 else Wait())
     return Program((_flow(dice),), tuple(steps))
 
 
@@ -244,10 +246,15 @@ def losses(dice: Random) -> Program:
             Wait(dice.choice((3.0, 8.0))),
         ]
         at += 1000
+    for _ in range(dice.choice((0, 0, 1, 2, 3, 4))):
+        steps += [Send(0, "P.", at, "all", 100), Wait(dice.choice((2.0, 4.0, 8.0)))]
+        at += 100
+        if dice.random() < 0.6:
+            steps += [Send(0, ".", at, "all"), Wait()]
     if dice.random() < 0.5:
         steps += [Send(0, "P.", at, "all", 100), Wait()]
     if dice.random() < 0.2:
-        steps += [Wait(70.0)]
+        steps += [Send(0, ".", at + 100, "all"), Wait(70.0)]
     return Program((_flow(dice),), tuple(steps))
 
 
@@ -269,9 +276,17 @@ def errors(dice: Random) -> Program:
     if dice.random() < 0.2:
         steps.append(Wait(4.0))
     flows = [_flow(dice)]
-    if dice.random() < 0.6:
+    roll = dice.random()
+    if roll < 0.6:
         flows.append(Flow(flows[0].family))
-        steps += [Send(1, "S", size=20, options=dice.choice(((MSS, GOOD), (MSS,)))), Wait()]
+        syn: list[Step] = [
+            Send(1, "S", size=20, options=dice.choice(((MSS, GOOD), (MSS,)))),
+            Wait(),
+        ]
+        if roll < 0.25:
+            steps = [*syn, Send(1, ".", dice.choice((1, 21)), "all"), Wait(), *steps]
+        else:
+            steps += syn
     return Program(tuple(flows), tuple(steps))
 
 

@@ -16,7 +16,8 @@ from scapy_tfo.fuzz.frames import ACK, FIN, RST, SYN
 from scapy_tfo.fuzz.options import Offer, offer_of
 from scapy_tfo.fuzz.profile import Profile
 from scapy_tfo.fuzz.program import Flow, Option
-from scapy_tfo.fuzz.syn_rules import SynRule, syn_rule
+from scapy_tfo.fuzz.room import Room
+from scapy_tfo.fuzz.syn_rules import SynRule, over_the_limit, syn_rule
 from scapy_tfo.fuzz.verdict import Violation
 
 LISTEN, RCVD, OPEN = 1, 2, 4
@@ -33,6 +34,9 @@ STATE_NAMES = {
     LISTEN | RCVD | OPEN: "any",
 }
 
+AFTER = 0.3
+"""Seconds after which a segment is no answer to what came before."""
+
 _LEAST_WINDOW = 2048
 """Bytes that any target has room for, until it says more."""
 _ANY_WINDOW = 1 << 22
@@ -43,16 +47,25 @@ _NO_OFFER = offer_of(b"")
 
 
 class Connection:
-    """What is known of one flow. index: its number in the program."""
+    """What is known of one flow.
 
-    def __init__(self, flow: Flow, index: int, jar: Jar, profile: Profile) -> None:
+    index: its number in the program. room: the account of its listener, where that has one.
+    """
+
+    def __init__(
+        self, flow: Flow, index: int, jar: Jar, profile: Profile, room: Room | None = None
+    ) -> None:
         self.flow = flow
         self.index = index
         self.client = (flow.family, flow.client)
         self.jar = jar
         self.profile = profile
+        self.room = room
         self.states = LISTEN
         self.vague = False
+        self.releases = 0
+        if room is not None:
+            room.join(self)
         self.features: set[str] = set()
         self.violations: list[Violation] = []
         self.step = -1
@@ -72,6 +85,7 @@ class Connection:
         self.offer: Offer = _NO_OFFER
         self.iss: int | None = None
         self.taken: int | None = None
+        self.accepted = False
         self.syn_fin = False
         self.may = Assembly(base + 1)
         self.must = Assembly(base + 1)
@@ -162,6 +176,7 @@ class Connection:
         if self.states == LISTEN:
             return
         self.features.add("rst")
+        self.releases += self.iss is not None
         low, high = self.must.next, self.may.next
         if low == seq == high:
             self.states = LISTEN
@@ -224,6 +239,8 @@ class Connection:
         options: tuple[Option, ...],
         now: float,
     ) -> None:
+        if self.room is not None and self.accepted and self.reset_at is not None:
+            self.room.leave_behind(self.reset_at)
         hasty = self.rule is not None and self.unsettled > 0
         self._begin(seq)
         self.vague = hasty
@@ -251,6 +268,8 @@ class Connection:
             options,
             wraps=wraps,
         )
+        if self.room is not None:
+            rule = over_the_limit(rule, self.room, size, now)
         self.rule = rule
         self.offer = offer
         self.states = RCVD if rule.owed else RCVD | LISTEN
@@ -287,12 +306,14 @@ class Connection:
     ) -> None:
         fin = bool(flags & FIN)
         old = self.states
+        self.releases += self.iss is not None and not (size or fin)
         if old == LISTEN:
             self.wants_rst = (ack, 0)
         if old & LISTEN:
             self.rst_pardoned = True
         if old == LISTEN or self.iss is None:
             return
+        in_order = seq <= self.may.next
         may_seq, must_seq = self._acceptable(seq, size + fin)
         may_time, must_time = self._timely(offer)
         may_ack = -_ANY_WINDOW < ack <= 1 + self.answer_size + self.may.ended
@@ -328,6 +349,9 @@ class Connection:
                 self.features.add("text-with-ack")
         elif old & RCVD:
             self.states |= OPEN
+        if size and must and old != RCVD and old != OPEN:
+            # A RST, or an ACK: only a stack that hangs says nothing.
+            self._want_answer(True)
         if fin and (not must or seq + size < max((b for _, b in self.sent_text), default=0)):
             # Nobody can tell where the stream ends: a FIN that may not count, or inside text.
             self.vague = True
@@ -345,11 +369,12 @@ class Connection:
             elif self.states == OPEN and must and not self.must.gaps:
                 self._want_answer(True)
             self.may.add(seq, seq + size, fin)
-        if must and offer.times is not None and seq <= self.must.next:
-            self.times_must = offer.times[0]
         if offer.times is not None:
             self.times_sent.add(offer.times[0])
-            self.times_may = self._later(self.times_may, offer.times[0])
+            if must and in_order and seq <= self.must.next:
+                self.times_must = offer.times[0]
+            if in_order:
+                self.times_may = self._later(self.times_may, offer.times[0])
         if ack > self.our_ack and must_ack:
             self.our_ack = ack
             self.slowest = max(self.slowest, now - self.progress_at)
@@ -443,3 +468,8 @@ class Connection:
 def older(first: int, second: int) -> bool:
     """Whether a TSval is older than another (RFC 7323 section 5.2)."""
     return (second - first) & 0xFFFFFFFF < 1 << 31 and first != second
+
+
+def relative(number: int, start: int) -> int:
+    """How far a sequence number lies behind another, from -2**31 to 2**31 - 1."""
+    return (number - start + (1 << 31)) % (1 << 32) - (1 << 31)

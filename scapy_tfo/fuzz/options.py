@@ -54,8 +54,11 @@ def render(
             out += bytes((kind, _length(each, 2 + len(data)))) + data
         else:
             out.append((each.kind or 0) & 0xFF)
-            if each.length != 0 or each.data:
-                out += bytes((_length(each, 2 + len(each.data)),)) + each.data
+            data = each.data
+            if each.cookie is not None:
+                data += jar.resolve(each.cookie, client, seen) or b""
+            if each.length != 0 or data:
+                out += bytes((_length(each, 2 + len(data)),)) + data
     block = bytes(out[: opt.MAX_OPTIONS])
     return opt.padded(block)
 

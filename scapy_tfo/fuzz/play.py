@@ -16,8 +16,9 @@ from scapy_tfo.fuzz.frames import Ends, build, flags_of, fragmented, read
 from scapy_tfo.fuzz.model import LISTEN, OPEN, RCVD, Connection
 from scapy_tfo.fuzz.options import Times, offer_of, render
 from scapy_tfo.fuzz.profile import Patience, Profile
-from scapy_tfo.fuzz.program import Expect, Icmp, Option, Program, Send
+from scapy_tfo.fuzz.program import SMALL, Expect, Icmp, Option, Program, Send
 from scapy_tfo.fuzz.replies import came
+from scapy_tfo.fuzz.room import Room
 from scapy_tfo.fuzz.text import text, wrong_text
 from scapy_tfo.fuzz.verdict import TracedPacket, Verdict
 from scapy_tfo.icmp import packet_too_big, unreachable
@@ -61,18 +62,23 @@ class Play:
         self._patience = patience
         self._keep = keep
         dice = random.Random(seed)
+        room = Room(SMALL, alone=profile.fresh)
         self.links = [
             Connection(
                 flow if flow.isn is not None else replace(flow, isn=dice.getrandbits(32)),
                 index,
                 jar,
                 profile,
+                room if flow.port == "small" else None,
             )
             for index, flow in enumerate(program.flows)
         ]
+        for flow, each in zip(program.flows, ends, strict=True):
+            jar.addresses[flow.family, flow.client] = each.client
         self._jar = jar
         self._times_ahead = 0
-        self._times_base = dice.getrandbits(31)
+        own = dice.getrandbits(31)
+        self._times_base = own if program.clock is None else program.clock
         self._outbox: list[bytes] = []
         self._acking = False
         self._sent = self._heard = 0
@@ -389,7 +395,7 @@ class Play:
             error = packet_too_big(quoted, mtu=step.mtu)
         else:
             error = unreachable(quoted, code=step.code)
-            if link.states & RCVD:
+            if link.states & RCVD and 0 <= step.seq < link.received:
                 link.states |= LISTEN
                 link.rst_pardoned = True
         self._put(error.to_bytes())

@@ -21,6 +21,9 @@ PORTS = ("main", "second", "plain", "small", "closed")
 ENDS = ("finish", "reset", "leave")
 """How a program ends: each flow shows that it still works and closes; is reset; is left alone."""
 
+SMALL = 4
+"""Pending fast opens for which the listener "small" has room."""
+
 CLIENTS = 2
 """Source addresses of each family."""
 
@@ -50,8 +53,8 @@ class Option:
 
     name: "mss", "ws", "sackok", "ts", "nop", "eol", "fo" or "raw". value: MSS in bytes, shift,
     or what is added to TSval. kind and length: the bytes as they shall stand, where not the
-    right ones; data: of "raw". For "fo", `kind` 34 is the IANA form and 253 and 254 the
-    experimental ones; cookie None asks for one.
+    right ones; data: of "raw", with its cookie behind it. For "fo", `kind` 34 is the IANA form,
+    253 and 254 are the experimental ones, and cookie None asks for one.
     """
 
     name: str
@@ -140,12 +143,16 @@ _NAMES = {kind: name for name, kind in _STEPS.items()}
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Flows, the steps on them, and how they end. origin: what made it, for people."""
+    """Flows, the steps on them, and how they end.
+
+    origin: what made it, for people. clock: the first TSval, None for any.
+    """
 
     flows: tuple[Flow, ...]
     steps: tuple[Step, ...]
     end: str = "finish"
     origin: str = ""
+    clock: int | None = None
 
     @property
     def sends(self) -> int:
@@ -181,6 +188,8 @@ def to_json(program: Program) -> dict[str, Any]:
     }
     if program.origin:
         out["origin"] = program.origin
+    if program.clock is not None:
+        out["clock"] = program.clock
     return out
 
 
@@ -191,7 +200,7 @@ def from_json(raw: Any) -> Program:
     try:
         steps = tuple(_step(each) for each in raw["steps"])
         flows = tuple(_fill(Flow, each) for each in raw["flows"])
-        program = Program(flows, steps, raw["end"], raw.get("origin", ""))
+        program = Program(flows, steps, raw["end"], raw.get("origin", ""), raw.get("clock"))
         check(program)
     except ProgramError:
         raise

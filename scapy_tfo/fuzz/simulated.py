@@ -17,7 +17,7 @@ from scapy_tfo.fuzz.cookies import Jar
 from scapy_tfo.fuzz.frames import Ends, build, key_of, read
 from scapy_tfo.fuzz.play import Play
 from scapy_tfo.fuzz.profile import Patience, Profile
-from scapy_tfo.fuzz.program import Program
+from scapy_tfo.fuzz.program import SMALL, Program
 from scapy_tfo.fuzz.verdict import TracedPacket, Verdict
 from scapy_tfo.mutants.registry import named
 from scapy_tfo.option import FastOpen, find_fast_open
@@ -30,9 +30,6 @@ CLIENTS = {
     6: tuple(ip_address(f"fd00:7413::{last:x}").packed for last in (0x10, 0x11)),
 }
 PORTS = {"main": 10001, "second": 10002, "plain": 10003, "small": 10004, "closed": 10009}
-SMALL = 4
-"""Pending fast opens for which the listener "small" has room."""
-
 _LARGE = 8192
 _FIRST_PORT = 40000
 _EVENTS = 10_000

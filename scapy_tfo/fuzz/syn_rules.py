@@ -14,6 +14,7 @@ from scapy_tfo.fuzz.frames import FIN, URG
 from scapy_tfo.fuzz.options import Offer
 from scapy_tfo.fuzz.profile import Profile
 from scapy_tfo.fuzz.program import Cookie, Option
+from scapy_tfo.fuzz.room import Room, Vacancy
 
 _NO_FORMS: frozenset[int] = frozenset()
 _TTCP = frozenset((11, 12, 13))
@@ -28,7 +29,8 @@ class SynRule(NamedTuple):
     may be handed over before the handshake ends. forms: kinds of option that may come.
     granting: a cookie is expected. The other fields are requirements: silent for no SYN-ACK,
     taken for text taken without right, refused for text refused without right, option for an
-    option that must not come, ungranted for one that is missing.
+    option that must not come, ungranted for one that is missing. single: one good cookie and no
+    other Fast Open option.
     """
 
     owed: bool
@@ -42,6 +44,7 @@ class SynRule(NamedTuple):
     refused: str
     option: str
     ungranted: str
+    single: bool = False
 
 
 def syn_rule(
@@ -64,9 +67,8 @@ def syn_rule(
     held = size if profile.holds_data else 0
     owed = not (flags & FIN or offer.unsound)
     if port == "plain" or not profile.fast_open:
-        return SynRule(
-            owed, 0, held, False, _NO_FORMS, False, "ACC-1", "ACC-1", "ACC-1", "ACC-1", "ACC-1"
-        )
+        off = "ACC-1" if found else "ACC-4"
+        return SynRule(owed, 0, held, False, _NO_FORMS, False, off, off, off, "ACC-1", "ACC-1")
     valid = [each for each in found if isinstance(each, opt.FastOpen)]
     broken = [each for each in found if isinstance(each, opt.Broken)]
     known = [each for each in valid if each.form in profile.forms]
@@ -79,7 +81,18 @@ def syn_rule(
         least = (size if size <= _WHOLE else 0) if sure else 0
         refused = clause or ("ACC-2" if size else "ACC-5")
         return SynRule(
-            owed, least, size, True, forms, False, refused, "OPT-8", refused, "OPT-12", "SRV-5"
+            owed,
+            least,
+            size,
+            True,
+            forms,
+            False,
+            refused,
+            "OPT-8",
+            refused,
+            "OPT-12",
+            "SRV-5",
+            single=len(found) == 1,
         )
     if cookies:
         taken = clause if clause and clause not in ("OPT-5", "OPT-9") else _spoilt(options)
@@ -102,6 +115,30 @@ def syn_rule(
         )
     taken = clause or "ACC-4"
     return SynRule(owed, 0, held, False, forms, False, taken, taken, "ACC-4", taken, "SRV-9")
+
+
+def over_the_limit(rule: SynRule, room: Room, size: int, now: float) -> SynRule:
+    """The rule at a listener whose room for pending fast opens may be taken up."""
+    vacancy = room.vacancy(now)
+    if vacancy is Vacancy.UNSURE:
+        return rule
+    if vacancy is Vacancy.FULL:
+        silent = "LIM-1" if rule.early else "LIM-4"
+        taken = room.taken_clause() if rule.early else "LIM-1"
+        return rule._replace(
+            least=0,
+            most=0,
+            early=False,
+            granting=False,
+            silent=silent,
+            taken=taken,
+            refused="LIM-1",
+        )
+    if not rule.early:
+        return rule
+    clause = room.refused_clause(now)
+    least = size if rule.owed and size <= _WHOLE and rule.single else 0
+    return rule._replace(least=least, refused=clause, silent=clause)
 
 
 def _odd_size(cookies: list[opt.FastOpen]) -> bool:

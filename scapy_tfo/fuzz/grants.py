@@ -1,0 +1,118 @@
+"""The options of a SYN-ACK: a cookie that may come, and the others that must not suffer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scapy_tfo import option as opt
+from scapy_tfo.fuzz.frames import Reply
+from scapy_tfo.fuzz.model import Connection
+from scapy_tfo.fuzz.options import Offer
+
+_MASK = 0xFFFFFFFF
+
+_TELLING = 4
+"""Equal bytes of two cookies that chance does not make."""
+
+_WHOLE_LIST = 30
+"""Bytes of options; where a cookie needs more room, others may be left out."""
+
+
+def take_grant(link: Connection, offer: Offer, packet: int) -> None:
+    """The Fast Open option of a first SYN-ACK."""
+    rule = link.rule
+    assert rule is not None
+    found = offer.fast_open
+
+    def wrong(requirement: str, expected: str, actual: str) -> None:
+        link.blame("grant", requirement, expected, actual, reply="syn-ack", packet=packet)
+
+    if len(found) > 1:
+        wrong("OPT-12", "one Fast Open option", f"{len(found)}")
+    for each in found:
+        if isinstance(each, opt.Broken):
+            wrong(each.rule, "a cookie of legal size", each.reason)
+        elif int(each.form) not in rule.forms:
+            asked = link.offer.fast_open
+            valid = [one for one in asked if isinstance(one, opt.FastOpen)]
+            if not rule.forms or not valid:
+                wrong(rule.option, "no Fast Open option", f"one of kind {int(each.form)}")
+            else:
+                clause = "OPT-6" if valid[-1].form == opt.TFO else "OPT-6a"
+                wrong(clause, f"kind {int(valid[-1].form)}", f"kind {int(each.form)}")
+        elif each.cookie:
+            link.cookie = each.cookie
+            _compare(link, each.cookie, wrong)
+            # Good from now on, whatever it looks like.
+            link.jar.grant(link.client, each.cookie)
+        else:
+            wrong("SRV-9", "a cookie in the option", "none")
+    if rule.granting and not found:
+        wrong(rule.ungranted, "a cookie, as granted before", "no Fast Open option")
+
+
+def _compare(link: Connection, cookie: bytes, wrong: Callable[[str, str, str], None]) -> None:
+    """What a cookie gives away of the next client's, or of its own (RFC 7413 section 4.1.2)."""
+    family, client = link.client
+    other = link.jar.current.get((family, 1 - client))
+    if cookie == other:
+        wrong("SRV-1", "a cookie of the client's own", "the same as another client's")
+    elif other is not None and len(other) == len(cookie):
+        same = sum(a == b for a, b in zip(cookie, other, strict=True))
+        if 2 * same >= len(cookie) and same >= _TELLING:
+            wrong("SRV-2", "a cookie that tells nothing of others", f"{same} bytes in common")
+        else:
+            _compare_by_address(link, cookie, other, wrong)
+
+
+def _compare_by_address(
+    link: Connection, cookie: bytes, other: bytes, wrong: Callable[[str, str, str], None]
+) -> None:
+    addresses = link.jar.addresses
+    ours = addresses.get(link.client)
+    theirs = addresses.get((link.client[0], 1 - link.client[1]))
+    if ours is None or theirs is None:
+        return
+    between = bytes(a ^ b for a, b in zip(cookie, other, strict=True))
+    apart = bytes(a ^ b for a, b in zip(ours, theirs, strict=True))
+    # Addresses repeat where the cookie is longer.
+    if cookie in ours * 4 or between in apart * 4 or between.endswith(apart[-len(between) :]):
+        wrong("SRV-2", "a cookie that the address does not tell", "one made of the address alone")
+
+
+def check_options(
+    link: Connection, reply: Reply, offer: Offer, packet: int, *, first: bool
+) -> None:
+    """The other options of a SYN-ACK (RFC 7323 2.2 and 3.2, RFC 2018 section 2)."""
+    ours = link.offer
+
+    def wrong(expected: str, actual: str) -> None:
+        link.blame("syn-ack-options", "OPT-9", expected, actual, reply="syn-ack", packet=packet)
+
+    if offer.times is not None and ours.times is None:
+        wrong("no timestamps, which the SYN had not", "timestamps")
+    if offer.scale is not None and ours.scale is None:
+        wrong("no window scale, which the SYN had not", "a window scale")
+    if offer.sack and not ours.sack:
+        wrong("no SACK-permitted, which the SYN had not", "SACK-permitted")
+    if offer.unsound:
+        wrong("options that can be read", reply.options.hex())
+    if offer.times is not None and offer.times[1] not in link.times_sent:
+        wrong("TSecr of a SYN that was sent", f"TSecr {offer.times[1]}")
+    usual = link.profile.options
+    if usual is None or ours.unsound or ours.ended or ours.strange:
+        return
+    room = len(opt.push_options(each for each in opt.pull_options(reply.options)))
+    if room > _WHOLE_LIST:
+        return
+    had = (offer.mss, offer.scale, offer.sack, offer.times is not None)
+    should = (
+        usual.mss[link.flow.family],
+        usual.scale if ours.scale is not None else None,
+        usual.sack and ours.sack,
+        usual.times and ours.times is not None,
+    )
+    if not first and had[1:] != should[1:]:
+        wrong(f"options as in the first SYN-ACK: {should}", f"{had}")
+    elif first and had != should:
+        wrong(f"MSS, scale, SACK, timestamps as without Fast Open: {should}", f"{had}")

@@ -1,0 +1,165 @@
+"""Text, FIN and timestamps of the target, held against what the model allows."""
+
+from __future__ import annotations
+
+from scapy_tfo.fuzz.frames import FIN, Reply
+from scapy_tfo.fuzz.model import OPEN, Connection, older
+from scapy_tfo.fuzz.options import Offer
+from scapy_tfo.fuzz.text import text, wrong_text
+
+_MASK = 0xFFFFFFFF
+
+
+def take_text(link: Connection, reply: Reply, seq: int, now: float, packet: int, kind: str) -> None:
+    """Text and FIN of the target: the echo of what it may have taken, in its place."""
+    payload = reply.payload
+    end = seq + len(payload)
+    if link.opened_at is None and not link.states & OPEN and not link.early:
+        rule = link.rule
+        early = rule.taken if rule is not None else "ACC-4"
+        if rule is not None and link.taken == 0 and rule.early:
+            early = "ACC-3"
+        link.blame(
+            "early-text",
+            early,
+            "nothing before the handshake ends",
+            f"{len(payload)} bytes and flags {reply.flags:#x}",
+            reply=kind,
+            packet=packet,
+        )
+    if seq < 1:
+        link.blame(
+            "text-place",
+            "ACC-9",
+            "text from number 1 on",
+            f"number {seq}",
+            group="stream",
+            reply=kind,
+            packet=packet,
+        )
+        return
+    most = 1 + link.answer_size
+    if end > most:
+        link.blame(
+            "text-excess",
+            "ACC-9",
+            f"{most - 1} bytes at most: what was taken, once",
+            f"bytes up to {end - 1}",
+            group="stream",
+            reply=kind,
+            packet=packet,
+        )
+    elif payload and not _is_echo(link, seq, payload):
+        link.blame(
+            "text-wrong",
+            "ACC-9",
+            "the stream's bytes in their place",
+            repr(payload[:24]),
+            group="stream",
+            reply=kind,
+            packet=packet,
+        )
+    if payload:
+        # A probe of a closed window has one byte (RFC 9293 section 3.8.6.1).
+        if end > link.limit and not (len(payload) == 1 and seq >= link.limit):
+            link.blame(
+                "over-window",
+                "AFT-7",
+                f"text up to {link.limit}, where the window ends",
+                f"text up to {end}",
+                reply=kind,
+                packet=packet,
+            )
+        if len(payload) + len(reply.options) > max(link.mss, 88):
+            link.blame(
+                "over-mss",
+                "AFT-7b",
+                f"{link.mss} bytes of options and text at most",
+                f"{len(payload) + len(reply.options)}",
+                reply=kind,
+                packet=packet,
+            )
+    if reply.flags & FIN:
+        if not link.may.ended or end < most:
+            link.blame(
+                "fin-early",
+                "AFT-2",
+                "FIN behind the whole echo, after our FIN",
+                f"FIN at {end}",
+                reply="fin",
+                packet=packet,
+            )
+        link.their_fin = end
+    repeated = end + bool(reply.flags & FIN) <= link.received
+    link.theirs[seq] = max(end, link.theirs.get(seq, 0))
+    while (stop := link.theirs.pop(link.received, None)) is not None or any(
+        start < link.received < until for start, until in link.theirs.items()
+    ):
+        if stop is None:
+            start = next(s for s, u in link.theirs.items() if s < link.received < u)
+            stop = link.theirs.pop(start)
+        link.received = max(link.received, stop)
+    if link.their_fin is not None and link.received == link.their_fin:
+        link.received += 1
+    link.their_repeats = link.their_repeats + 1 if repeated else 0
+    link.their_last = now
+
+
+def _is_echo(link: Connection, seq: int, payload: bytes) -> bool:
+    start = link.base + seq
+    if payload == text(link.index, start, len(payload)):
+        return True
+    if not link.odd_text:
+        return False
+    right = text(link.index, start, len(payload))
+    wrong = wrong_text(link.index, start, len(payload))
+    return all(
+        one == right[at]
+        or (one == wrong[at] and any(a <= start + at < b for a, b in link.odd_text))
+        for at, one in enumerate(payload)
+    )
+
+
+def check_times(link: Connection, offer: Offer, packet: int, kind: str) -> None:
+    """Timestamps on every segment once agreed on, and none else (RFC 7323 section 3.2)."""
+    if kind == "syn-ack":
+        if offer.times is None or not link.timestamps:
+            return
+    elif link.timestamps != (offer.times is not None):
+        early = link.opened_at is None
+        link.blame(
+            "timestamps",
+            "AFT-6" if link.timestamps else "OPT-9",
+            "timestamps" if link.timestamps else "no timestamps: they were not agreed on",
+            "none" if link.timestamps else "timestamps",
+            reply="text" if early else kind,
+            packet=packet,
+        )
+        return
+    if offer.times is None:
+        return
+    value, echo = offer.times
+    if link.last_tsval is not None and older(value, link.last_tsval):
+        link.blame(
+            "clock-back",
+            "AFT-6",
+            f"TSval {link.last_tsval} or later",
+            f"{value}",
+            reply=kind,
+            packet=packet,
+        )
+    link.last_tsval = value
+    settled = link.times_settled
+    if kind != "syn-ack" and (
+        echo not in link.times_sent
+        or (settled is not None and older(echo, settled))
+        or (link.times_may is not None and older(link.times_may, echo))
+    ):
+        link.blame(
+            "echo-of-time",
+            "AFT-6",
+            f"TSecr {settled} or later, of a segment that was sent",
+            f"TSecr {echo}",
+            reply=kind,
+            packet=packet,
+        )

@@ -1,0 +1,138 @@
+"""SYN-ACKs, the first one and those that repeat it, held against the rule of their SYN."""
+
+from __future__ import annotations
+
+from scapy_tfo.fuzz.assembly import Assembly
+from scapy_tfo.fuzz.frames import FIN, Reply
+from scapy_tfo.fuzz.grants import check_options, take_grant
+from scapy_tfo.fuzz.model import AFTER, OPEN, RCVD, Connection
+from scapy_tfo.fuzz.options import Offer
+from scapy_tfo.fuzz.streams import take_text
+
+_MASK = 0xFFFFFFFF
+
+
+def syn_ack(
+    link: Connection, reply: Reply, offer: Offer, number: int, now: float, packet: int
+) -> None:
+    rule = link.rule
+    assert rule is not None
+    if link.iss is None:
+        _first_syn_ack(link, reply, offer, number, now, packet)
+        return
+    assert link.taken is not None
+    again = (reply.seq, number) == (link.iss, link.base + 1 + link.taken)
+    if not again:
+        default = "DUP-1" if "duplicate-syn" in link.features else "ACC-8a"
+        for feature, clause in (("syn-when-open", "DUP-2"), ("other-syn", "DUP-6")):
+            if feature in link.features:
+                default = clause
+        if default == "ACC-8a" and number - link.base - 1 > link.taken:
+            default = "ACC-3"
+        link.blame(
+            "another-syn-ack",
+            default,
+            f"the SYN-ACK as before, acknowledging {link.base + 1 + link.taken}",
+            f"ISS moved by {(reply.seq - link.iss) & _MASK}, acknowledging {number}",
+            reply="syn-ack",
+            packet=packet,
+        )
+    elif (
+        link.states == OPEN
+        and link.opened_at is not None
+        and now - link.opened_at > AFTER
+        and "syn-when-open" not in link.features
+    ):
+        link.blame(
+            "syn-ack-when-open",
+            "AFT-11",
+            "no SYN-ACK after the handshake",
+            "SYN-ACK",
+            reply="syn-ack",
+            packet=packet,
+        )
+    by_timer = now - link.syn_ack_at > AFTER
+    if reply.payload or reply.flags & FIN:
+        link.blame(
+            "repeated-text",
+            "ACC-8",
+            "no data in a repeated SYN-ACK",
+            f"{len(reply.payload)} bytes",
+            reply="syn-ack",
+            packet=packet,
+        )
+    if offer.fast_open and (by_timer or not link.offer.fast_open):
+        link.blame(
+            "repeated-option",
+            "ACC-8",
+            "no option in a repeated SYN-ACK",
+            "a Fast Open option",
+            reply="syn-ack",
+            packet=packet,
+        )
+    if again:
+        check_options(link, reply, offer, packet, first=False)
+    link.syn_acks += 1
+    link.syn_ack_at = link.their_last = now
+    link.their_repeats += 1
+
+
+def _first_syn_ack(
+    link: Connection, reply: Reply, offer: Offer, number: int, now: float, packet: int
+) -> None:
+    rule = link.rule
+    assert rule is not None
+    link.iss = reply.seq
+    link.states = RCVD
+    taken = number - link.base - 1
+    size = link.sent_end - link.base - 1
+    if not 0 <= taken <= size:
+        link.blame(
+            "syn-ack-number",
+            "ACC-11" if "wraps" in link.features else "ACC-10",
+            f"acknowledging {link.base + 1} to {link.base + 1 + size}",
+            f"acknowledging {number}",
+            reply="syn-ack",
+            packet=packet,
+        )
+        taken = min(max(taken, 0), size)
+    elif taken > rule.most + link.syn_fin:
+        link.blame(
+            "takes-text",
+            rule.taken,
+            f"acknowledging {link.base + 1}: no right to its text",
+            f"acknowledging {number}",
+            reply="syn-ack",
+            packet=packet,
+        )
+    elif taken < rule.least:
+        partly = "ACC-10" if taken else rule.refused
+        link.blame(
+            "refuses-text",
+            partly,
+            f"acknowledging {link.base + 1 + rule.least}: the cookie is good",
+            f"acknowledging {number}",
+            reply="syn-ack",
+            packet=packet,
+        )
+    link.taken = taken
+    link.accepted = rule.early and (taken > 0 or size == link.syn_fin)
+    link.answer = offer
+    fin = link.syn_fin and taken == size
+    end = link.base + 1 + taken - fin
+    link.may, link.must = Assembly(link.base + 1), Assembly(link.base + 1)
+    link.may.add(link.base + 1, end, fin)
+    link.must.add(link.base + 1, end, fin)
+    link.acked = number
+    link.syn_acks = 1
+    link.syn_ack_at = link.their_last = now
+    link.their_repeats = 0
+    link.timestamps = offer.times is not None and link.offer.times is not None
+    link.sack = offer.sack and link.offer.sack
+    both = offer.scale is not None and link.offer.scale is not None
+    link.scale = link.offer.scale if both else None
+    link.window = max(reply.window, 1)
+    take_grant(link, offer, packet)
+    check_options(link, reply, offer, packet, first=True)
+    if reply.payload:
+        take_text(link, reply, 1, now, packet, "syn-ack")
