@@ -8,7 +8,7 @@ that does not linger.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scapy_tfo.lab.hooks import ListenerOptions
 from scapy_tfo.pkt import tree
@@ -18,6 +18,7 @@ from scapy_tfo.pkt.calls import (
     close,
     in_progress,
     named,
+    new_socket,
     open_socket,
     send_fast_open,
     set_keys,
@@ -119,7 +120,7 @@ class Application:
         socket = self._sockets[id(talk)]
         if segment.flags & SYN:
             if not self._is_server and not socket.is_begun:
-                yield from self._connect(talk, socket, segment)
+                yield from self._connect(talk, socket, index, segment)
             return
         if socket.is_over or talk.local_isn is None:
             return
@@ -225,11 +226,32 @@ class Application:
         else:
             yield from self._close(socket)
 
+    def _waits_to_write(self, talk: Conversation, index: int) -> int | None:
+        """The packet with the first data, where a cookie was asked for by a call that blocks: only
+        then Linux has no ACK of its own for the SYN-ACK, but one that comes with the data."""
+        mine = (
+            at
+            for at, packet in enumerate(talk.connection.packets)
+            if at > index and packet.src == talk.target and isinstance(packet.what, Segment)
+        )
+        first, later = _segment(talk, index), next(mine, None)
+        if first.cookie != b"" or first.payload or later is None:
+            return None
+        answer = _segment(talk, later)
+        return later if answer.payload and not answer.flags & SYN else None
+
     def _connect(
-        self, talk: Conversation, socket: _Socket, segment: Segment
+        self, talk: Conversation, socket: _Socket, index: int, segment: Segment
     ) -> Iterator[tree.Syscall]:
         socket.is_begun = socket.is_open = True
         socket.descriptor = number = self._new_descriptor()
+        waits = self._waits_to_write(talk, index)
+        if waits is not None:
+            size = socket.written = written_at_once(talk, waits, 0).end
+            until = talk.connection.packets[waits].when - talk.connection.packets[index].when
+            yield new_socket(number)
+            yield replace(send_fast_open(number, size), until=until)
+            return
         yield from open_socket(number)
         if sends_at_once(talk):
             yield call("setsockopt", number, "SOL_TCP", "TCP_NODELAY", [1], 4)

@@ -10,9 +10,14 @@ ANY = tree.Anything()
 _IN_PROGRESS = "Operation now in progress"
 
 
+def new_socket(descriptor: int) -> tree.Syscall:
+    """A TCP socket."""
+    return call("socket", ANY, "SOCK_STREAM", "IPPROTO_TCP", result=descriptor)
+
+
 def open_socket(descriptor: int) -> Iterator[tree.Syscall]:
     """A client's, which does not wait."""
-    yield call("socket", ANY, "SOCK_STREAM", "IPPROTO_TCP", result=descriptor)
+    yield new_socket(descriptor)
     flags = tree.Choice((tree.Name("O_RDWR"), tree.Name("O_NONBLOCK")))
     yield call("fcntl", descriptor, "F_SETFL", flags)
 

@@ -60,10 +60,15 @@ class Conversation:
     ) -> Conversation:
         """side: `server` or `client`, which of the two is the target. portable: packetdrill takes
         no range that runs past 2**32 itself. exact: with the target's data divided as it was."""
+        packets = [_summed_up(each) for each in connection.packets]
+        is_left = packets != connection.packets
+        connection = replace(connection, packets=packets)
         target, peer = connection.server, connection.client
         if side == "client":
             target, peer = peer, target
         made = cls(connection, target, peer)
+        if is_left:
+            made.dropped.add("checksums that were left to a network device")
         sizes = [len(each.what.payload) for each in made.segments(target)]
         made.full = max(sizes, default=0)
         made.has_fulls = made.full >= _LEAST and sizes.count(made.full) >= _MANY
@@ -152,9 +157,6 @@ class Conversation:
         return packet if exact or not segment.window else replace(packet, win=None)
 
     def _inbound(self, segment: Segment, remote: int) -> tree.Packet:
-        if segment.checksum is not None and segment.checksum == _left_to_the_device(segment):
-            self.dropped.add("checksums that were left to a network device")
-            segment = replace(segment, checksum=None)
         has_ack = bool(segment.flags & ACK)
         packet = describe(
             segment,
@@ -190,6 +192,16 @@ class SegmentSeen:
 
     packet: Captured
     what: Segment
+
+
+def _summed_up(packet: Captured) -> Captured:
+    """With a right checksum where it was left to the device."""
+    segment = packet.what
+    if not isinstance(segment, Segment) or segment.checksum is None:
+        return packet
+    if segment.checksum != _left_to_the_device(segment):
+        return packet
+    return replace(packet, what=replace(segment, checksum=None))
 
 
 def _left_to_the_device(segment: Segment) -> int:

@@ -14,7 +14,7 @@ from scapy_tfo.pkt.application import Application
 from scapy_tfo.pkt.connections import Captured, Connection, End, apart, without_clearing_up
 from scapy_tfo.pkt.conversation import Conversation
 from scapy_tfo.pkt.export_head import head, mtu
-from scapy_tfo.pkt.export_prelude import missing_cookie, pause, prelude
+from scapy_tfo.pkt.export_prelude import missing_cookie, pause, prelude, request, spent_cookie
 from scapy_tfo.pkt.icmp_names import icmp_names
 from scapy_tfo.pkt.portable import additions
 from scapy_tfo.pkt.timeline import Moment, moments
@@ -149,6 +149,7 @@ class _Export:
         application = Application(self._talks, is_server=self._is_server)
         timeline = moments(self._talks)
         events = [tree.Event(tree.Time(), each) for each in application.begin()]
+        events += self._request()
         for moment in timeline:
             events += self._events(moment, moment.when - timeline[0].when, application)
         missing = None if self._is_server else missing_cookie(self._talks)
@@ -166,6 +167,24 @@ class _Export:
             is_divided=is_divided,
         )
         return tree.Script((*lines, *events))
+
+    def _request(self) -> Iterator[tree.Event]:
+        """Where the server took a cookie that it gave in another capture, or connection."""
+        spent = None if not self._is_server else spent_cookie(self._talks)
+        if spent is None or self._wishes.portable:
+            return
+        for talk in self._talks:
+            talk.ports = talk.ports or (talk.peer.port, talk.target.port)
+        self._kept[spent.cookie] = "C"
+        self._assume("The connection before it gives its client the cookie.")
+        taken = {talk.ports[0] for talk in self._talks if talk.ports}
+        port = next(each for each in range(_LAST_PORT, 0, -1) if each not in taken)
+        talk = next(
+            talk
+            for talk in self._talks
+            if any(seen.what.cookie == spent.cookie for seen in talk.segments(talk.peer))
+        )
+        yield from request(spent, "C", talk, port)
 
     def _sentences(self) -> Iterator[str]:
         yield (
@@ -250,7 +269,7 @@ class _Export:
         if not late and not took:
             return tree.Time(earliest=wait)
         self._assume(
-            "What came within 20 ms came at once, or at the pace of the kernel's data: a busy"
+            "What came within 35 ms came at once, or at the pace of the kernel's data: a busy"
             " capture is late."
         )
         return tree.Time(earliest=wait, latest=wait + took + late)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from scapy_tfo import option as opt
 from scapy_tfo.pkt import fields, tree
@@ -26,6 +27,44 @@ def missing_cookie(talks: list[Conversation]) -> opt.FastOpen | None:
                     return None if each.cookie in given else each
         given |= {seen.what.cookie or b"" for seen in talk.segments(talk.peer)}
     return None
+
+
+def spent_cookie(talks: list[Conversation]) -> opt.FastOpen | None:
+    """The first cookie that a server took, with data, and had not given before."""
+    given: set[bytes] = set()
+    for talk in talks:
+        taken = any(
+            seen.what.is_syn_ack and talk.remote_number(seen.what.ack) > 0
+            for seen in talk.segments(talk.target)
+        )
+        for seen in talk.segments(talk.peer) if taken else ():
+            for each in seen.what.fast_open if seen.what.is_syn else ():
+                if isinstance(each, opt.FastOpen) and each.cookie and each.cookie not in given:
+                    return each
+        given |= {seen.what.cookie or b"" for seen in talk.segments(talk.target)}
+    return None
+
+
+def request(cookie: opt.FastOpen, name: str, talk: Conversation, port: int) -> Iterator[tree.Event]:
+    """A connection from this port in which a server gives its client a cookie, kept as `name`."""
+    experimental = cookie.form is not opt.Form.IANA
+    head = 4 if experimental else 2
+    asked: tuple[fields.TcpOption, ...] = (fields.Mss(_MSS), fields.FastOpen(None, experimental))
+    asked += (fields.Nop(),) * (-head % 4)
+    given: tuple[fields.TcpOption, ...] = (
+        fields.Mss(fields.Wildcard()),
+        fields.FastOpen(fields.Wildcard(name), experimental),
+    )
+    given += (fields.Nop(),) * (-(head + len(cookie.cookie)) % 4)
+    ends = port, talk.target.port
+    for direction, flags, number, ack, options in (
+        (_IN, "S", 0, None, asked),
+        (_OUT, "S.", 0, 1, given),
+        (_IN, "R", 1, None, ()),
+    ):
+        packet = _packet(direction, flags, number, ack, options)
+        named = ends if direction is _IN else ends[::-1]
+        yield tree.Event(tree.Time(), replace(packet, ports=named, client=talk.client))
 
 
 def prelude(cookie: opt.FastOpen) -> Iterator[tree.Event]:

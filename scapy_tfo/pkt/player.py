@@ -217,7 +217,11 @@ class Player:
         self._learn(packet, flow, segment)
         if comparison.stamp is not None:
             flow.note_stamp(*comparison.stamp)
-        differences = [*comparison.differences, *self.times.lateness(window, arrival.when)]
+        differences = [*comparison.differences]
+        # What the kernel sends with the data before is early by as much.
+        is_part = self.settings.any_segments and segment.payload
+        if not (is_part and window is not None and window.is_early(arrival.when)):
+            differences += self.times.lateness(window, arrival.when)
         self.times.came(event.time, arrival.when)
         self._tell(event, packets, in_script_terms(segment, flow), differences)
 

@@ -17,9 +17,9 @@ from scapy_tfo.seq import at_most, before
 _NEAR = 5_000_000
 """ns: a way that is shorter than this counts as none: it cannot be told from what varies."""
 
-LATE = 20_000_000
-"""ns: an answer that was captured later than this behind what came before has waited for something,
-as a timer."""
+_LATE, _LATE_SYN_ACK = 35_000_000, 200_000_000
+"""ns: what was captured later than this behind what came before has waited for something: a delayed
+ACK takes 40 ms, a SYN-ACK that is sent again a second."""
 
 _REMEMBERED = 256
 """Segments of the peer that may be waiting for an answer."""
@@ -95,7 +95,9 @@ def _as_seen(talk: Conversation, delay: int) -> list[Moment]:
         # A busy host captures late what the target said at once.
         is_answer = last is not None and packets[index].src == talk.target
         late = seen - last.when if last is not None and is_answer else 0
-        late = late if late < LATE else 0
+        segment = packets[index].what
+        is_syn_ack = isinstance(segment, Segment) and segment.is_syn_ack
+        late = late if late < (_LATE_SYN_ACK if is_syn_ack else _LATE) else 0
         found.append(
             Moment(
                 seen - late,
