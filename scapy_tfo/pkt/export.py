@@ -171,7 +171,13 @@ class _Export:
     def _request(self) -> Iterator[tree.Event]:
         """Where the server took a cookie that it gave in another capture, or connection."""
         spent = None if not self._is_server else spent_cookie(self._talks)
-        if spent is None or self._wishes.portable:
+        if spent is None:
+            return
+        if self._wishes.portable:
+            self._assume(
+                f"The cookie {spent.cookie.hex()} is given nowhere in this, and a kernel takes its"
+                " own alone: set its key, or leave out --portable."
+            )
             return
         for talk in self._talks:
             talk.ports = talk.ports or (talk.peer.port, talk.target.port)

@@ -38,9 +38,10 @@ def spent_cookie(talks: list[Conversation]) -> opt.FastOpen | None:
             for seen in talk.segments(talk.target)
         )
         for seen in talk.segments(talk.peer) if taken else ():
-            for each in seen.what.fast_open if seen.what.is_syn else ():
-                if isinstance(each, opt.FastOpen) and each.cookie and each.cookie not in given:
-                    return each
+            options = seen.what.fast_open if seen.what.is_syn else ()
+            spent = [each for each in options if isinstance(each, opt.FastOpen) and each.cookie]
+            if spent and not any(each.cookie in given for each in spent):
+                return spent[-1]
         given |= {seen.what.cookie or b"" for seen in talk.segments(talk.target)}
     return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TypeVar
 
 from hypothesis import strategies as st
@@ -82,9 +83,19 @@ def _packets(
     )
 
 
+def _of_client(packet: tree.Packet, client: int) -> tree.Packet:
+    return replace(packet, ports=packet.ports or (5000, 8080), client=client)
+
+
 inbound = _packets(tree.Direction.INBOUND, closed_options, _tuples(faults))
 outbound = _packets(tree.Direction.OUTBOUND, tcp_options, st.just(()))
-packets = inbound | outbound | st.builds(tree.AnyOf, _tuples(outbound, 2))
+packets = (
+    inbound
+    | outbound
+    | st.builds(tree.AnyOf, _tuples(outbound, 2))
+    | st.builds(tree.AnyOf, st.tuples(outbound), st.just(True))
+    | st.builds(_of_client, inbound | outbound, st.integers(2, 255))
+)
 errors = st.builds(
     tree.Icmp,
     direction=directions,

@@ -84,12 +84,25 @@ def test_portable_scripts_have_cookies_as_bytes(
     text = exported(capture, capsys, "--portable", *flow)
     assert f"> S. 0:0(0) ack 1 <mss 1460,FO {COOKIE.hex()},eol,eol>" in events(text)
     other = ["--flow", "192.0.2.1:5001>192.0.2.7:80"]
-    text = exported(capture, capsys, *other)
+    text = exported(capture, capsys, "--portable", *other)
     assert f"< S 0:5(5) win 65535 <mss 1460,FO {COOKIE.hex()},eol,eol>" in events(text)
     told = " ".join(text.replace("//", "").split())
-    assert "was given in 192.0.2.1:5000>192.0.2.7:80, which is not part of this" in told
+    assert f"The cookie {COOKIE.hex()} is given nowhere in this" in told
     assert main(["pkt", "export", str(capture), "--portable", *flow, *other]) == 2
     assert "knows one connection of a listener, and here are 2" in capsys.readouterr().err
+
+
+def test_a_server_gives_the_cookie_that_it_takes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, second = fast_opens()
+    found = events(exported(saved(tmp_path, second), capsys))
+    assert found[5:9] == [
+        "< 65535 > 80 S 0:0(0) win 65535 <mss 1460,FO,nop,nop>",
+        "> 80 > 65535 S. 0:0(0) ack 1 <mss *,FO *=$C,nop,nop>",
+        "< 65535 > 80 R 1:1(0) win 65535",
+        "< 5001 > 80 S 0:5(5) win 65535 <mss 1460,FO $C,eol,eol>",
+    ]
 
 
 def test_a_client_under_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,6 +95,15 @@ PACKETS = {
             Packet(direction=OUT, flags="R.", range=Range(1, 1, 0), ack=1),
         )
     ),
+    "> . 1:1(0) ack 2 or none": AnyOf(
+        (Packet(direction=OUT, flags=".", range=Range(1, 1, 0), ack=2),), or_none=True
+    ),
+    "< 5000@2 > 8080 S 0:0(0) win 1": Packet(
+        direction=IN, flags="S", range=NONE, win=1, ports=(5000, 8080), client=2
+    ),
+    "> R. 0:0(0) ack 1 with seq 0": Packet(
+        direction=OUT, flags="R.", range=NONE, ack=1, faults=(Fault("seq", 0),)
+    ),
     "< icmp unreachable": Icmp(direction=IN, type="unreachable"),
     "< icmp unreachable frag_needed mtu 900 [0:10(10)]": Icmp(
         direction=IN, type="unreachable", code="frag_needed", mtu=900, echoed=Range(0, 10, 10)

@@ -1,0 +1,56 @@
+"""Runs of cases against this host's kernel, exported, and played to it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from scapy_tfo.cli import main
+from scapy_tfo.pkt.outcome import Outcome
+from tests.pkt.locally import answers, task
+
+CASES = {
+    "ACC-2.one-client-port-to-two-listeners": "bind(4, {sin_port=htons(",
+    "ACC-2.two-clients-with-one-port": "@2 > ",
+    "ACC-12a.closed-port-resets-a-fast-open": "close(3)",
+    "AFT-2.end-of-stream-is-told-once": "ack 18",
+    "AFT-2.fin-before-the-ack": "or none",
+    "AFT-3.abort-before-the-ack-is-believable": "SO_LINGER",
+    "AFT-7.closed-window-is-probed": ". 0:0(0)",
+    "AFT-8.packet-too-big-makes-segments-smaller": "--any_segments",
+    "DUP-2.same-syn-three-times-when-established": "tcp_invalid_ratelimit=0",
+    "DUP-6.syn-with-an-isn-in-the-window": "with seq 0",
+    "LIM-8.a-full-syn-backlog-turns-fast-open-off": "listen(3, ",
+    "SRV-4.a-new-key-ends-old-cookies": "TCP_FASTOPEN_KEY",
+}
+"""What the script of each must have, among others."""
+
+
+@pytest.fixture(scope="module")
+def scripts(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """Of each case, over IPv4."""
+    here = tmp_path_factory.mktemp("run")
+    chosen = [part for case in CASES for part in ("--only", case)]
+    if main(["test", "lab:linux", *chosen, "-4", "--out", str(here)]) == 2:
+        pytest.skip("the host allows no namespaces")
+    made = here / "scripts"
+    made.mkdir()
+    assert main(["pkt", "export", str(here / "capture.pcapng"), "--output", str(made)]) == 0
+    return {case: (made / f"{case}-ipv4.pkt").read_text() for case in CASES}
+
+
+def test_runs_of_cases_replay_as_they_were(scripts: Mapping[str, str]) -> None:
+    told = {
+        case: answer.failures
+        for case, answer in zip(
+            scripts, answers(*(task(text) for text in scripts.values())), strict=True
+        )
+        if not isinstance(answer, Outcome) or answer.failures
+    }
+    assert not told
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_script_says_how_its_case_was_run(scripts: Mapping[str, str], case: str) -> None:
+    assert CASES[case] in scripts[case]
