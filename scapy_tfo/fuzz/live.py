@@ -20,6 +20,9 @@ from scapy_tfo.fuzz.verdict import TracedPacket, Verdict
 from scapy_tfo.fuzz.volley import SIZE, Result, Volleys
 from scapy_tfo.lab.bulk import BulkLab
 from scapy_tfo.segment import Address
+from scapy_tfo.wire.batch_link import LinkBatch
+from scapy_tfo.wire.link import Link
+from scapy_tfo.wire.pace import RATE
 
 MOST = 2048
 FEW = 16
@@ -37,6 +40,7 @@ _AT_ONCE = 64
 """Programs begun before the next look at what has come."""
 
 _ATTEMPTS = 3
+_NO_SUCH_ENDS = "it takes addresses or ports that are not there"
 _MSS = Option("mss", 1400)
 _GREETING = Send(0, "S", size=20, options=(_MSS, Option("fo", cookie=Cookie())))
 _HANDSHAKE, _FAST_OPEN = "a control handshake", "a valid fast open"
@@ -78,6 +82,7 @@ class LiveBench:
         self.name = name
         self.families = tuple(at.addresses)
         self.again = 0
+        self._refused: list[int] = []
         self._at = at
         self._patience = patience
         self._counters = counters
@@ -121,6 +126,40 @@ class LiveBench:
             lab.close()
             raise
 
+    @classmethod
+    def on(
+        cls,
+        name: str,
+        link: Link,
+        addresses: dict[int, Address],
+        ports: dict[str, int],
+        *,
+        rate: float | None = None,
+    ) -> Self:
+        """A target behind a link, which the bench then owns.
+
+        addresses: the target's, by family. ports: "main", where an echo listens, and what else of
+        `program.PORTS` it has; programs for the others are not judged. Off this machine the rate
+        is a modest one at most. Raises TargetError where the target does not answer.
+        """
+        if not link.is_local:
+            rate = RATE if rate is None else min(rate, RATE)
+        batch = LinkBatch(link)
+        try:
+            families = [each for each in addresses if any(s.version == each for s in link.sources)]
+            at = Range(
+                batch,
+                clients_of(link.sources, families),
+                {},
+                {each: addresses[each] for each in families},
+                ports,
+            )
+            patience = LOCAL if link.is_local else ALONE
+            return cls(name, at, rate=rate, patience=patience, close=batch.close)
+        except BaseException:
+            batch.close()
+            raise
+
     @property
     def slowed(self) -> float:
         """Seconds for which the target's lag, or the rate, has held us back so far."""
@@ -139,6 +178,8 @@ class LiveBench:
         try:
             while not is_over or waiting or len(engine):
                 is_over = self._begin(source, waiting, is_over)
+                while self._refused:
+                    yield self._refused.pop(), Verdict(unjudged=_NO_SUCH_ENDS)
                 for number, program, play in engine.turn(_TURN):
                     verdict = play.verdict()
                     if number in tried:
@@ -184,10 +225,23 @@ class LiveBench:
                 except StopIteration:
                     is_over = True
                     break
+            if not self._can_be(program):
+                self._refused.append(number)
+                continue
             if not self._start(number, program, self._patience, now):
                 waiting.appendleft((number, program))
                 break
         return is_over
+
+    def _can_be(self, program: Program) -> bool:
+        """Whether the target and this end have the addresses and ports for it."""
+        at = self._at
+        if not at.spare and leaves_a_mark(program):
+            return False
+        return all(
+            (each.family, each.client) in at.sources and each.port in at.ports
+            for each in program.flows
+        )
 
     def _start(
         self, number: int, program: Program, patience: Patience, now: float, *, keep: bool = False
@@ -218,6 +272,8 @@ class LiveBench:
         return gather(self._at.batch, sources, self._at.addresses, self._at.ports["main"])
 
     def trace(self, program: Program) -> tuple[Verdict, Sequence[TracedPacket]]:
+        if not self._can_be(program):
+            return Verdict(unjudged=_NO_SUCH_ENDS), ()
         play = self._alone(program)
         return play.verdict(), play.trace
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from heapq import heappop, heappush
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.segment import Address
@@ -20,7 +20,7 @@ class Ports:
         self._source = source
         self._most = most
         self._reserved = 0
-        self._resting: deque[tuple[float, int]] = deque()
+        self._resting: list[tuple[float, int]] = []
 
     def take(self, count: int, now: float) -> list[int]:
         """Up to so many ports; fewer where the others are in use or at rest."""
@@ -28,7 +28,7 @@ class Ports:
         taken: list[int] = []
         while len(taken) < count:
             if resting and resting[0][0] <= now:
-                taken.append(resting.popleft()[1])
+                taken.append(heappop(resting)[1])
             elif self._reserved < self._most:
                 try:
                     taken.append(self._batch.reserve_port(self._source))
@@ -43,11 +43,5 @@ class Ports:
     def give(self, ports: list[int], now: float, rest: float = REST) -> None:
         """Give ports back to be used again after a rest, in seconds."""
         until = now + rest
-        self._resting.extend((until, port) for port in ports)
-
-    def rested_at(self) -> float:
-        """When the next port can be had; now (0.0) where one is at hand, never (inf) where all
-        are in use."""
-        if self._reserved < self._most:
-            return 0.0
-        return self._resting[0][0] if self._resting else float("inf")
+        for port in ports:
+            heappush(self._resting, (until, port))

@@ -23,10 +23,10 @@ _BURST = 0.1
 class Range:
     """The way to a target, and its ends.
 
-    sources: by client. spare: other addresses for the same clients, for programs that leave a
-    mark on those that they come from; empty where there are none. addresses: the target's, by
-    family. ports: by the names of `program.PORTS`; a name that the target has no listener for is
-    missing.
+    sources: by client; those that are missing cannot be had. spare: other addresses for the same
+    clients, for programs that leave a mark on those that they come from, or nothing. addresses:
+    the target's, by family. ports: by the names of `program.PORTS`; a name that the target has
+    no listener for is missing.
     """
 
     batch: Batch
@@ -39,15 +39,10 @@ class Range:
 def clients_of(
     sources: Sequence[Address], families: Sequence[int], skip: int = 0
 ) -> dict[Client, Address]:
-    """The sources of each family as clients, without so many of the first ones.
-
-    Empty where a family has not as many.
-    """
+    """The sources of each family as clients, without so many of the first ones."""
     found: dict[Client, Address] = {}
     for family in families:
         these = [each for each in sources if each.version == family][skip : skip + CLIENTS]
-        if len(these) < CLIENTS:
-            return {}
         found.update({(family, number): each for number, each in enumerate(these)})
     return found
 

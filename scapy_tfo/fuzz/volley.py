@@ -34,6 +34,9 @@ RECIPES = 320
 
 _CHUNK = 256
 _TURN = 0.02
+
+_REST = 0.3
+"""Seconds for a port: its connection ends with the volley, for the target too."""
 _WRAPS_EVERY = 8
 _MASK = 0xFFFFFFFF
 _TIMES = b"\x08\x0a"
@@ -95,7 +98,7 @@ class Volleys:
         try:
             return _Volley(self, pool, random.Random(seed), sports).run()
         finally:
-            ports.give(sports, time.monotonic())
+            ports.give(sports, time.monotonic(), _REST)
 
     def _pool_of(self, number: int) -> _Pool:
         if self._pool is None or self._pool.number != number:
@@ -125,7 +128,8 @@ class _Pool:
         self.recipes = [each for each in cooked if each is not None]
 
     def _cook(self, volleys: Volleys, dice: random.Random, now: int) -> Recipe | None:
-        options, port = draw(dice), dice.choice(PORTS)
+        options = draw(dice)
+        port = dice.choice([each for each in PORTS if each in volleys.at.ports])
         letters, size = dice.choice(FLAGS), dice.choice(SIZES)
         ends = self.ours, self.theirs, volleys.at.ports[port]
         jar, profile = volleys.jar, volleys.profile

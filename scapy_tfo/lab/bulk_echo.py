@@ -132,8 +132,9 @@ def _listener(family: int, port: int, queue: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if family == 6:
         listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-    # Connections have these from their listener.
+    # Connections have these from their listener. Urgent text is text (RFC 6093 section 5).
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_OOBINLINE, 1)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in _KEEP_ALIVE.items():
         listener.setsockopt(socket.IPPROTO_TCP, name, value)

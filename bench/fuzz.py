@@ -1,0 +1,96 @@
+"""How fast a campaign goes: single SYNs and whole programs at this kernel in a namespace, checked.
+
+    python bench/fuzz.py [SECONDS]      (default: 10 for each)
+
+Prints, for volleys and for programs, how many a second by the wall clock and by this process's own
+time. The kernel answers a packet while it takes it, so its work at the other end of the way is in
+both; the echo server's is not. Programs that wait for time to pass are left out. Without the right
+to make namespaces it measures nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+from scapy_tfo.errors import SetupError, TargetError
+from scapy_tfo.fuzz.grammar import program_for
+from scapy_tfo.fuzz.live import LiveBench
+from scapy_tfo.fuzz.program import Program, Wait
+
+SECONDS = 10.0
+LONGEST_WAIT = 0.5
+"""Seconds of waiting in a program that is still measured."""
+
+Count = tuple[int, int]
+"""Of what was measured, and of packets both ways."""
+
+
+def main(arguments: list[str]) -> int:
+    """Measure and print; 2 where nothing can be measured."""
+    try:
+        seconds = float(arguments[0]) if arguments else SECONDS
+        bench = LiveBench.lab()
+    except (SetupError, TargetError, ValueError) as error:
+        print(f"cannot measure: {error}", file=sys.stderr)
+        return 2
+    try:
+        measure("single SYNs", seconds, lambda until: volleys(bench, until))
+        measure("programs", seconds, lambda until: programs(bench, until))
+        print(f"after that: {bench.alive() or 'the target is well'}")
+    finally:
+        bench.close()
+    return 0
+
+
+def measure(what: str, seconds: float, run: Callable[[float], Count]) -> None:
+    """Run until so many seconds have gone, and print how often."""
+    started, spent = time.perf_counter(), time.process_time()
+    count, packets = run(started + seconds)
+    wall, ours = time.perf_counter() - started, time.process_time() - spent
+    print(
+        f"{what}: {count / wall:,.0f} a second, {count / ours:,.0f} for a second of our own time; "
+        f"{packets / count:.1f} packets each"
+    )
+
+
+def volleys(bench: LiveBench, until: float) -> Count:
+    """Fire volleys; what looks wrong is printed."""
+    sent = packets = seed = 0
+    while time.perf_counter() < until:
+        result = bench.volley(seed)
+        seed += 1
+        sent += result.sent
+        packets += result.sent + result.heard
+        for program, why in result.suspects:
+            print(f"  suspect: {why}: {program}")
+    return sent, packets
+
+
+def programs(bench: LiveBench, until: float) -> Count:
+    """Run programs of successive seeds, made as they are sent."""
+    count = packets = found = 0
+    for _, verdict in bench.run(_until(until)):
+        count += 1
+        packets += verdict.sent + verdict.heard
+        found += bool(verdict.violations)
+    print(f"  {found} of {count} programs are against the model")
+    return count, packets
+
+
+def _until(until: float) -> Iterator[tuple[int, Program]]:
+    seed = 0
+    while time.perf_counter() < until:
+        program = program_for(seed, "live")
+        if _waits(program) <= LONGEST_WAIT:
+            yield seed, program
+        seed += 1
+
+
+def _waits(program: Program) -> float:
+    return sum(each.seconds or 0.0 for each in program.steps if isinstance(each, Wait))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

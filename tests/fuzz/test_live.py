@@ -1,0 +1,178 @@
+"""Programs at this kernel in a namespace: many at once, each judged, and nothing left under way."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+
+import pytest
+
+from scapy_tfo.errors import SetupError
+from scapy_tfo.fuzz.live import LiveBench
+from scapy_tfo.fuzz.live_ports import Ports
+from scapy_tfo.fuzz.live_range import Throttle, clients_of, leaves_a_mark
+from scapy_tfo.fuzz.program import Cookie, Expect, Flow, Icmp, Option, Program, Send, Wait
+from scapy_tfo.option import FastOpen, find_fast_open
+
+MSS = Option("mss", 1460)
+VALID = (MSS, Option("fo", cookie=Cookie()))
+SPOILT = (MSS, Option("fo", cookie=Cookie(edits=(("flip", 3),))))
+SOURCES = [ip_address(each) for each in ("192.0.2.16", "192.0.2.17", "fd00::16", "192.0.2.18")]
+
+
+@pytest.fixture(scope="module")
+def bench():
+    try:
+        opened = LiveBench.lab()
+    except SetupError as error:
+        pytest.skip(str(error))
+    yield opened
+    opened.close()
+
+
+def _greeting(size=20, options=VALID, end="finish", **flow):
+    return Program((Flow(**flow),), (Send(0, "S", size=size, options=options), Wait()), end)
+
+
+def test_gets_to_know_the_kernel(bench):
+    assert bench.profile.fast_open
+    assert bench.profile.forms == {34, 254}
+    assert bench.profile.options.mss[4] == 1460
+    assert bench.alive() == ""
+
+
+@pytest.mark.parametrize("options", [VALID, SPOILT, (MSS,), (MSS, Option("fo"))])
+@pytest.mark.parametrize("end", ["finish", "reset", "leave"])
+def test_every_program_gets_one_verdict(bench, options, end):
+    programs = [
+        (number, _greeting(number % 50, options, end, family=family, client=number % 2))
+        for number, family in enumerate(bench.families * 60)
+    ]
+    verdicts = list(bench.run(programs))
+    assert sorted(number for number, _ in verdicts) == [number for number, _ in programs]
+    assert [each.violations for _, each in verdicts] == [()] * len(programs)
+
+
+def test_the_kernel_counts_what_was_sent(bench):
+    before = bench.counters()["TCPFastOpenPassive"]
+    list(bench.run((number, _greeting()) for number in range(100)))
+    assert bench.counters()["TCPFastOpenPassive"] == before + 100
+
+
+def test_flows_of_one_program_can_share_a_port(bench):
+    program = Program(
+        (Flow(), Flow(port="second", sport_of=0), Flow(client=1, sport_of=0)),
+        (*(Send(each, "S", size=20, options=VALID) for each in range(3)), Wait()),
+    )
+    verdict, packets = bench.trace(program)
+    assert verdict.violations == ()
+    assert len({each.data[20:22] for each in packets if each.outbound}) == 1
+
+
+def test_a_trace_has_the_packets_in_order(bench):
+    verdict, packets = bench.trace(_greeting())
+    assert verdict.sent == sum(each.outbound for each in packets)
+    assert verdict.heard == len(packets) - verdict.sent
+    assert [each.when for each in packets] == sorted(each.when for each in packets)
+    assert packets[0].outbound
+    assert not packets[1].outbound
+    (granted,) = find_fast_open(bench.trace(_greeting(0, (MSS, Option("fo"))))[1][1].data[40:])
+    assert isinstance(granted, FastOpen)
+
+
+def test_a_wait_lasts_while_others_go_on(bench):
+    waiting = Program((Flow(),), (Send(0, "S", options=(MSS,)), Wait(0.6)), "reset")
+    programs = [(0, waiting), *((number, _greeting()) for number in range(1, 300))]
+    order = [number for number, _ in bench.run(programs)]
+    assert order[-1] == 0
+
+
+def test_a_silent_target_is_asked_again_before_it_is_blamed(bench):
+    # Nobody answers a SYN from a flow that the target holds to be open.
+    program = Program((Flow(port="closed"),), (Send(0, "R"), Expect(0, "rst")))
+    again = bench.again
+    ((_, verdict),) = bench.run([(7, program)])
+    assert bench.again == again + any(each.reply == "none" for each in verdict.violations)
+
+
+def test_what_the_target_does_not_have_is_not_judged(bench):
+    ports = dict(bench._at.ports)
+    second = bench._at.ports.pop("second")
+    try:
+        verdicts = dict(bench.run([(0, _greeting(port="second")), (1, _greeting())]))
+    finally:
+        bench._at.ports["second"] = second
+    assert bench._at.ports == ports
+    assert verdicts[0].unjudged
+    assert not verdicts[1].unjudged
+
+
+def test_programs_that_change_the_path_do_not_disturb_others(bench):
+    narrow = Program(
+        (Flow(),), (Send(0, "S", size=20, options=VALID), Wait(), Icmp(0, "too-big", mtu=600))
+    )
+    assert leaves_a_mark(narrow)
+    list(bench.run([(0, narrow)]))
+    assert bench.alive() == ""
+    assert dict(bench.run([(1, _greeting())]))[1].violations == ()
+
+
+def test_a_run_that_is_given_up_leaves_nothing_under_way(bench):
+    run = bench.run((number, _greeting()) for number in range(500))
+    next(run)
+    run.close()
+    assert len(bench._engine) == 0
+    assert bench.alive() == ""
+
+
+def test_volleys(bench):
+    results = [bench.volley(seed, 256) for seed in range(0, 32, 4)]
+    assert [each.suspects for each in results] == [[]] * len(results)
+    assert sum(each.heard for each in results) > 128 * len(results)
+    assert bench.alive() == ""
+
+
+def test_a_rate_is_kept():
+    now = [0.0]
+
+    def sleep(seconds):
+        now[0] += seconds
+
+    throttle = Throttle(1000, lambda: now[0], sleep)
+    for _ in range(100):
+        throttle.take(50)
+    # What may go at once is a tenth of a second's worth, and what is taken last is still owed.
+    assert now[0] == pytest.approx(100 * 50 / 1000, abs=0.15)
+    assert throttle.waited == pytest.approx(now[0])
+    assert Throttle(None).delay() == 0.0
+
+
+class FourPorts:
+    """A batch that has few of them."""
+
+    def __init__(self):
+        self._left = [1, 2, 3, 4]
+
+    def reserve_port(self, _source):
+        if not self._left:
+            raise SetupError("none is left")
+        return self._left.pop(0)
+
+
+def test_ports_rest_before_they_are_used_again():
+    ports = Ports(FourPorts(), SOURCES[0])
+    assert ports.take(3, now=0.0) == [1, 2, 3]
+    assert ports.take(3, now=0.0) == [4]
+    ports.give([2], now=1.0, rest=30.0)
+    ports.give([3, 1], now=1.0, rest=5.0)
+    assert ports.take(1, now=5.9) == []
+    assert sorted(ports.take(9, now=6.0)) == [1, 3]
+    assert ports.take(9, now=31.0) == [2]
+
+
+def test_clients_are_the_first_sources_of_each_family():
+    assert clients_of(SOURCES, (4, 6)) == {
+        (4, 0): SOURCES[0],
+        (4, 1): SOURCES[1],
+        (6, 0): SOURCES[2],
+    }
+    assert clients_of(SOURCES, (4, 6), 2) == {(4, 0): SOURCES[3]}
