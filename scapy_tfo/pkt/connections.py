@@ -207,7 +207,11 @@ def connections(packets: Sequence[Captured]) -> list[Connection]:
 
 
 def _roles(packets: Sequence[Captured]) -> tuple[End, End]:
-    """Client and server: by the first SYN, else by who captured, else by who spoke first."""
+    """Client and server: by whose case it was, else by the first SYN, else by who captured, else by
+    who spoke first."""
+    for each in packets:
+        if each.case and each.outbound is not None:
+            return (each.src, each.dst) if each.outbound else (each.dst, each.src)
     for each in packets:
         if isinstance(each.what, Segment) and each.what.flags & SYN:
             return (each.src, each.dst) if each.what.is_syn else (each.dst, each.src)

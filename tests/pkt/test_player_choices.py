@@ -7,6 +7,7 @@ import pytest
 from scapy_tfo.pkt.errors import ScriptError
 from scapy_tfo.pkt.outcome import Outcome
 from scapy_tfo.pkt.parse import parse
+from scapy_tfo.pkt.portable import refuse_additions
 from tests.pkt.virtual_kernel import Reply, played
 
 LISTEN = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 listen(3, 1) = 0\n"
@@ -110,3 +111,18 @@ def test_after_both_fins_the_next_connection_has_its_own_numbers() -> None:
 def test_what_has_no_meaning_is_refused(line: str, problem: str) -> None:
     with pytest.raises(ScriptError, match=problem):
         parse(f"0 {line}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("--any_segments\n0 `true`\n", "--any_segments"),
+        ("0 > . 1:1(0) ack 2 or none\n", "'or none'"),
+        ("0 < 5000@2 > 8080 S 0:0(0) win 1\n", "'@' and an address"),
+        ("0 > R. 0:0(0) ack 1 with seq 0\n", "'with' and a fault"),
+        ("0 bind(3, {sin_port=htons(81)}, ...) = 0\n", r"a port in bind\(\)"),
+    ],
+)
+def test_packetdrill_knows_none_of_this(text: str, problem: str) -> None:
+    with pytest.raises(ScriptError, match=problem):
+        refuse_additions(parse(text), text, "script")

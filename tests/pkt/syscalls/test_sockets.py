@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import socket
 from ipaddress import ip_address
 
 import pytest
 
-from pkt.syscalls.conftest import Script
+from pkt.syscalls.conftest import Script, free_port
 from scapy_tfo.pkt.syscalls import CallError, Connects, Endpoints, Listens
 
 SOCKET = "socket(..., SOCK_STREAM, IPPROTO_TCP)"
@@ -146,3 +147,12 @@ REFUSED = [
 def test_what_cannot_be_called_at_all(talking: Script, line: str, problem: str) -> None:
     with pytest.raises(CallError, match=problem):
         talking.prepare(line)
+
+
+def test_a_listener_on_another_port_than_the_scripts(script: Script) -> None:
+    script.listens()
+    script.goes("socket(..., SOCK_STREAM, IPPROTO_TCP) = 4")
+    port = free_port("127.0.0.1")
+    script.goes(f"bind(4, {{sin_port=htons({port})}}, ...) = 0", "listen(4, 1) = 0")
+    assert script.says("bind(4, {sin_port=htons(1)}, ...) = 0")
+    socket.create_connection(("127.0.0.1", port)).close()
