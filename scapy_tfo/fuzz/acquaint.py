@@ -44,9 +44,11 @@ def acquaint(once: Once, families: tuple[int, ...] = (4, 6), name: str = "rfc") 
             )
     forms = set()
     for kind in FORMS:
-        asking = (Option("mss", 1460), Option("fo", kind=kind))
-        for offer, _ in _answers(once, blank, families[0], asking, 0):
-            forms |= {int(each.form) for each in offer.fast_open if isinstance(each, opt.FastOpen)}
+        asking = Option("fo", kind=kind)
+        for options in ((Option("mss", 1460), asking), (asking,)):
+            for offer, _ in _answers(once, blank, families[0], options, 0):
+                if any(isinstance(each, opt.FastOpen) for each in offer.fast_open):
+                    forms.add(kind)
     held = any(
         taken > 0 for _, taken in _answers(once, blank, families[0], (Option("mss", 1460),), 20)
     )

@@ -29,22 +29,28 @@ def debt_of(link: Connection) -> Debt | None:
         if link.wants_rst is None:
             return None
         clause = "ACC-12a" if link.flow.port == "closed" else "AFT-9"
-        return Debt("no-rst", clause, "", "RST: there is no connection", False)
+        return Debt("no-rst", clause, "silence", "RST: there is no connection", False)
     if link.iss is None:
         if link.states != RCVD or link.rule is None:
             return None
-        return Debt("no-syn-ack", link.rule.silent, "", "a SYN-ACK", False)
+        group = "" if link.room is not None else "opening"
+        return Debt("no-syn-ack", link.rule.silent, group, "a SYN-ACK", False)
     if link.states == RCVD:
         if link.wants_answer:
-            return Debt("no-answer", "AFT-4", "", "RST, or an ACK", False)
+            return Debt("no-answer", "AFT-4", "silence", "RST, or an ACK", False)
         return None
-    return _debt_when_open(link) if link.states == OPEN else None
+    if link.states == OPEN:
+        return _debt_when_open(link)
+    if link.wants_answer:
+        return Debt("no-answer", "ACC-9", "stream", "RST, or an ACK", False)
+    return None
 
 
 def _debt_when_open(link: Connection) -> Debt | None:
     must = link.must
     if link.acked < must.next:
-        return Debt("no-ack", "ACC-9", "stream", f"acknowledging {must.next}", False)
+        clause = "AFT-2" if must.ended and link.acked == must.next - 1 else "ACC-9"
+        return Debt("no-ack", clause, "stream", f"acknowledging {must.next}", False)
     if link.wants_answer:
         return Debt("no-answer", "ACC-9", "silence", "an ACK", False)
     if link.our_ack < link.received:

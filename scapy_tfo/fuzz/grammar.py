@@ -13,6 +13,7 @@ from random import Random
 from scapy_tfo.fuzz import grammar_streams as streams
 from scapy_tfo.fuzz.grammar_options import (
     GOOD,
+    IN_DISGUISE,
     MSS,
     NOP,
     REQUEST,
@@ -76,7 +77,11 @@ def probe(dice: Random) -> Program:
 
 def spoilt(dice: Random) -> Program:
     """A cookie that looks like the right one, with data."""
-    options = (MSS, fast_open(dice))
+    options: tuple[Option, ...] = (MSS, fast_open(dice))
+    if dice.random() < 0.3:
+        options = (MSS, dice.choice(IN_DISGUISE))
+        if dice.random() < 0.3:
+            options = (*options, dice.choice((GOOD, REQUEST)))
     return Program(
         (flow(dice),), (Send(0, "S", size=dice.choice(_SIZES[1:]), options=options), Wait())
     )

@@ -40,7 +40,7 @@ _STRANGERS = (
 )
 """Options that are not Fast Open: T/TCP, MD5, MPTCP, TCP-AO, TCPCT, other experiments."""
 
-_IN_DISGUISE = tuple(
+IN_DISGUISE = tuple(
     Option("raw", kind=kind, data=data, cookie=Cookie())
     for kind, data in (
         (35, b""),
@@ -168,7 +168,7 @@ def syn_options(dice: Random) -> tuple[Option, ...]:
     elif roll < 0.15:
         out = [MSS, *_HALVES]
     if dice.random() < 0.15:
-        strange = dice.choice((_STRANGERS, _IN_DISGUISE))
+        strange = dice.choice((_STRANGERS, IN_DISGUISE))
         out.insert(dice.randrange(len(out) + 1), dice.choice(strange))
     if dice.random() < 0.04:
         out.insert(dice.randrange(len(out) + 1), dice.choice(_UNSOUND))

@@ -25,13 +25,22 @@ def take_grant(link: Connection, offer: Offer, packet: int) -> None:
     found = offer.fast_open
 
     def wrong(requirement: str, expected: str, actual: str) -> None:
-        link.blame("grant", requirement, expected, actual, reply="syn-ack", packet=packet)
+        link.blame(
+            "grant",
+            requirement,
+            expected,
+            actual,
+            group="unasked",
+            reply="syn-ack",
+            packet=packet,
+        )
 
     if len(found) > 1:
         wrong("OPT-12", "one Fast Open option", f"{len(found)}")
     for each in found:
         if isinstance(each, opt.Broken):
-            wrong(each.rule, "a cookie of legal size", each.reason)
+            size_rule = "OPT-1" if each.rule == "OPT-7" else each.rule
+            wrong(size_rule, "a cookie of legal size", each.reason)
         elif int(each.form) not in rule.forms:
             asked = link.offer.fast_open
             valid = [one for one in asked if isinstance(one, opt.FastOpen)]
@@ -86,8 +95,8 @@ def check_options(
     """The other options of a SYN-ACK (RFC 7323 2.2 and 3.2, RFC 2018 section 2)."""
     ours = link.offer
 
-    def wrong(expected: str, actual: str) -> None:
-        link.blame("syn-ack-options", "OPT-9", expected, actual, reply="syn-ack", packet=packet)
+    def wrong(expected: str, actual: str, requirement: str = "OPT-9") -> None:
+        link.blame("syn-ack-options", requirement, expected, actual, reply="syn-ack", packet=packet)
 
     if offer.times is not None and ours.times is None:
         wrong("no timestamps, which the SYN had not", "timestamps")
@@ -98,7 +107,8 @@ def check_options(
     if offer.unsound:
         wrong("options that can be read", reply.options.hex())
     if offer.times is not None and offer.times[1] not in link.times_sent:
-        wrong("TSecr of a SYN that was sent", f"TSecr {offer.times[1]}")
+        clause = "OPT-9" if ours.fast_open else "AFT-6"
+        wrong("TSecr of a SYN that was sent", f"TSecr {offer.times[1]}", clause)
     usual = link.profile.options
     if usual is None or ours.unsound or ours.ended or ours.strange:
         return

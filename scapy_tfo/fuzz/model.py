@@ -9,10 +9,11 @@ is named.
 
 from __future__ import annotations
 
+from scapy_tfo import option as opt
 from scapy_tfo.fuzz.assembly import Assembly
 from scapy_tfo.fuzz.clauses import clause_of
 from scapy_tfo.fuzz.cookies import Jar
-from scapy_tfo.fuzz.frames import ACK, FIN, RST, SYN
+from scapy_tfo.fuzz.frames import ACK, FIN, PSH, RST, SYN
 from scapy_tfo.fuzz.options import Offer, offer_of
 from scapy_tfo.fuzz.profile import Profile
 from scapy_tfo.fuzz.program import Flow, Option
@@ -39,7 +40,15 @@ AFTER = 0.3
 
 _LEAST_WINDOW = 2048
 """Bytes that any target has room for, until it says more."""
+_SOON = 3000
+"""Bytes within which a stream crosses zero, or the middle, that began just before it."""
+_MUCH = 10_000
+"""Bytes of text."""
 _ANY_WINDOW = 1 << 22
+_A_WHILE = 0.5
+"""Seconds after which a retransmission timer may have run out."""
+GIVING_UP = 20.0
+"""Seconds of silence after which a target may have given a connection up."""
 _ANSWERS = 3
 """To unacceptable segments on one flow, after which no more is counted on."""
 _DEFAULT_MSS = {4: 536, 6: 1220}
@@ -67,6 +76,8 @@ class Connection:
         if room is not None:
             room.join(self)
         self.features: set[str] = set()
+        self.around: list[Connection] = [self]
+        self.frozen = False
         self.violations: list[Violation] = []
         self.step = -1
         self.cookie: bytes | None = None
@@ -87,6 +98,8 @@ class Connection:
         self.taken: int | None = None
         self.accepted = False
         self.syn_fin = False
+        self.syn_size = 0
+        self.cookie_from = ""
         self.may = Assembly(base + 1)
         self.must = Assembly(base + 1)
         self.odd_text: list[tuple[int, int]] = []
@@ -139,6 +152,11 @@ class Connection:
         text = self.may.next - self.base - 1
         return max(text - 1 if self.may.ended else text, 0)
 
+    def note(self, feature: str) -> None:
+        """Remember something special about this flow, for the clause of a violation."""
+        if not self.frozen:
+            self.features.add(feature)
+
     # What we send.
 
     def sent(
@@ -156,9 +174,13 @@ class Connection:
     ) -> None:
         """A sound segment went out. seq, ack: relative. window: the field."""
         if flags & FIN:
-            self.features.add("fin")
+            self.note("fin")
         if offer.fast_open and not (flags & SYN and not flags & ACK):
-            self.features.add("option-elsewhere")
+            self.note("option-elsewhere")
+        if offer.unsound:
+            self.note("unsound-options")
+        if flags & (SYN | RST) == SYN | RST or flags & (SYN | ACK) == SYN | ACK:
+            self.note("odd-syn")
         if flags & RST:
             self._sent_rst(seq, now)
         elif flags & SYN:
@@ -169,13 +191,13 @@ class Connection:
         elif flags & ACK:
             self._sent_ack(seq, flags, ack or 0, size, window, offer, now, wrong=wrong)
         else:
-            self.features.add("no-ack-flag")
+            self.note("no-ack-flag")
         self.unsettled += 1
 
     def _sent_rst(self, seq: int, now: float) -> None:
         if self.states == LISTEN:
             return
-        self.features.add("rst")
+        self.note("rst")
         self.releases += self.iss is not None
         low, high = self.must.next, self.may.next
         if low == seq == high:
@@ -187,7 +209,7 @@ class Connection:
         self.rst_pardoned = self.rst_pardoned or self.states != LISTEN
 
     def _sent_syn_ack(self, ack: int | None) -> None:
-        self.features.add("bad-ack")
+        self.note("bad-ack")
         self.rst_pardoned = True
         if self.states == LISTEN:
             self.wants_rst = (ack or 0, 0)
@@ -216,9 +238,11 @@ class Connection:
             return
         again = seq == self.base
         if self.states & OPEN:
-            self.features.add("syn-when-open")
+            self.note("syn-when-open")
         else:
-            self.features.add("duplicate-syn" if again else "other-syn")
+            self.note("duplicate-syn" if again else "other-syn")
+            if again and ((wrong and size) or size > self.syn_size > 0):
+                self.note("other-data-in-syn")
         in_window = self.must.next <= seq < self.may.next + _ANY_WINDOW
         if in_window:
             # RFC 9293 lets it reset the connection, RFC 5961 section 4.2 has it challenged.
@@ -250,12 +274,12 @@ class Connection:
             self.rst_pardoned = True
             self.wants_rst = (0, seq + length)
             return
-        first = self.flow.isn is not None and (self.flow.isn + seq) & 0xFFFFFFFF
-        wraps = first is not False and first + length > 0xFFFFFFFF
+        near = (self.flow.isn or 0) + seq & 0xFFFFFFFF
+        wraps = near + _SOON > 0xFFFFFFFF or near < 1 << 31 <= near + _SOON
         if wraps:
-            self.features.add("wraps")
+            self.note("wraps")
         if flags & FIN:
-            self.features.add("syn-fin")
+            self.note("syn-fin")
             self.syn_fin = True
         rule = syn_rule(
             flags,
@@ -272,14 +296,18 @@ class Connection:
             rule = over_the_limit(rule, self.room, size, now)
         self.rule = rule
         self.offer = offer
+        self.syn_size = size
+        made = [each.cookie.of for each in options if each.cookie is not None]
+        self.cookie_from = made[-1] if made else ""
         self.states = RCVD if rule.owed else RCVD | LISTEN
         self.limit = self.edge = 1 + window
         if offer.mss is not None:
             self.mss = offer.mss
             if offer.mss < 1200:
-                self.features.add("small-mss")
-        else:
-            self.features.add("small-mss")
+                self.note("small-mss")
+        if offer.times is not None:
+            self.note("timestamps")
+        self._note_opening(flags, offer, size, rule)
         if offer.times is not None:
             self.times_sent.add(offer.times[0])
             self.times_must = self.times_may = offer.times[0]
@@ -290,7 +318,19 @@ class Connection:
         self.reset_at = None
         self.their_last = self.progress_at = now
         if window < 4096:
-            self.features.add("window")
+            self.note("window")
+
+    def _note_opening(self, flags: int, offer: Offer, size: int, rule: SynRule) -> None:
+        if flags & ~(SYN | FIN | PSH):
+            self.note("odd-flags")
+        if rule.early:
+            self.note("open")
+            if not size:
+                self.note("cookie-alone")
+        elif any(_has_cookie(each) for each in offer.fast_open):
+            self.note("refused")
+        elif size:
+            self.note("plain-data")
 
     def _sent_ack(
         self,
@@ -320,10 +360,13 @@ class Connection:
         must_ack = 1 <= ack <= self.received
         may = may_seq and may_time
         must = must_seq and must_time and must_ack and not self.vague
+        if size and self.may.ended:
+            # Behind its FIN nothing is text (RFC 9293 section 3.10.7.4, seventh step).
+            must = False
         if not may_time:
-            self.features.add("old-timestamp")
+            self.note("old-timestamp")
         if old & RCVD and not must_ack:
-            self.features.add("bad-ack")
+            self.note("bad-ack")
             self.rst_pardoned = True
             if not may_ack or ack < 1:
                 # RST, or an ACK under RFC 5961 section 5.2; whether the connection goes on is
@@ -334,7 +377,7 @@ class Connection:
                 if old == RCVD:
                     return
         elif not may_ack:
-            self.features.add("bad-ack")
+            self.note("bad-ack")
             self._want_answer(old == OPEN)
             return
         if not may:
@@ -346,9 +389,9 @@ class Connection:
             if must:
                 self.opened_at = now
             if size:
-                self.features.add("text-with-ack")
+                self.note("text-with-ack")
         elif old & RCVD:
-            self.states |= OPEN
+            self.states = old & ~RCVD | OPEN if must else old | OPEN
         if size and must and old != RCVD and old != OPEN:
             # A RST, or an ACK: only a stack that hangs says nothing.
             self._want_answer(True)
@@ -357,12 +400,16 @@ class Connection:
             self.vague = True
             return
         self.sent_end = max(self.sent_end, seq + size + fin)
+        if self.sent_end - self.base > _MUCH:
+            self.note("bulk")
         if size:
             self.sent_text.append((seq, seq + size))
             if wrong and seq + size > self.must.next:
                 self.odd_text.append((max(seq, self.must.next), seq + size))
             if seq > self.must.next:
-                self.features.add("gap")
+                self.note("gap")
+            elif seq < self.must.next < seq + size:
+                self.note("overlap")
         if size or fin:
             if must and self.states == OPEN and self.must.next < seq + size + fin:
                 self.must.add(seq, seq + size, fin)
@@ -382,7 +429,7 @@ class Connection:
             self.their_last, self.their_repeats = now, 0
         scaled = window << (self.scale or 0)
         if scaled < 4096:
-            self.features.add("window")
+            self.note("window")
         if must_ack:
             self.limit = max(self.limit, ack + scaled)
             # RFC 9293 section 3.10.7.4: an older segment does not change the window.
@@ -399,7 +446,19 @@ class Connection:
             self.answers_wanted += 1
             self.wants_answer = self.answers_wanted <= _ANSWERS
 
-    def given_up(self) -> None:
+    def waited(self, seconds: float) -> None:
+        """Nothing was sent for so long."""
+        if seconds >= _A_WHILE and self.iss is not None:
+            if self.states & RCVD:
+                self.note("lost-handshake")
+            elif self.received > self.our_ack:
+                self.note("lost")
+            elif seconds >= GIVING_UP:
+                self.note("idle")
+        if seconds >= GIVING_UP:
+            self._given_up()
+
+    def _given_up(self) -> None:
         """So much time has passed without an answer of ours that the target may have left."""
         if self.iss is not None and (self.states & RCVD or self.received > self.our_ack):
             self.states |= LISTEN
@@ -447,7 +506,7 @@ class Connection:
         """Note a violation. group: of clauses.py, whose features may name another requirement."""
         self.violations.append(
             Violation(
-                requirement=clause_of(group, self.features, requirement),
+                requirement=clause_of(group, self._surroundings(), requirement),
                 rule=rule,
                 state=self.state,
                 reply=reply,
@@ -459,10 +518,21 @@ class Connection:
             )
         )
 
+    def _surroundings(self) -> set[str]:
+        found = set(self.features)
+        for each in self.around:
+            if each is not self:
+                found |= {f"other-{feature}" for feature in each.features}
+        return found
+
     def settled(self) -> None:
         """All that was owed has come: what is known now, the target knows, too."""
         self.unsettled = 0
         self.times_settled = self.times_must
+
+
+def _has_cookie(found: opt.FastOpen | opt.Broken) -> bool:
+    return isinstance(found, opt.FastOpen) and bool(found.cookie)
 
 
 def older(first: int, second: int) -> bool:

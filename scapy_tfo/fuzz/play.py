@@ -29,8 +29,6 @@ _PLAIN_SYN = (Option("mss", 1460),)
 _TIMES = (Option("nop"), Option("nop"), Option("ts"))
 _PROBE = 16
 """Bytes of text that a flow sends at the end, to show that it still works."""
-_GIVING_UP = 20.0
-"""Seconds of silence after which a target may have given a connection up."""
 _ROUNDS = 40
 """Of acknowledging and waiting, at the end: bounds what a target can make us send."""
 
@@ -75,6 +73,8 @@ class Play:
         ]
         for flow, each in zip(program.flows, ends, strict=True):
             jar.addresses[flow.family, flow.client] = each.client
+        for link in self.links:
+            link.around = self.links
         self._jar = jar
         self._times_ahead = 0
         own = dice.getrandbits(31)
@@ -198,8 +198,7 @@ class Play:
             else:
                 yield self._now + step.seconds
                 for link in self.links:
-                    if step.seconds >= _GIVING_UP:
-                        link.given_up()
+                    link.waited(step.seconds)
                     debt = overdue(link, self._now)
                     if debt is not None:
                         self._blame(link, debt)
@@ -226,10 +225,15 @@ class Play:
 
     def _finishing(self) -> Iterator[float]:
         """Each flow ends its handshake, is echoed a little more, and closes."""
+        for link in self.links:
+            link.frozen = True
         self._acking = True
         yield self._settle()
         if any(link.violations for link in self.links):
             return
+        for link in self._living():
+            self._acknowledge(link)
+        yield self._settle()
         for link in self._living():
             self._resend(link)
         yield self._settle()
@@ -340,8 +344,12 @@ class Play:
             data_offset=step.data_offset,
             traffic_class=step.traffic_class,
         )
+        if step.reserved:
+            link.note("odd-flags")
+        if step.traffic_class:
+            link.note("traffic-class")
         if step.checksum:
-            link.features.add("bad-checksum")
+            link.note("bad-checksum")
         elif step.data_offset is not None:
             self._misread(link, step.data_offset, len(block) + step.size)
         else:
@@ -365,7 +373,7 @@ class Play:
 
     def _misread(self, link: Connection, words: int, rest: int) -> None:
         """A wrong data offset: too small or too large is no segment; else it is another one."""
-        link.features.add("bad-offset")
+        link.note("bad-offset")
         if words >= 5 and words * 4 <= 20 + rest:
             link.vague = True
 
@@ -388,7 +396,7 @@ class Play:
         link = self.links[step.flow]
         if link.iss is None:
             return
-        link.features.add("icmp")
+        link.note("icmp")
         client, target, sport, dport = self.ends[step.flow]
         quoted = build(Ends(target, client, dport, sport), (link.iss + step.seq) & _MASK, 0, 0x10)
         if step.what == "too-big":

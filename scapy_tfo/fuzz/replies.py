@@ -93,7 +93,15 @@ def _rst(link: Connection, reply: Reply, number: int, packet: int) -> None:
     if not link.rst_pardoned:
         rule = link.rule
         if rule is not None and link.iss is None:
-            link.blame("syn-reset", rule.silent, "a SYN-ACK", "RST", reply="rst", packet=packet)
+            link.blame(
+                "syn-reset",
+                rule.silent,
+                "a SYN-ACK",
+                "RST",
+                group="" if link.room is not None else "opening",
+                reply="rst",
+                packet=packet,
+            )
         else:
             link.blame(
                 "reset",
@@ -136,7 +144,7 @@ def _from_nothing(link: Connection, kind: str, now: float, packet: int) -> None:
             "ACC-12",
             "RST or silence: no SYN was sent",
             kind,
-            group="stream" if "option-elsewhere" in link.features else "",
+            group="unasked",
             reply=kind,
             packet=packet,
         )
@@ -164,7 +172,7 @@ def _segment(
             "ACC-10" if early else "ACC-9",
             f"acknowledging {link.acked}, as before",
             f"acknowledging {number}",
-            group="" if early else "stream",
+            group="stream",
             reply=kind,
             packet=packet,
         )
@@ -203,6 +211,7 @@ def _sack(link: Connection, left: int, right: int, number: int, packet: int, kin
             "AFT-11",
             "SACK blocks of what was sent" if link.sack else "no SACK, which was not agreed on",
             f"{start}:{end} beside {number}",
+            group="blocks",
             reply=kind,
             packet=packet,
         )

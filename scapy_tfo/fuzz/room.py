@@ -66,9 +66,9 @@ class Room:
     def refused_clause(self, now: float) -> str:
         """The requirement that a refusal below the limit breaks."""
         for link in self._links:
-            if link.syn_acks and now - link.syn_ack_at > _COUNTS_NO_MORE and not link.opened_at:
+            if link.syn_acks and now - link.syn_ack_at > _COUNTS_NO_MORE and link.opened_at is None:
                 return "AFT-10"
-        return "LIM-3" if any(link.opened_at for link in self._links) else "LIM-1"
+        return "LIM-3" if any(link.opened_at is not None for link in self._links) else "LIM-1"
 
     @staticmethod
     def _pending(link: Connection, now: float) -> tuple[int, int]:

@@ -21,6 +21,7 @@ from scapy_tfo.fuzz.program import SMALL, Program
 from scapy_tfo.fuzz.verdict import TracedPacket, Verdict
 from scapy_tfo.mutants.registry import named
 from scapy_tfo.option import FastOpen, find_fast_open
+from scapy_tfo.reference.core import Core
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.reference.states import EndOfStream, Received
 
@@ -52,6 +53,7 @@ class World:
         for port, room in rooms.items():
             self.stack.listen(PORTS[port], fast_open=room)
         self.now = 0.0
+        self._closing: set[Core] = set()
 
     def give(self, packet: bytes) -> list[bytes]:
         """Hand a packet in, and take what comes at once."""
@@ -68,9 +70,10 @@ class World:
         out = self.stack.take_packets()
         while events := self.stack.take_events():
             for event in events:
-                if isinstance(event, Received):
+                if isinstance(event, Received) and event.connection not in self._closing:
                     event.connection.write(event.data, self.now)
                 elif isinstance(event, EndOfStream):
+                    self._closing.add(event.connection)
                     event.connection.close(self.now)
             out += self.stack.take_packets()
         # No interface takes more, however wrong the stack is.

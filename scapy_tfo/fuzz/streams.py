@@ -19,6 +19,8 @@ def take_text(link: Connection, reply: Reply, seq: int, now: float, packet: int,
         early = rule.taken if rule is not None else "ACC-4"
         if rule is not None and link.taken == 0 and rule.early:
             early = "ACC-3"
+        if "cookie-alone" in link.features:
+            early = "ACC-5"
         link.blame(
             "early-text",
             early,
@@ -83,7 +85,7 @@ def take_text(link: Connection, reply: Reply, seq: int, now: float, packet: int,
         if not link.may.ended or end < most:
             link.blame(
                 "fin-early",
-                "AFT-2",
+                _fin_clause(link),
                 "FIN behind the whole echo, after our FIN",
                 f"FIN at {end}",
                 reply="fin",
@@ -163,3 +165,9 @@ def check_times(link: Connection, offer: Offer, packet: int, kind: str) -> None:
             reply=kind,
             packet=packet,
         )
+
+
+def _fin_clause(link: Connection) -> str:
+    if link.syn_fin:
+        return "ACC-12"
+    return "ACC-5" if "cookie-alone" in link.features else "AFT-2"

@@ -8,6 +8,7 @@ from scapy_tfo.fuzz.grants import check_options, take_grant
 from scapy_tfo.fuzz.model import AFTER, OPEN, RCVD, Connection
 from scapy_tfo.fuzz.options import Offer
 from scapy_tfo.fuzz.streams import take_text
+from scapy_tfo.fuzz.syn_rules import SynRule
 
 _MASK = 0xFFFFFFFF
 
@@ -23,17 +24,15 @@ def syn_ack(
     assert link.taken is not None
     again = (reply.seq, number) == (link.iss, link.base + 1 + link.taken)
     if not again:
-        default = "DUP-1" if "duplicate-syn" in link.features else "ACC-8a"
-        for feature, clause in (("syn-when-open", "DUP-2"), ("other-syn", "DUP-6")):
-            if feature in link.features:
-                default = clause
-        if default == "ACC-8a" and number - link.base - 1 > link.taken:
-            default = "ACC-3"
+        more = number - link.base - 1 > link.taken
+        late = link.states == OPEN and link.opened_at is not None
+        default = "AFT-11" if late else "ACC-3" if more else "ACC-8a"
         link.blame(
             "another-syn-ack",
             default,
             f"the SYN-ACK as before, acknowledging {link.base + 1 + link.taken}",
             f"ISS moved by {(reply.seq - link.iss) & _MASK}, acknowledging {number}",
+            group="resend",
             reply="syn-ack",
             packet=packet,
         )
@@ -45,9 +44,10 @@ def syn_ack(
     ):
         link.blame(
             "syn-ack-when-open",
-            "AFT-11",
+            "AFT-2" if "fin" in link.features else "AFT-11",
             "no SYN-ACK after the handshake",
             "SYN-ACK",
+            group="end" if "fin" in link.features else "",
             reply="syn-ack",
             packet=packet,
         )
@@ -89,9 +89,10 @@ def _first_syn_ack(
     if not 0 <= taken <= size:
         link.blame(
             "syn-ack-number",
-            "ACC-11" if "wraps" in link.features else "ACC-10",
+            "ACC-10",
             f"acknowledging {link.base + 1} to {link.base + 1 + size}",
             f"acknowledging {number}",
+            group="number",
             reply="syn-ack",
             packet=packet,
         )
@@ -106,12 +107,12 @@ def _first_syn_ack(
             packet=packet,
         )
     elif taken < rule.least:
-        partly = "ACC-10" if taken else rule.refused
         link.blame(
             "refuses-text",
-            partly,
+            _refused(link, rule, offer, taken),
             f"acknowledging {link.base + 1 + rule.least}: the cookie is good",
             f"acknowledging {number}",
+            group="number" if taken else "" if offer.fast_open or link.room else "opening",
             reply="syn-ack",
             packet=packet,
         )
@@ -136,3 +137,19 @@ def _first_syn_ack(
     check_options(link, reply, offer, packet, first=True)
     if reply.payload:
         take_text(link, reply, 1, now, packet, "syn-ack")
+
+
+def _refused(link: Connection, rule: SynRule, offer: Offer, taken: int) -> str:
+    """The requirement that is broken where a good cookie's text is not taken, or not all of it."""
+    if taken:
+        return "ACC-10"
+    if not offer.fast_open:
+        return rule.refused
+    # A fresh cookie says that the target took the cookie for a wrong one.
+    if link.cookie_from.startswith("flow:"):
+        other = link.around[int(link.cookie_from[5:])]
+        if other.rule is not None and not other.rule.granting:
+            return "SRV-5"
+    if link.flow.port == "second":
+        return "SRV-3"
+    return rule.refused if rule.refused.startswith("OPT") else "SRV-1"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from scapy_tfo import option as opt
 from scapy_tfo.fuzz.cookies import Client, Jar
-from scapy_tfo.fuzz.frames import FIN, URG
+from scapy_tfo.fuzz.frames import FIN, PSH, SYN
 from scapy_tfo.fuzz.options import Offer
 from scapy_tfo.fuzz.profile import Profile
 from scapy_tfo.fuzz.program import Cookie, Option
@@ -47,6 +47,9 @@ class SynRule(NamedTuple):
     single: bool = False
 
 
+_OF_SOUND_ONES = ("OPT-5", "OPT-9")
+
+
 def syn_rule(
     flags: int,
     offer: Offer,
@@ -68,7 +71,9 @@ def syn_rule(
     owed = not (flags & FIN or offer.unsound)
     if port == "plain" or not profile.fast_open:
         off = "ACC-1" if found else "ACC-4"
-        return SynRule(owed, 0, held, False, _NO_FORMS, False, off, off, off, "ACC-1", "ACC-1")
+        if port != "plain" and found:
+            off = "SRV-9"
+        return SynRule(owed, 0, held, False, _NO_FORMS, False, off, off, off, off, off)
     valid = [each for each in found if isinstance(each, opt.FastOpen)]
     broken = [each for each in found if isinstance(each, opt.Broken)]
     known = [each for each in valid if each.form in profile.forms]
@@ -95,7 +100,8 @@ def syn_rule(
             single=len(found) == 1,
         )
     if cookies:
-        taken = clause if clause and clause not in ("OPT-5", "OPT-9") else _spoilt(options)
+        taken = clause if clause and clause not in _OF_SOUND_ONES else _spoilt(options)
+        taken = "ACC-3" if clause == "OPT-6a" else taken
         silent = clause or ("OPT-1" if _odd_size(cookies) else "ACC-3")
         return SynRule(owed, 0, 0, False, forms, False, silent, taken, "ACC-3", "SRV-5", "SRV-5")
     if known:
@@ -124,7 +130,8 @@ def over_the_limit(rule: SynRule, room: Room, size: int, now: float) -> SynRule:
         return rule
     if vacancy is Vacancy.FULL:
         silent = "LIM-1" if rule.early else "LIM-4"
-        taken = room.taken_clause() if rule.early else "LIM-1"
+        asked = rule.granting or bool(rule.forms)
+        taken = room.taken_clause() if rule.early else "LIM-1" if asked else rule.taken
         return rule._replace(
             least=0,
             most=0,
@@ -171,7 +178,7 @@ def _clause(
         return "OPT-6a"
     if wraps:
         return "ACC-11"
-    if flags & URG or flags & 0xC0:
+    if flags & ~(SYN | PSH | FIN):
         return "ACC-10"
     names = [each.name for each in options]
     if valid and ("nop" in names or (len(names) > 1 and names[0] == "fo")):
