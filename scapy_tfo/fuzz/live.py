@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,6 +36,9 @@ LOCAL = Patience(answer=0.4, text=1.0, linger=0.002)
 ALONE = Patience(answer=1.2, text=3.0, linger=0.05)
 """How long a program waits among many, and when it is run again alone."""
 
+_SELDOM = 50_000
+"""Objects made between two looks for garbage."""
+
 _TURN = 0.1
 _AT_ONCE = 64
 """Programs begun before the next look at what has come."""
@@ -60,10 +64,11 @@ class Site:
 
 
 class LiveBench:
-    """See `Bench`. at: where to. rate: packets a second at most, None for no limit.
+    """See `Bench`. A program that is against the model is run again before that is believed.
 
-    counters: asks the target. has_ended: whether it has ended, where that can be told. close:
-    gives back what the bench stands on.
+    at: where to. rate: packets a second at most, None for no limit. counters: asks the target.
+    ails: what can be told of it from the inside, "" for nothing. close: gives back what the bench
+    stands on. again: programs that were run twice; excused: those of them that passed then.
 
     Raises TargetError where the target does not answer.
     """
@@ -76,17 +81,17 @@ class LiveBench:
         rate: float | None = None,
         patience: Patience = LOCAL,
         counters: Callable[[], dict[str, int]] = _nothing,
-        has_ended: Callable[[], bool] = lambda: False,
+        ails: Callable[[], str] = lambda: "",
         close: Callable[[], None],
     ) -> None:
         self.name = name
         self.families = tuple(at.addresses)
-        self.again = 0
+        self.again = self.excused = 0
         self._refused: list[int] = []
         self._at = at
         self._patience = patience
         self._counters = counters
-        self._has_ended = has_ended
+        self._ails = ails
         self._close = close
         self._throttle = Throttle(rate)
         self._engine = Engine(at, self._throttle)
@@ -119,7 +124,7 @@ class LiveBench:
                 at,
                 rate=rate,
                 counters=lab.counters,
-                has_ended=lambda: lab.has_ended,
+                ails=lab.ails,
                 close=lab.close,
             )
         except BaseException:
@@ -175,6 +180,9 @@ class LiveBench:
         waiting = deque[tuple[int, Program]]()
         tried: set[int] = set()
         engine, is_over = self._engine, False
+        # Plays are made and forgotten by the thousand, and little of what is kept refers to them.
+        collecting = gc.get_threshold()
+        gc.set_threshold(_SELDOM, *collecting[1:])
         try:
             while not is_over or waiting or len(engine):
                 is_over = self._begin(source, waiting, is_over)
@@ -185,9 +193,11 @@ class LiveBench:
                     if number in tried:
                         tried.remove(number)
                         if not verdict.violations:
+                            self.excused += 1
                             self._window = max(FEW, self._window / 2)
-                    elif any(each.reply == "none" for each in verdict.violations):
-                        # A packet may have been lost, or the target busy with the others.
+                    elif verdict.violations:
+                        # A packet may have been lost, the target busy with the others, or an
+                        # older connection still there.
                         tried.add(number)
                         self.again += 1
                         waiting.append((number, program))
@@ -195,6 +205,7 @@ class LiveBench:
                     yield number, verdict
             engine.flush()
         finally:
+            gc.set_threshold(*collecting)
             engine.drop_all()
 
     def _begin(
@@ -278,8 +289,9 @@ class LiveBench:
         return play.verdict(), play.trace
 
     def alive(self) -> str:
-        if self._has_ended():
-            return "the target's process has ended"
+        ill = self._ails()
+        if ill:
+            return ill
         for family in self.families:
             control = Program((Flow(family),), (Send(0, "S", options=(_MSS,)), Wait()))
             why = self._fails(control)

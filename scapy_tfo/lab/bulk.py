@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.lab.agent import DEVICE, parse_netstat
+from scapy_tfo.lab.bulk_log import KernelLog
 from scapy_tfo.lab.control import CLOSE_LIMIT, START_LIMIT
 from scapy_tfo.lab.linux import MTU, SOURCES, TARGETS, host_families
 from scapy_tfo.lab.stderr import Stderr
@@ -39,6 +40,7 @@ class BulkLab:
         self.batch = TunBatch(started.tun, sources, MTU, queue=started.queue, dropped=self._dropped)
         self.ports = started.ports
         self.addresses: dict[int, Address] = {each: TARGETS[each].ip for each in families}
+        self._log = KernelLog()
         self._is_open = True
 
     @classmethod
@@ -50,10 +52,13 @@ class BulkLab:
         """
         return cls(Started(sysctls or {}))
 
-    @property
-    def has_ended(self) -> bool:
-        """Whether the target's process is no more."""
-        return self._started.process.poll() is not None
+    def ails(self) -> str:
+        """What ails the target, as seen from the inside: its process has ended, or the kernel's
+        log tells of a fault, which is told once; "" for nothing."""
+        if self._started.process.poll() is not None:
+            return "its process has ended"
+        alarms = self._log.alarms()
+        return f"the kernel's log has {alarms[0]}" if alarms else ""
 
     def counters(self) -> dict[str, int]:
         """The fast open counters of the namespace by their TcpExt names; a matter of 30 us."""
@@ -64,6 +69,7 @@ class BulkLab:
         if self._is_open:
             self._is_open = False
             self.batch.close()
+            self._log.close()
             self._started.close()
 
     def __enter__(self) -> Self:
