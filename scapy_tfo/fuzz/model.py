@@ -127,7 +127,6 @@ class Connection:
         # A RST that is still on its way belongs to what came before.
         self.rst_pardoned = self.wants_rst is not None
         self.wants_rst = None
-        self.rst_number: int | None = None
         self.their_last = self.progress_at = self.slowest = 0.0
         self.their_repeats = 0
 
@@ -371,7 +370,6 @@ class Connection:
             if not may_ack or ack < 1:
                 # RST, or an ACK under RFC 5961 section 5.2; whether the connection goes on is
                 # left open.
-                self.rst_number = ack
                 self.states |= LISTEN
                 self._want_answer(old == RCVD)
                 if old == RCVD:
@@ -402,8 +400,8 @@ class Connection:
         self.sent_end = max(self.sent_end, seq + size + fin)
         if self.sent_end - self.base > _MUCH:
             self.note("bulk")
-        if size:
-            self.sent_text.append((seq, seq + size))
+        if size or fin:
+            self.sent_text.append((seq, seq + size + fin))
             if wrong and seq + size > self.must.next:
                 self.odd_text.append((max(seq, self.must.next), seq + size))
             if seq > self.must.next:

@@ -116,15 +116,8 @@ def _rst(link: Connection, reply: Reply, number: int, packet: int) -> None:
         link.rst_pardoned = True
         link.wants_rst = None
         return
-    rejected = link.rst_number
-    if (
-        link.iss is not None
-        and rejected is not None
-        and (reply.seq - link.iss - rejected) & _MASK == 0
-    ):
-        # It rejects one segment and need not end the connection.
-        return
-    link.states = LISTEN
+    # It ends the connection, or rejects one segment of ours.
+    link.states |= LISTEN
 
 
 def _from_nothing(link: Connection, kind: str, now: float, packet: int) -> None:
