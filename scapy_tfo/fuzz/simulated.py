@@ -19,7 +19,7 @@ from scapy_tfo.fuzz.play import Play
 from scapy_tfo.fuzz.profile import Patience, Profile
 from scapy_tfo.fuzz.program import SMALL, Program
 from scapy_tfo.fuzz.verdict import TracedPacket, Verdict
-from scapy_tfo.mutants.registry import named
+from scapy_tfo.mutants.registry import Mutant, named
 from scapy_tfo.option import FastOpen, find_fast_open
 from scapy_tfo.reference.core import Core
 from scapy_tfo.reference.stack import Stack
@@ -40,8 +40,7 @@ _EVENTS = 10_000
 class World:
     """A stack with an echo on every listener, and its clock."""
 
-    def __init__(self, name: str, seed: int = 0) -> None:
-        mutant = named(name)
+    def __init__(self, mutant: Mutant, seed: int = 0) -> None:
         dice = random.Random(seed + (1 << 32))
         self.stack: Stack = mutant.stack(
             [known_address(each) for each in TARGETS.values()],
@@ -90,7 +89,7 @@ class SimulatedBench:
 
     def __init__(self, name: str, *, patience: Patience | None = None) -> None:
         self.name = name
-        self._stack = name.removeprefix("sim:")
+        self._stack = named(name.removeprefix("sim:"))
         self._patience = patience or Patience()
         self.profile = Profile(fresh=True)
         self.profile = acquaint(self._once)
