@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from scapy_tfo.lab.hooks import ListenerOptions
 from scapy_tfo.pkt import tree
+from scapy_tfo.pkt.behind import is_refused
 from scapy_tfo.pkt.calls import (
     ANY,
     call,
@@ -176,7 +177,7 @@ class Application:
             if socket.acked > before:
                 yield from self._read(socket)
             return
-        if segment.flags & FIN and _is_sound(segment):
+        if segment.flags & FIN and _is_sound(segment) and not is_refused(talk, index):
             socket.peer_end = talk.remote_number(segment.seq) + len(segment.payload)
         if segment.is_rst and _is_sound(segment):
             socket.is_over = socket.is_over or talk.remote_number(segment.seq) == socket.acked

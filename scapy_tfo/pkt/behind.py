@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from scapy_tfo.icmp import IcmpError
 from scapy_tfo.pkt.conversation import Conversation
-from scapy_tfo.segment import ACK, FIN, SYN, Segment
+from scapy_tfo.segment import ACK, FIN, RST, SYN, Segment
 from scapy_tfo.seq import at_most
 
 _MOMENT = 50_000_000
@@ -67,7 +68,12 @@ def _answer(talk: Conversation, seen: _Evidence, index: int, segment: Segment) -
     """A packet of the target."""
     packets = talk.connection.packets
     if segment.is_rst:
-        _explain(talk, seen, index)
+        refused = [at for at in seen.open if _is_refusal(segment, talk.connection.packets[at].what)]
+        for at in refused:
+            del seen.open[at]
+            seen.behind[at] = max(seen.behind.get(at, -1), seen.last)
+        if not refused:
+            _explain(talk, seen, index)
         return
     if not segment.flags & ACK:
         return
@@ -87,6 +93,26 @@ def _answer(talk: Conversation, seen: _Evidence, index: int, segment: Segment) -
     elif not says_nothing_new:
         seen.acked = acked
         seen.end = max(seen.end, acked)
+
+
+def _is_refusal(answer: Segment, asked: Segment | IcmpError) -> bool:
+    """Whether a RST rejects the acknowledgement of a segment, and with it all of it (RFC 9293
+    section 3.10.7.4)."""
+    return (
+        answer.flags & (RST | ACK) == RST
+        and isinstance(asked, Segment)
+        and bool(asked.flags & ACK)
+        and asked.ack == answer.seq
+    )
+
+
+def is_refused(talk: Conversation, index: int) -> bool:
+    """Whether the target's next packet is the RST that rejects what that one acknowledges."""
+    packets = talk.connection.packets
+    for packet in packets[index + 1 :]:
+        if packet.src == talk.target and isinstance(packet.what, Segment):
+            return _is_refusal(packet.what, packets[index].what)
+    return False
 
 
 def _explain(talk: Conversation, seen: _Evidence, index: int) -> None:

@@ -64,7 +64,7 @@ def sends_at_once(talk: Conversation) -> bool:
     sent = small_end = 0
     for packet in talk.connection.packets:
         segment = packet.what
-        if not isinstance(segment, Segment) or not segment.flags & ACK:
+        if not isinstance(segment, Segment) or segment.flags & (ACK | RST) != ACK:
             continue
         if packet.src == talk.peer:
             if talk.local_number(segment.ack) >= small_end:
