@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.fuzz.batches import Volleyer
 from scapy_tfo.fuzz.bench import Bench
+from scapy_tfo.fuzz.firing import Volleyer
 from scapy_tfo.fuzz.live import LiveBench
 from scapy_tfo.fuzz.profile import Profile
 from scapy_tfo.fuzz.simulated import SimulatedBench

@@ -1,25 +1,23 @@
-"""A campaign: batch after batch, kept as they end, and what they showed made into findings."""
+"""A campaign: rounds of programs, and what they showed made into findings."""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from scapy_tfo.errors import TargetError
-from scapy_tfo.fuzz.batches import Batch, Kind, Maker
+from scapy_tfo.fuzz.batches import Kind, Maker
 from scapy_tfo.fuzz.bench import Bench
 from scapy_tfo.fuzz.findings import ALIVE, ROBUST, Finding, Status
 from scapy_tfo.fuzz.liveness import AFTER, NONE, Patient, culprit, unexplained
 from scapy_tfo.fuzz.resolve import given_up, resolve
+from scapy_tfo.fuzz.sender import Sender
 from scapy_tfo.fuzz.store import Store
-from scapy_tfo.fuzz.verdict import Violation
 
 MOST_DEATHS = 8
-"""Of a target in one batch; then there is no use in going on."""
-
-_SUSPECTS = 256
-"""Programs before a death of which one may be to blame."""
+"""Of a target without a whole batch in between; then there is no use in going on."""
 
 _OF_DEATH: Kind = (ROBUST, ALIVE, AFTER, NONE)
 
@@ -47,7 +45,8 @@ class Progress:
 class Campaign:
     """store: to go on with. make: the grammar. bench: the target; reopen makes another of it where
     that dies. programs: of the whole campaign, all shards together; seconds: all runs together;
-    None for no limit. on_progress: called after each batch; on_finding: with each new finding."""
+    None for no limit. on_progress: called after each batch; on_finding: with each new finding.
+    """
 
     def __init__(
         self,
@@ -63,18 +62,18 @@ class Campaign:
     ) -> None:
         self._store = store
         self._plan = store.plan
-        self._make = make
         self._patient = Patient(reopen, bench)
-        self._programs = programs
         self._seconds = seconds
         self._on_progress = on_progress
         self._on_finding = on_finding
         self._before = store.totals()
         self._began = time.monotonic()
-        self._sending = 0.0
-        self._programs_sent = 0
-        self._probes_sent = 0
-        self._of_deaths: list[Finding] = []
+        self._wanted = None
+        if programs is not None:
+            self._wanted = sum(len(numbers) for _, numbers in self._plan.batches(programs))
+        self._confirmed = sum(each.status is Status.CONFIRMED for each in store.findings())
+        self._sender = Sender(store, make, programs, self._left, self._tell)
+        self._deaths = 0
 
     @property
     def bench(self) -> Bench:
@@ -88,89 +87,61 @@ class Campaign:
         if ill:
             raise TargetError(f"{self.bench.name} cannot be judged: {ill}")
         self._began = time.monotonic()
-        corpus = self._store.base()
-        finished = self._store.finished()
         self._settle()
-        for number, numbers in self._plan.batches(self._programs):
-            if finished.get(number, 0) >= len(numbers):
-                continue
-            if self._is_over():
-                break
-            self._send(number, Batch(self._plan, numbers, self._make, corpus), numbers)
+        while self._left() > 0 and self._sender.has_more:
+            try:
+                self._round()
+            except (KeyboardInterrupt, TargetError):
+                self._sender.break_off()
+                raise
             self._settle()
+        self._sender.break_off()
 
-    def _send(self, number: int, batch: Batch, numbers: range) -> None:
-        """One batch, kept in any case."""
-        began = time.monotonic()
-        before = self._counters()
+    def _round(self) -> None:
+        before, whole = self._counters(), self._sender.whole
+        trouble = self._sender.round(self.bench)
+        ill = self._patient.ails()
+        if self._sender.whole > whole:
+            self._deaths = 0
+        if trouble and not ill:
+            self._sender.trust_silence()
+        if trouble or ill:
+            self._begin_again(ill or trouble, is_dead=bool(ill))
+            return
         try:
-            deaths = 0
-            while not batch.is_done and not self._is_over():
-                ill = self._sent_until_ill(batch)
-                if ill:
-                    deaths += 1
-                    self._mourn(batch, numbers, ill)
-                if deaths > MOST_DEATHS:
-                    raise TargetError(f"{self.bench.name} dies again and again: {ill}")
-        except (KeyboardInterrupt, TargetError):
-            # It counts, but it is not whole: a resumed run sends it again.
-            self._keep(number, batch, began, before, complete=False)
-            raise
-        self._keep(number, batch, began, before, complete=batch.is_done)
-
-    def _keep(
-        self,
-        number: int,
-        batch: Batch,
-        began: float,
-        before: Mapping[str, int],
-        *,
-        complete: bool,
-    ) -> None:
-        seconds = time.monotonic() - began
-        after = self._counters()
-        self._store.commit(
-            number,
-            batch,
-            seconds=seconds,
-            complete=complete,
-            counters={
-                name: after[name] - old
-                for name, old in before.items()
-                if after.get(name, -1) >= old
-            },
-        )
-        self._sending += seconds
-        self._programs_sent += batch.tally.programs
-        self._probes_sent += batch.tally.probes
-        for finding in self._of_deaths:
-            self._store.settle(_OF_DEATH, finding)
-            self._on_finding(finding)
-        self._of_deaths.clear()
-        self._on_progress(self.progress())
-
-    def _sent_until_ill(self, batch: Batch) -> str:
-        try:
-            batch.run(self.bench, self._is_over)
+            self._sender.fire(self.bench)
         except TargetError as error:
-            return str(error)
-        return self._patient.ails()
+            self._begin_again(str(error), is_dead=True)
+            return
+        after = self._counters()
+        self._store.count({name: max(after[name] - before.get(name, 0), 0) for name in after})
 
-    def _mourn(self, batch: Batch, numbers: range, ill: str) -> None:
-        """A target that died: bring it back, and find out of what it did, the first time."""
-        sent = range(max(numbers.start, batch.next - _SUSPECTS), batch.next)
-        if not sent:
+    def _begin_again(self, ill: str, *, is_dead: bool) -> None:
+        """After a round that was broken off."""
+        if is_dead:
+            self._deaths += 1
+            self._mourn(ill)
+        # A program that kills it each time is left behind at the second death.
+        if self._deaths > 1:
+            self._sender.go_on()
+        else:
+            self._sender.begin_anew()
+        if self._deaths > MOST_DEATHS:
+            raise TargetError(f"{self.bench.name} dies again and again: {ill}")
+
+    def _mourn(self, ill: str) -> None:
+        """Bring a target back, and find out of what it died, the first time."""
+        suspects = list(self._sender.last)
+        if not suspects:
             raise TargetError(f"{self.bench.name} is gone: {ill}")
-        suspects = [(each, batch.program(each)) for each in sent]
-        violation = Violation(*_OF_DEATH, flow=0, step=0, expected=ALIVE, actual=ill)
-        batch.tally.note(sent[-1], violation)
+        self._store.witness(_OF_DEATH, *suspects[-1], ALIVE, ill)
         known = any(each.rule == ALIVE for each in self._store.findings())
         try:
             self._patient.revive()
             if not known:
-                self._of_deaths.append(culprit(self._patient, self._plan, suspects, ill))
+                self._found(_OF_DEATH, culprit(self._patient, self._plan, suspects, ill))
         except TargetError:
-            self._of_deaths.append(unexplained(self._plan, suspects[-1], ill))
+            self._found(_OF_DEATH, unexplained(self._plan, suspects[-1], ill))
             raise
 
     def _settle(self) -> None:
@@ -185,40 +156,41 @@ class Campaign:
                 except TargetError:
                     self._patient.revive()
                     finding = given_up(self._plan, seen)
-            if self._store.settle(seen.kind, finding):
-                self._on_finding(finding)
-            self._on_progress(self.progress())
+            self._found(seen.kind, finding)
+
+    def _found(self, kind: Kind, finding: Finding) -> None:
+        if self._store.settle(kind, finding):
+            self._confirmed += finding.status is Status.CONFIRMED
+            self._on_finding(finding)
+        self._tell()
 
     def progress(self) -> Progress:
         """How far it is now."""
-        sending = max(self._sending, 1e-9)
-        programs = self._before.programs + self._programs_sent
-        wanted = None
-        if self._programs is not None:
-            wanted = sum(len(numbers) for _, numbers in self._plan.batches(self._programs))
-        lefts = []
-        if wanted is not None and self._programs_sent:
-            lefts.append(max(wanted - programs, 0) * sending / self._programs_sent)
-        if self._seconds is not None:
-            lefts.append(max(self._seconds - self._spent(), 0.0))
-        found = [each for each in self._store.findings() if each.status is Status.CONFIRMED]
+        sender = self._sender
+        seconds = max(sender.seconds, 1e-9)
+        programs = self._before.programs + sender.sent
+        left = self._left()
+        if self._wanted is not None and sender.sent:
+            left = min(left, max(self._wanted - programs, 0) * seconds / sender.sent)
         return Progress(
             programs=programs,
-            probes=self._before.probes + self._probes_sent,
-            seconds=self._before.seconds + self._sending,
-            probes_a_second=self._probes_sent / sending,
-            programs_a_second=self._programs_sent / sending,
-            wanted=wanted,
-            left=min(lefts, default=None),
-            findings=len(found),
+            probes=self._before.probes + sender.probes,
+            seconds=self._before.seconds + sender.seconds,
+            probes_a_second=sender.probes / seconds,
+            programs_a_second=sender.sent / seconds,
+            wanted=self._wanted,
+            left=None if math.isinf(left) else max(left, 0.0),
+            findings=self._confirmed,
         )
 
-    def _spent(self) -> float:
-        """Seconds, all runs together; of this one also those that findings took."""
-        return self._before.seconds + time.monotonic() - self._began
+    def _tell(self) -> None:
+        self._on_progress(self.progress())
 
-    def _is_over(self) -> bool:
-        return self._seconds is not None and self._spent() >= self._seconds
+    def _left(self) -> float:
+        """Seconds until it is over: all runs together, of this one also what findings took."""
+        if self._seconds is None:
+            return math.inf
+        return self._seconds - self._before.seconds - (time.monotonic() - self._began)
 
     def _counters(self) -> dict[str, int]:
         try:

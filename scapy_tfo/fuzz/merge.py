@@ -10,7 +10,8 @@ from pathlib import Path
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.fuzz.findings import Status
-from scapy_tfo.fuzz.store import Store, drop_unseen, put_finding
+from scapy_tfo.fuzz.sightings import drop_unseen, put_finding
+from scapy_tfo.fuzz.store import Part, Store
 
 _SIGHTING = "(requirement, rule, state, reply) = (?, ?, ?, ?)"
 
@@ -23,26 +24,28 @@ def merge(out: Path, parts: Sequence[Path]) -> Store:
     with ExitStack() as stack:
         stores = [stack.enter_context(closing(Store.open(each))) for each in parts]
         plan = stores[0].plan
-        owners: dict[int, Path] = {}
+        owners: dict[tuple[Part, int], Path] = {}
         for store in stores:
             differs = plan.difference(store.plan, but=("shard",))
             if differs:
                 raise SetupError(
                     f"{store.path} is of another campaign than {stores[0].path}: {differs}"
                 )
-            for number in store.finished():
-                if number in owners:
+            for each in ((part, number) for part in Part for number in store.finished(part)):
+                if each in owners:
                     raise SetupError(
-                        f"{owners[number]} and {store.path} hold the same programs (batch"
-                        f" {number}): give each shard once"
+                        f"{owners[each]} and {store.path} hold the same programs"
+                        f" ({each[0]} {each[1]}): give each shard once"
                     )
-                owners[number] = store.path
+                owners[each] = store.path
         merged = Store.create(out, replace(plan, shard=(1, 1)), stores[0].base())
         try:
             with merged.transaction() as database:
                 for store in stores:
                     _add(database, store)
                 drop_unseen(database)
+            for store in stores:
+                merged.count(store.counters())
         except BaseException:
             merged.close()
             raise
@@ -52,10 +55,12 @@ def merge(out: Path, parts: Sequence[Path]) -> Store:
 def _add(database: sqlite3.Connection, store: Store) -> None:
     for finding in store.findings():
         put_finding(database, finding)
-    for row in store.rows("batch"):
+    for row in store.rows("late"):
+        _insert(database, "INSERT OR IGNORE INTO late", row)
+    for row in store.rows("sent"):
         # One that was broken off does not take the place of a whole one.
         verb = "REPLACE" if row["complete"] else "IGNORE"
-        _insert(database, f"INSERT OR {verb} INTO batch", row)
+        _insert(database, f"INSERT OR {verb} INTO sent", row)
     for row in store.rows("coverage"):
         held = database.execute("SELECT number FROM coverage WHERE pair = ?", (row["pair"],))
         found = held.fetchone()

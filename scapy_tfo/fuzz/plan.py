@@ -30,8 +30,9 @@ class Plan:
     """A campaign, or a shard of one.
 
     target: as the user gave it. profile: what the model allows. live: the target does not begin
-    anew with each program. grammar: version of what makes programs of seeds. seed: number of the campaign; its programs have the seeds from
-    `seed << 32` on. shard: which batches are ours, `(3, 16)` for every 16th from the third on.
+    anew with each program, and time there is real. grammar: version of what makes programs of
+    seeds. seed: number of the campaign; its programs have the seeds from `seed << 32` on. shard:
+    which batches are ours, `(3, 16)` for every 16th from the third on.
     batch: programs in each. mutate: whether some of each batch are mutations of what reached
     something new. volleys: of single SYNs, behind the programs of each batch. base: fingerprint
     of the corpus it began with, "" for none.

@@ -12,7 +12,7 @@ from scapy_tfo.fuzz.findings import Finding, Status
 from scapy_tfo.fuzz.plan import Plan
 from scapy_tfo.fuzz.program import Program
 from scapy_tfo.fuzz.reduce import MOST_RUNS, reduced
-from scapy_tfo.fuzz.store import OpenSighting
+from scapy_tfo.fuzz.sightings import OpenSighting
 from scapy_tfo.fuzz.verdict import TracedPacket, Verdict, Violation
 
 CONFIRMATIONS = 3

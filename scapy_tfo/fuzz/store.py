@@ -5,36 +5,40 @@ A batch is one transaction: what a killed run leaves is the state after its last
 
 from __future__ import annotations
 
+import enum
 import json
+import math
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.fuzz import findings as records
-from scapy_tfo.fuzz.batches import Batch, Kind
-from scapy_tfo.fuzz.findings import Finding, Status
+from scapy_tfo.fuzz.batches import Batch, Kind, Late, Tally, waits
+from scapy_tfo.fuzz.findings import Finding
 from scapy_tfo.fuzz.fingerprint import total
 from scapy_tfo.fuzz.plan import Plan
 from scapy_tfo.fuzz.program import Program, dumps, loads
+from scapy_tfo.fuzz.sightings import OpenSighting, drop_unseen, put_finding, see
 from scapy_tfo.fuzz.store_file import Lock, complaint, connect, damaged, is_empty
 
 SCHEMA = 1
-TRIES = 3
-"""How many programs of one kind of violation are tried until one shows it each time."""
-
 _APPLICATION = 0x7F413
 _TABLES = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE batch (
-    number INTEGER PRIMARY KEY, complete INTEGER NOT NULL, sent INTEGER NOT NULL,
-    programs INTEGER NOT NULL, probes INTEGER NOT NULL, singles INTEGER NOT NULL,
-    heard INTEGER NOT NULL, unjudged INTEGER NOT NULL,
-    seconds REAL NOT NULL, seeded TEXT NOT NULL,
-    mutated TEXT NOT NULL, counters TEXT NOT NULL
+CREATE TABLE sent (
+    part TEXT, number INTEGER, complete INTEGER NOT NULL, programs INTEGER NOT NULL,
+    judged INTEGER NOT NULL, probes INTEGER NOT NULL, singles INTEGER NOT NULL,
+    heard INTEGER NOT NULL, unjudged INTEGER NOT NULL, seconds REAL NOT NULL,
+    seeded TEXT NOT NULL, mutated TEXT NOT NULL, PRIMARY KEY (part, number)
+) WITHOUT ROWID;
+CREATE TABLE late (
+    number INTEGER PRIMARY KEY, done INTEGER NOT NULL, program TEXT NOT NULL,
+    seeded TEXT NOT NULL, mutated TEXT NOT NULL
 );
+CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE coverage (
     pair TEXT PRIMARY KEY, number INTEGER NOT NULL, program TEXT NOT NULL
 ) WITHOUT ROWID;
@@ -51,9 +55,18 @@ PRAGMA user_version = {SCHEMA};
 """
 
 
+class Part(enum.StrEnum):
+    """BATCH: programs of a batch that are not put off. LATE: some that were, by the first of them.
+    VOLLEYS: of a batch."""
+
+    BATCH = "batch"
+    LATE = "late"
+    VOLLEYS = "volleys"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """Over all batches of a store. seeded, mutated: fingerprints of the programs sent, in hex."""
+    """Of all that was sent. batches: whole ones. seeded, mutated: fingerprints, in hex."""
 
     batches: int
     programs: int
@@ -64,18 +77,6 @@ class Totals:
     seconds: float
     seeded: str
     mutated: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenSighting:
-    """A violation that is still to be confirmed and reduced. tries: programs tried before."""
-
-    kind: Kind
-    number: int
-    program: Program
-    expected: str
-    actual: str
-    tries: int
 
 
 class Store:
@@ -178,19 +179,43 @@ class Store:
             rows = database.execute("SELECT pair, number FROM coverage").fetchall()
             return {row["pair"]: row["number"] for row in rows}
 
-    def finished(self) -> dict[int, int]:
-        """Programs in each batch that was sent whole."""
+    def finished(self, part: Part = Part.BATCH) -> dict[int, int]:
+        """Numbers of what was sent whole, and the programs in each."""
         with self._complaints() as database:
-            rows = database.execute("SELECT number, sent FROM batch WHERE complete").fetchall()
-            return {row["number"]: row["sent"] for row in rows}
+            rows = database.execute(
+                "SELECT number, programs FROM sent WHERE part = ? AND complete", (part,)
+            ).fetchall()
+            return {row["number"]: row["programs"] for row in rows}
+
+    def late(self, most: int, longest: float = math.inf) -> list[Late]:
+        """Programs that were put off and are still to be sent, the first ones, `most` of them.
+
+        longest: seconds that they may wait.
+        """
+        with self._complaints() as database:
+            found = []
+            for row in database.execute("SELECT * FROM late WHERE NOT done ORDER BY number"):
+                program = loads(row["program"])
+                if waits(program) <= longest:
+                    marks = int(row["seeded"], 16), int(row["mutated"], 16)
+                    found.append(Late(row["number"], program, *marks))
+                if len(found) >= most:
+                    break
+            return found
+
+    def late_ones(self) -> int:
+        """How many programs are still put off."""
+        with self._complaints() as database:
+            (count,) = database.execute("SELECT count(*) FROM late WHERE NOT done").fetchone()
+            return int(count)
 
     def totals(self) -> Totals:
         """Sums over the batches."""
         with self._complaints() as database:
-            rows = database.execute("SELECT * FROM batch").fetchall()
+            rows = database.execute("SELECT * FROM sent").fetchall()
         return Totals(
-            batches=sum(row["complete"] for row in rows),
-            programs=sum(row["programs"] for row in rows),
+            batches=sum(row["complete"] for row in rows if row["part"] == Part.BATCH),
+            programs=sum(row["judged"] for row in rows),
             probes=sum(row["probes"] for row in rows),
             singles=sum(row["singles"] for row in rows),
             heard=sum(row["heard"] for row in rows),
@@ -200,44 +225,77 @@ class Store:
             mutated=f"{total(int(row['mutated'], 16) for row in rows):016x}",
         )
 
-    def commit(
-        self,
-        number: int,
-        batch: Batch,
-        *,
-        seconds: float,
-        complete: bool = True,
-        counters: Mapping[str, int] | None = None,
-    ) -> None:
+    def commit(self, batch: Batch, *, seconds: float, complete: bool = True) -> None:
         """Keep a batch and what it found, all or nothing.
 
-        complete: not one that was broken off, which a resumed run sends again. counters: how much
-        the target's own went up.
+        complete: not one that was broken off, which a resumed run sends again.
         """
-        tally = batch.tally
-        row = (
-            *(number, complete, batch.sent, tally.programs, tally.probes, tally.singles),
-            *(tally.heard, tally.unjudged, seconds),
+        programs = batch.next - batch.numbers.start
+        late = [
+            (each.number, dumps(each.program), f"{each.seeded:016x}", f"{each.mutated:016x}")
+            for each in batch.late
+        ]
+        row = (Part.BATCH, batch.number, complete, programs)
+        with self._kept(row, batch.tally, seconds, batch.program) as database:
+            if complete:
+                # One that was sent already, before the campaign was made longer, stays done.
+                database.executemany("INSERT OR IGNORE INTO late VALUES (?, 0, ?, ?, ?)", late)
+
+    def commit_late(self, done: Sequence[Late], tally: Tally, *, seconds: float) -> None:
+        """Keep what programs that were put off came to."""
+        first = min(each.number for each in done)
+        programs = {each.number: each.program for each in done}
+        row = (Part.LATE, first, True, len(done))
+        with self._kept(row, tally, seconds, programs.__getitem__) as database:
+            numbers = [(each.number,) for each in done]
+            database.executemany("UPDATE late SET done = 1, program = '' WHERE number = ?", numbers)
+
+    def commit_volleys(self, number: int, tally: Tally, *, seconds: float) -> None:
+        """Keep what the volleys of a batch came to."""
+        with self._kept((Part.VOLLEYS, number, True, 0), tally, seconds, _no_program):
+            pass
+
+    def count(self, counters: Mapping[str, int]) -> None:
+        """Add to the target's own counters by how much they went up."""
+        with self.transaction() as database:
+            database.executemany(
+                "INSERT INTO counter VALUES (?, ?)"
+                " ON CONFLICT DO UPDATE SET value = value + excluded.value",
+                list(counters.items()),
+            )
+
+    @contextmanager
+    def _kept(
+        self,
+        row: tuple[Part, int, bool, int],
+        tally: Tally,
+        seconds: float,
+        program_of: Callable[[int], Program],
+    ) -> Iterator[sqlite3.Connection]:
+        """A transaction with a tally in it. row: part, number, complete, programs."""
+        columns = (
+            *row,
+            *(tally.programs, tally.probes, tally.singles, tally.heard, tally.unjudged, seconds),
             *(f"{total([each]):016x}" for each in (tally.seeded, tally.mutated)),
-            json.dumps(counters or {}),
         )
         known = self.coverage()
         new = [(pair, at) for pair, at in tally.first.items() if at < known.get(pair, at + 1)]
-        texts = {at: dumps(batch.program(at)) for _, at in new}
+        texts = {at: dumps(program_of(at)) for _, at in new}
         seen = [
-            (kind, each, dumps(each.program or batch.program(each.number)))
+            (kind, each, dumps(each.program or program_of(each.number)))
             for kind, each in tally.sightings.items()
         ]
         with self.transaction() as database:
-            marks = ",".join("?" * len(row))
-            database.execute(f"INSERT OR REPLACE INTO batch VALUES ({marks})", row)
+            marks = ",".join("?" * len(columns))
+            database.execute(f"INSERT OR REPLACE INTO sent VALUES ({marks})", columns)
             database.executemany(
                 "INSERT OR REPLACE INTO coverage VALUES (?, ?, ?)",
                 [(pair, at, texts[at]) for pair, at in new],
             )
             for kind, each, program in seen:
                 told = each.violation.expected, each.violation.actual
-                _see(database, kind, (each.number, program, *told), each.count)
+                see(database, kind, (each.number, program, *told), each.count)
+            yield database
 
     def open_sightings(self) -> list[OpenSighting]:
         """Those without a finding yet, the earliest program's first."""
@@ -256,6 +314,13 @@ class Store:
                 )
                 for row in rows
             ]
+
+    def witness(
+        self, kind: Kind, number: int, program: Program, expected: str, actual: str
+    ) -> None:
+        """Count one violation that no tally has."""
+        with self.transaction() as database:
+            see(database, kind, (number, dumps(program), expected, actual), 1)
 
     def settle(self, kind: Kind, finding: Finding) -> bool:
         """Keep what became of a sighting; whether no other sighting had shown it before."""
@@ -285,13 +350,8 @@ class Store:
             return database.execute(f"SELECT * FROM {table}").fetchall()
 
     def counters(self) -> dict[str, int]:
-        """How much the target's own counters went up, over all batches."""
-        sums: dict[str, int] = {}
-        with self._complaints() as database:
-            for row in database.execute("SELECT counters FROM batch").fetchall():
-                for name, each in json.loads(row["counters"]).items():
-                    sums[name] = sums.get(name, 0) + each
-        return sums
+        """How much the target's own counters went up."""
+        return {row["name"]: row["value"] for row in self.rows("counter")}
 
     def close(self) -> None:
         """Let go of the file; harmless when called twice."""
@@ -324,46 +384,5 @@ class Store:
                 raise
 
 
-def put_finding(database: sqlite3.Connection, finding: Finding) -> bool:
-    """Keep the better of a finding and the one with its id; whether there was none."""
-    row = database.execute("SELECT status, number FROM finding WHERE id = ?", (finding.id,))
-    held = row.fetchone()
-    better = finding.status is not Status.CONFIRMED, finding.number
-    if held is None or better < (held["status"] != Status.CONFIRMED, held["number"]):
-        columns = records.to_row(finding)
-        marks = ", ".join(f":{name}" for name in columns)
-        database.execute(f"INSERT OR REPLACE INTO finding VALUES ({marks})", columns)
-    return held is None
-
-
-def drop_unseen(database: sqlite3.Connection) -> None:
-    """Forget flaky findings whose violations were confirmed as another."""
-    database.execute(
-        "DELETE FROM finding WHERE status = ? AND id NOT IN"
-        " (SELECT finding FROM sighting WHERE finding IS NOT NULL)",
-        (Status.FLAKY,),
-    )
-
-
-def _see(
-    database: sqlite3.Connection, kind: Kind, first: tuple[int, str, str, str], count: int
-) -> None:
-    """Count violations of a kind. One that is flaky so far gets another program to be tried."""
-    held = database.execute(
-        "SELECT tries, finding, status FROM sighting LEFT JOIN finding ON finding = id WHERE"
-        " (sighting.requirement, sighting.rule, sighting.state, sighting.reply) = (?, ?, ?, ?)",
-        kind,
-    ).fetchone()
-    if held is None:
-        row = (*kind, *first, count)
-        marks = ", ".join("?" * len(row))
-        database.execute(f"INSERT INTO sighting VALUES ({marks}, 0, NULL)", row)
-        return
-    where = "WHERE (requirement, rule, state, reply) = (?, ?, ?, ?)"
-    database.execute(f"UPDATE sighting SET count = count + ? {where}", (count, *kind))
-    if held["status"] == Status.FLAKY and held["tries"] < TRIES:
-        database.execute(
-            "UPDATE sighting SET number = ?, program = ?, expected = ?, actual = ?, finding = NULL"
-            f" {where}",
-            (*first, *kind),
-        )
+def _no_program(number: int) -> Program:
+    raise KeyError(number)

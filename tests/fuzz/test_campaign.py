@@ -41,7 +41,7 @@ for line in sys.stdin:
         dice = random.Random(line)
         class Mortal(FakeBench):
             def judge(self, program):
-                if dice.random() < 1 / 40:
+                if dice.random() < 1 / 100:
                     os.kill(os.getpid(), signal.SIGKILL)
                 return super().judge(program)
         signal.setitimer(signal.ITIMER_REAL, dice.uniform(0.001, 0.05) * (1 + int(line) / 20))
@@ -114,16 +114,16 @@ def test_killed_twenty_times_it_sends_what_an_uninterrupted_one_does(tmp_path: P
 def test_a_run_that_was_interrupted_goes_on(tmp_path: Path) -> None:
     class Tired(FakeBench):
         def judge(self, program: Program) -> Verdict:
-            if len(self.log) == 100:
+            if len(self.log) == 150:
                 raise KeyboardInterrupt
             return super().judge(program)
 
     path = tmp_path / "a.sqlite"
     with pytest.raises(KeyboardInterrupt):
-        run(path, Tired(), 256)
+        run(path, Tired(window=4), 256)
     with closing(Store.open(path)) as store:
-        assert store.finished() == {0: 64}
-        assert 64 < store.totals().programs < 100
+        assert 0 in store.finished()
+        assert 64 * len(store.finished()) < store.totals().programs < 150
     run(path, FakeBench(), 256)
     whole = tmp_path / "whole.sqlite"
     run(whole, FakeBench(), 256)
@@ -137,7 +137,7 @@ def test_a_campaign_that_is_extended_sends_its_last_batch_again(tmp_path: Path) 
     run(path, FakeBench(), 100)
     bench = FakeBench()
     run(path, bench, 200)
-    assert bench.log == list(range(64, 200))
+    assert sorted(bench.log) == list(range(64, 200))
 
 
 def test_no_time_is_no_programs(tmp_path: Path) -> None:

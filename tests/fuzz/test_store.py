@@ -64,13 +64,14 @@ def test_a_finding_has_the_first_program_that_showed_it(path: Path) -> None:
 def test_a_batch_is_kept_whole_or_not_at_all(path: Path) -> None:
     with closing(campaign(path, 64)) as store:
         before = store.totals(), store.coverage()
-        batch = Batch(store.plan, range(64, 128), make, {})
-        batch.run(FakeBench([RESET_WITH_DATA]))
+        batch = Batch(store.plan, 1, range(64, 128), make, {})
+        for number, verdict in FakeBench([RESET_WITH_DATA]).run(batch.programs()):
+            batch.add(number, verdict)
 
         batch.tally.first["new"] = 64
         store._database.execute("DROP TABLE sighting")
         with pytest.raises(SetupError):
-            store.commit(1, batch, seconds=1.0)
+            store.commit(batch, seconds=1.0)
         store._database.execute("CREATE TABLE sighting (count, finding)")
         assert (store.totals(), store.coverage()) == before
 

@@ -1,0 +1,142 @@
+"""What is sent beside the batches: programs that wait for long, and volleys of single SYNs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from scapy_tfo.errors import TargetError
+from scapy_tfo.fuzz import sender, surgery
+from scapy_tfo.fuzz.batches import LONG, waits
+from scapy_tfo.fuzz.campaign import Campaign
+from scapy_tfo.fuzz.program import Flow, Program, Send, Wait
+from scapy_tfo.fuzz.store import Part, Store
+from scapy_tfo.fuzz.verdict import Verdict
+from scapy_tfo.fuzz.volley import Result
+from tests.fuzz.fakes import FakeBench, Fault, make, plan, sends
+
+
+def slow(seed: int, themes: str) -> Program:
+    """Every eighth program waits for long."""
+    program = make(seed, themes)
+    return surgery.with_steps(program, (*program.steps, Wait(30.0 if seed % 8 == 0 else 0.5)))
+
+
+def run(path: Path, bench: FakeBench, programs: int = 256, **limits: float) -> Store:
+    """The store of a campaign on a target in real time; the caller closes it."""
+    changes = {"live": True, "mutate": False, "volleys": 2 if isinstance(bench, Gunner) else 0}
+    store = (
+        Store.open(path, to_write=True) if path.exists() else Store.create(path, plan(**changes))
+    )
+    try:
+        with suppress(TargetError):
+            Campaign(store, slow, bench, lambda: bench, programs=programs, **limits).run()
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def test_programs_that_wait_for_long_are_sent_in_the_end(tmp_path: Path) -> None:
+    bench = FakeBench()
+    with closing(run(tmp_path / "a.sqlite", bench)) as store:
+        assert store.totals().programs == 256
+        assert store.late_ones() == 0
+    late = [number for number in bench.log if number % 8 == 0]
+    assert len(late) == 32
+    assert bench.log.index(late[0]) > 63
+    assert sorted(bench.log) == list(range(256))
+
+
+def test_enough_of_them_are_sent_while_batches_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender, "ROUND", 0.0)
+    monkeypatch.setattr(sender, "_ENOUGH_LATE", 8)
+    bench = FakeBench()
+    run(tmp_path / "a.sqlite", bench).close()
+    late = [at for at, number in enumerate(bench.log) if number % 8 == 0]
+    assert late[0] < 200
+    assert sorted(bench.log) == list(range(256))
+
+
+def test_they_survive_a_run_that_ends_before_them(tmp_path: Path) -> None:
+    class Mortal(FakeBench):
+        def judge(self, program: Program) -> Verdict:
+            if waits(program) >= LONG and len(self.log) > 20:
+                raise KeyboardInterrupt
+            return super().judge(program)
+
+    path = tmp_path / "a.sqlite"
+    with pytest.raises(KeyboardInterrupt):
+        run(path, Mortal(), 64).close()
+    with closing(Store.open(path)) as store:
+        assert (store.totals().programs, store.late_ones()) == (56, 8)
+    bench = FakeBench([Fault(lambda program: waits(program) >= LONG)])
+    with closing(run(path, bench, 64)) as store:
+        assert store.totals().programs == 64
+        (finding,) = store.findings()
+        assert waits(finding.reduced) >= LONG
+    assert bench.log[:8] == list(range(0, 64, 8))
+    with (
+        closing(run(tmp_path / "whole.sqlite", FakeBench(), 64)) as whole,
+        closing(Store.open(path)) as again,
+    ):
+        assert whole.totals().seeded == again.totals().seeded
+
+
+def test_those_for_which_there_is_no_time_stay_put_off(tmp_path: Path) -> None:
+    with closing(run(tmp_path / "a.sqlite", FakeBench(), seconds=20.0)) as store:
+        assert store.late_ones() == 32
+        assert store.totals().programs == 256 - 32
+
+
+@dataclass
+class Gunner(FakeBench):
+    """Can send volleys. fired: their seeds. fails_at: the volley at which the target dies once."""
+
+    fired: list[int] = field(default_factory=list)
+    fails_at: int = -1
+
+    def volley(self, seed: int) -> Result:
+        if len(self.fired) == self.fails_at:
+            self.fails_at = -1
+            raise TargetError("gone")
+        self.fired.append(seed)
+        suspect = Program((Flow(),), (Send(size=77), Wait()))
+        return Result(sent=1000, heard=990, suspects=[(suspect, "no answer")])
+
+    def run(self, programs: Iterable[tuple[int, Program]]) -> Iterator[tuple[int, Verdict]]:
+        assert not getattr(self, "is_running", False)
+        self.is_running = True
+        try:
+            yield from super().run(programs)
+        finally:
+            self.is_running = False
+
+
+def test_each_batch_has_its_volleys_and_suspects_are_judged_as_programs(tmp_path: Path) -> None:
+    bench = Gunner([Fault(lambda program: any(each.size == 77 for each in sends(program)))])
+    with closing(run(tmp_path / "a.sqlite", bench)) as store:
+        assert sorted(bench.fired) == [0, 1, 64, 65, 128, 129, 192, 193]
+        totals = store.totals()
+        assert totals.singles == 8000
+        assert totals.programs == 256
+        (finding,) = store.findings()
+        assert finding.count == 8
+        assert sends(finding.program)[0].size == 77
+
+
+def test_volleys_that_were_not_sent_are_sent_later(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    bench = Gunner(fails_at=3)
+    run(path, bench, 128).close()
+    with closing(run(path, bench, 128)) as store:
+        assert store.finished(Part.VOLLEYS).keys() == {0, 1}
+        assert store.totals().singles == 4000
+    again = [each for each in bench.fired if bench.fired.count(each) > 1]
+    assert set(again) <= {0, 1, 64, 65}
