@@ -77,6 +77,7 @@ class Engine:
         self._serial = 0
         self._asleep = 0
         self._out: list[bytes] = []
+        self._over: list[Running] = []
 
     def __len__(self) -> int:
         """Plays under way."""
@@ -125,6 +126,8 @@ class Engine:
         self._running[id(running)] = running
         play.begin(now)
         self._follow(running, now)
+        if play.done:
+            self._over.append(running)
 
     def turn(self, most: float) -> Iterator[tuple[int, Program, Play]]:
         """Send what is to be sent, hand in what came, ring what is due; yields what is done.
@@ -139,6 +142,8 @@ class Engine:
         else:
             now = time.monotonic()
             wait = min(self._due[0][0] - now, most) if self._due else most
+            if self._over:
+                wait = 0.0
             came = self.at.batch.wait(min(max(wait, 0.0), _LONGEST_WAIT))
         now = time.monotonic()
         # What was due before these packets came rings after them.
@@ -149,6 +154,10 @@ class Engine:
                 if running.play.deadline <= now:
                     running.play.on_timer(now)
                 touched[id(running)] = running
+        # Some wait for nothing.
+        for running in self._over:
+            touched[id(running)] = running
+        self._over.clear()
         for running in touched.values():
             self._follow(running, now)
             if running.play.done:
@@ -161,6 +170,7 @@ class Engine:
         for running in list(self._running.values()):
             self._end(running, now, LONG_REST)
         self._out.clear()
+        self._over.clear()
 
     def flush(self) -> None:
         """Send what is still to be sent. Raises TargetError."""

@@ -10,7 +10,7 @@ from scapy_tfo.fuzz.cookies import Client, Jar
 from scapy_tfo.fuzz.frames import ACK, FIN, RST, SYN, Ends, build, flags_of
 from scapy_tfo.fuzz.options import Offer, Times, offer_of, render
 from scapy_tfo.fuzz.profile import Profile
-from scapy_tfo.fuzz.program import Flow, Option, Program, Send
+from scapy_tfo.fuzz.program import Flow, Option, Program, Send, Wait
 from scapy_tfo.fuzz.syn_rules import SynRule, syn_rule
 from scapy_tfo.fuzz.text import text
 
@@ -99,7 +99,7 @@ class Recipe:
         ack = _ACK_NUMBER if "." in self.letters else None
         step = Send(0, self.letters, 0, ack, self.size, options=self.options)
         flow = Flow(self.client[0], self.client[1], self.port, isn)
-        return Program((flow,), (step,), "reset", "volley")
+        return Program((flow,), (step, Wait()), "reset", "volley")
 
     def fault(self, answer: Answer, echoes: bool, seq: int, jar: Jar) -> str:
         """What is wrong with a first answer that acknowledges; "" for nothing.

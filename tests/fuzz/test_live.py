@@ -80,6 +80,12 @@ def test_a_trace_has_the_packets_in_order(bench):
     assert isinstance(granted, FastOpen)
 
 
+def test_a_program_that_waits_for_nothing_is_done_at_once(bench):
+    program = Program((Flow(),), (Send(0, "S", options=(MSS,)),), "reset")
+    assert [number for number, _ in bench.run([(3, program), (4, _greeting())])] == [3, 4]
+    assert bench.trace(program)[0].violations == ()
+
+
 def test_a_wait_lasts_while_others_go_on(bench):
     waiting = Program((Flow(),), (Send(0, "S", options=(MSS,)), Wait(0.6)), "reset")
     programs = [(0, waiting), *((number, _greeting()) for number in range(1, 300))]
