@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scapy_tfo.fuzz.model import LISTEN, OPEN, RCVD, Connection
+from scapy_tfo.fuzz.knowledge import LISTEN, OPEN, RCVD, Knowledge
 
 _FIRST_TIMEOUT = 3.5
 """Seconds within which what is lost is sent again: RFC 6298 has 1, or 3 after a lost handshake
@@ -21,7 +21,7 @@ class Debt(NamedTuple):
     late: bool
 
 
-def debt_of(link: Connection) -> Debt | None:
+def debt_of(link: Knowledge) -> Debt | None:
     """The first thing that the target owes on this flow, None where it owes nothing."""
     if link.vague:
         return None
@@ -46,7 +46,7 @@ def debt_of(link: Connection) -> Debt | None:
     return None
 
 
-def _debt_when_open(link: Connection) -> Debt | None:
+def _debt_when_open(link: Knowledge) -> Debt | None:
     must = link.must
     if link.acked < must.next:
         clause = "AFT-2" if must.ended and link.acked == must.next - 1 else "ACC-9"
@@ -71,7 +71,7 @@ _PROBED = 6.5
 """Seconds within which a closed window is probed (RFC 9293 section 3.8.6.1)."""
 
 
-def overdue(link: Connection, now: float) -> Debt | None:
+def overdue(link: Knowledge, now: float) -> Debt | None:
     """What should have been sent again by now (RFC 6298 section 5, RFC 9293 section 3.8.1)."""
     if link.vague or link.iss is None:
         return None
@@ -88,7 +88,7 @@ def overdue(link: Connection, now: float) -> Debt | None:
     return None
 
 
-def _held_back(link: Connection) -> bool:
+def _held_back(link: Knowledge) -> bool:
     """There is text to send, all that was sent is acknowledged, and the window is closed."""
     text = link.must.next - link.base - 1 - link.must.ended
     return link.edge <= link.received == link.our_ack <= text

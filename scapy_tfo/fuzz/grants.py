@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from scapy_tfo import option as opt
 from scapy_tfo.fuzz.frames import Reply
-from scapy_tfo.fuzz.model import Connection
+from scapy_tfo.fuzz.knowledge import Knowledge
 from scapy_tfo.fuzz.options import Offer
 
 _MASK = 0xFFFFFFFF
@@ -18,7 +18,7 @@ _WHOLE_LIST = 30
 """Bytes of options; where a cookie needs more room, others may be left out."""
 
 
-def take_grant(link: Connection, offer: Offer, packet: int) -> None:
+def take_grant(link: Knowledge, offer: Offer, packet: int) -> None:
     """The Fast Open option of a first SYN-ACK."""
     rule = link.rule
     assert rule is not None
@@ -60,7 +60,7 @@ def take_grant(link: Connection, offer: Offer, packet: int) -> None:
         wrong(rule.ungranted, "a cookie, as granted before", "no Fast Open option")
 
 
-def _compare(link: Connection, cookie: bytes, wrong: Callable[[str, str, str], None]) -> None:
+def _compare(link: Knowledge, cookie: bytes, wrong: Callable[[str, str, str], None]) -> None:
     """What a cookie gives away of the next client's, or of its own (RFC 7413 section 4.1.2)."""
     family, client = link.client
     other = link.jar.current.get((family, 1 - client))
@@ -75,7 +75,7 @@ def _compare(link: Connection, cookie: bytes, wrong: Callable[[str, str, str], N
 
 
 def _compare_by_address(
-    link: Connection, cookie: bytes, other: bytes, wrong: Callable[[str, str, str], None]
+    link: Knowledge, cookie: bytes, other: bytes, wrong: Callable[[str, str, str], None]
 ) -> None:
     addresses = link.jar.addresses
     ours = addresses.get(link.client)
@@ -89,9 +89,7 @@ def _compare_by_address(
         wrong("SRV-2", "a cookie that the address does not tell", "one made of the address alone")
 
 
-def check_options(
-    link: Connection, reply: Reply, offer: Offer, packet: int, *, first: bool
-) -> None:
+def check_options(link: Knowledge, reply: Reply, offer: Offer, packet: int, *, first: bool) -> None:
     """The other options of a SYN-ACK (RFC 7323 2.2 and 3.2, RFC 2018 section 2)."""
     ours = link.offer
 

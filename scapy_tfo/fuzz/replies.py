@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scapy_tfo.fuzz.frames import ACK, FIN, RST, SYN, Reply
-from scapy_tfo.fuzz.model import AFTER, LISTEN, RCVD, Connection, relative
+from scapy_tfo.fuzz.knowledge import AFTER, LISTEN, RCVD, Knowledge, relative
 from scapy_tfo.fuzz.options import Offer, offer_of
 from scapy_tfo.fuzz.streams import check_times, take_text
 from scapy_tfo.fuzz.syn_acks import syn_ack
@@ -25,7 +25,7 @@ def reply_class(reply: Reply) -> str:
     return "text" if reply.payload else "ack"
 
 
-def came(link: Connection, reply: Reply, now: float, packet: int) -> str:
+def came(link: Knowledge, reply: Reply, now: float, packet: int) -> str:
     """Judge one segment of the target's and learn from it; returns its class.
 
     now: seconds. packet: its number in the trace.
@@ -71,7 +71,7 @@ def came(link: Connection, reply: Reply, now: float, packet: int) -> str:
     return kind
 
 
-def _rst(link: Connection, reply: Reply, number: int, packet: int) -> None:
+def _rst(link: Knowledge, reply: Reply, number: int, packet: int) -> None:
     link.wants_answer = False
     wanted, link.wants_rst = link.wants_rst, None
     if wanted is not None and link.states == LISTEN:
@@ -120,7 +120,7 @@ def _rst(link: Connection, reply: Reply, number: int, packet: int) -> None:
     link.states |= LISTEN
 
 
-def _from_nothing(link: Connection, kind: str, now: float, packet: int) -> None:
+def _from_nothing(link: Knowledge, kind: str, now: float, packet: int) -> None:
     """Something else than RST came from where no connection can be."""
     if link.flow.port == "closed":
         link.blame("closed", "ACC-12a", "RST", kind, reply=kind, packet=packet)
@@ -144,7 +144,7 @@ def _from_nothing(link: Connection, kind: str, now: float, packet: int) -> None:
 
 
 def _segment(
-    link: Connection, reply: Reply, offer: Offer, number: int, now: float, packet: int, kind: str
+    link: Knowledge, reply: Reply, offer: Offer, number: int, now: float, packet: int, kind: str
 ) -> None:
     """A segment behind the SYN-ACK."""
     assert link.iss is not None
@@ -189,11 +189,11 @@ def _segment(
         take_text(link, reply, seq, now, packet, kind)
 
 
-def _their_scale(link: Connection) -> int | None:
+def _their_scale(link: Knowledge) -> int | None:
     return link.profile.options.scale if link.profile.options and link.scale is not None else None
 
 
-def _sack(link: Connection, left: int, right: int, number: int, packet: int, kind: str) -> None:
+def _sack(link: Knowledge, left: int, right: int, number: int, packet: int, kind: str) -> None:
     isn = link.flow.isn or 0
     start = relative(left, isn)
     end = relative(right, isn)

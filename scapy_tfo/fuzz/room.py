@@ -6,7 +6,7 @@ import enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from scapy_tfo.fuzz.model import Connection
+    from scapy_tfo.fuzz.knowledge import Knowledge
 
 _COUNTS_ON = 55.0
 _COUNTS_NO_MORE = 65.0
@@ -30,10 +30,10 @@ class Room:
     def __init__(self, limit: int, *, alone: bool) -> None:
         self.limit = limit
         self._alone = alone
-        self._links: list[Connection] = []
+        self._links: list[Knowledge] = []
         self._ghosts: list[float] = []
 
-    def join(self, link: Connection) -> None:
+    def join(self, link: Knowledge) -> None:
         """A connection at this listener."""
         self._links.append(link)
 
@@ -71,7 +71,7 @@ class Room:
         return "LIM-3" if any(link.opened_at is not None for link in self._links) else "LIM-1"
 
     @staticmethod
-    def _pending(link: Connection, now: float) -> tuple[int, int]:
+    def _pending(link: Knowledge, now: float) -> tuple[int, int]:
         """How many pending requests a connection stands for: at least, at most."""
         if link.rule is None or not link.rule.early:
             return 0, 0

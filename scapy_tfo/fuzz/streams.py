@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from scapy_tfo.fuzz.frames import FIN, Reply
-from scapy_tfo.fuzz.model import OPEN, Connection, older
+from scapy_tfo.fuzz.knowledge import OPEN, Knowledge, older
 from scapy_tfo.fuzz.options import Offer
 from scapy_tfo.fuzz.text import text, wrong_text
 
 _MASK = 0xFFFFFFFF
 
 
-def take_text(link: Connection, reply: Reply, seq: int, now: float, packet: int, kind: str) -> None:
+def take_text(link: Knowledge, reply: Reply, seq: int, now: float, packet: int, kind: str) -> None:
     """Text and FIN of the target: the echo of what it may have taken, in its place."""
     payload = reply.payload
     end = seq + len(payload)
@@ -107,7 +107,7 @@ def take_text(link: Connection, reply: Reply, seq: int, now: float, packet: int,
     link.their_last = now
 
 
-def _is_echo(link: Connection, seq: int, payload: bytes) -> bool:
+def _is_echo(link: Knowledge, seq: int, payload: bytes) -> bool:
     start = link.base + seq
     if payload == text(link.index, start, len(payload)):
         return True
@@ -122,7 +122,7 @@ def _is_echo(link: Connection, seq: int, payload: bytes) -> bool:
     )
 
 
-def check_times(link: Connection, offer: Offer, packet: int, kind: str) -> None:
+def check_times(link: Knowledge, offer: Offer, packet: int, kind: str) -> None:
     """Timestamps on every segment once agreed on, and none else (RFC 7323 section 3.2)."""
     if kind == "syn-ack":
         if offer.times is None or not link.timestamps:
@@ -167,7 +167,7 @@ def check_times(link: Connection, offer: Offer, packet: int, kind: str) -> None:
         )
 
 
-def _fin_clause(link: Connection) -> str:
+def _fin_clause(link: Knowledge) -> str:
     if link.syn_fin:
         return "ACC-12"
     return "ACC-5" if "cookie-alone" in link.features else "AFT-2"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scapy_tfo.fuzz.assembly import Assembly
 from scapy_tfo.fuzz.frames import FIN, Reply
 from scapy_tfo.fuzz.grants import check_options, take_grant
-from scapy_tfo.fuzz.model import AFTER, OPEN, RCVD, Connection
+from scapy_tfo.fuzz.knowledge import AFTER, OPEN, RCVD, Knowledge
 from scapy_tfo.fuzz.options import Offer
 from scapy_tfo.fuzz.streams import take_text
 from scapy_tfo.fuzz.syn_rules import SynRule
@@ -14,7 +14,7 @@ _MASK = 0xFFFFFFFF
 
 
 def syn_ack(
-    link: Connection, reply: Reply, offer: Offer, number: int, now: float, packet: int
+    link: Knowledge, reply: Reply, offer: Offer, number: int, now: float, packet: int
 ) -> None:
     rule = link.rule
     assert rule is not None
@@ -78,7 +78,7 @@ def syn_ack(
 
 
 def _first_syn_ack(
-    link: Connection, reply: Reply, offer: Offer, number: int, now: float, packet: int
+    link: Knowledge, reply: Reply, offer: Offer, number: int, now: float, packet: int
 ) -> None:
     rule = link.rule
     assert rule is not None
@@ -139,7 +139,7 @@ def _first_syn_ack(
         take_text(link, reply, 1, now, packet, "syn-ack")
 
 
-def _refused(link: Connection, rule: SynRule, offer: Offer, taken: int) -> str:
+def _refused(link: Knowledge, rule: SynRule, offer: Offer, taken: int) -> str:
     """The requirement that is broken where a good cookie's text is not taken, or not all of it."""
     if taken:
         return "ACC-10"
