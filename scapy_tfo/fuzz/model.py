@@ -12,7 +12,7 @@ from scapy_tfo.fuzz.frames import ACK, FIN, PSH, RST, SYN
 from scapy_tfo.fuzz.knowledge import ANY_WINDOW, LISTEN, MUCH, OPEN, RCVD, SOON, Knowledge, later
 from scapy_tfo.fuzz.options import Offer
 from scapy_tfo.fuzz.program import Option
-from scapy_tfo.fuzz.syn_rules import SynRule, over_the_limit, syn_rule
+from scapy_tfo.fuzz.syn_rules import SIGNED, SynRule, over_the_limit, syn_rule
 
 
 class Connection(Knowledge):
@@ -102,8 +102,9 @@ class Connection(Knowledge):
             self.note("duplicate-syn" if again else "other-syn")
             if again and ((wrong and size) or size > self.syn_size > 0):
                 self.note("other-data-in-syn")
-        in_window = self.must.next <= seq < self.may.next + ANY_WINDOW
-        if in_window:
+        end = seq if again and self.states == RCVD else seq + 1 + size
+        in_window = seq < self.may.next + ANY_WINDOW and end > self.must.next
+        if in_window or seq == self.must.next:
             # RFC 9293 lets it reset the connection, RFC 5961 section 4.2 has it challenged.
             self.states |= LISTEN
             self.rst_pardoned = True
@@ -131,7 +132,8 @@ class Connection(Knowledge):
         self.sent_end = seq + length
         if self.flow.port == "closed":
             self.rst_pardoned = True
-            self.wants_rst = (0, seq + length)
+            if not hasty and not _may_be_dropped(offer):
+                self.wants_rst = (0, seq + length)
             return
         near = (self.flow.isn or 0) + seq & 0xFFFFFFFF
         wraps = near + SOON > 0xFFFFFFFF or near < 1 << 31 <= near + SOON
@@ -170,8 +172,7 @@ class Connection(Knowledge):
         if offer.times is not None:
             self.times_sent.add(offer.times[0])
             self.times_must = self.times_may = offer.times[0]
-        if size:
-            self.sent_text.append((seq + 1, seq + 1 + size))
+        self.sent_text.append((seq, seq + 1 + size))
         self.may.add(seq + 1, seq + 1 + rule.most, bool(flags & FIN) and rule.most == size)
         self.must.add(seq + 1, seq + 1 + rule.least)
         self.reset_at = None
@@ -220,8 +221,11 @@ class Connection(Knowledge):
         may = may_seq and may_time
         must = must_seq and must_time and must_ack and not self.vague
         if size and self.may.ended:
-            # Behind its FIN nothing is text (RFC 9293 section 3.10.7.4, seventh step).
+            # Behind its FIN nothing is text (RFC 9293 section 3.10.7.4, seventh step); to an
+            # application that has closed it is a reason for RST (RFC 1122 section 4.2.2.13).
             must = False
+            self.states |= LISTEN
+            self.rst_pardoned = True
         if not may_time:
             self.note("old-timestamp")
         if old & RCVD and not must_ack:
@@ -257,7 +261,8 @@ class Connection(Knowledge):
             # Nobody can tell where the stream ends: a FIN that may not count, or inside text.
             self.vague = True
             return
-        self.sent_end = max(self.sent_end, seq + size + fin)
+        if size or fin:
+            self.sent_end = max(self.sent_end, seq + size + fin)
         if self.sent_end - self.base > MUCH:
             self.note("bulk")
         if size or fin:
@@ -297,6 +302,12 @@ class Connection(Knowledge):
                 # LAST-ACK is over, or is held for a while (paper 3.5).
                 self.states |= LISTEN
                 self.rst_pardoned = True
+                self.wants_answer = False
+
+
+def _may_be_dropped(offer: Offer) -> bool:
+    """A segment whose options are malformed, or signed with a key that the target has not."""
+    return offer.unsound or bool(SIGNED & set(offer.strange))
 
 
 def _has_cookie(found: opt.FastOpen | opt.Broken) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from scapy_tfo.fuzz.cookies import Jar
 from scapy_tfo.fuzz.frames import ACK, RST, SYN, Ends, build, flags_of, fragmented
-from scapy_tfo.fuzz.knowledge import LISTEN, OPEN, RCVD
+from scapy_tfo.fuzz.knowledge import LISTEN, OPEN, RCVD, relative
 from scapy_tfo.fuzz.model import Connection
 from scapy_tfo.fuzz.options import Times, offer_of, render
 from scapy_tfo.fuzz.program import Icmp, Option, Send
@@ -55,6 +55,8 @@ class Outgoing:
             else:
                 return
         flags = flags_of(step.flags)
+        if flags & ACK and step.ack is None and link.iss is not None:
+            ack = relative(0, link.iss)
         options = step.options
         if options is None:
             options = _PLAIN_SYN if flags & SYN else _TIMES if link.timestamps else ()
@@ -176,6 +178,6 @@ class Outgoing:
         if ahead < _HALF:
             self._ahead = max(self._ahead, ahead)
         elapsed = int((self.now - self.began) * 1000) + self._ahead - max(ahead, 0)
-        times = Times((self._clock + elapsed) & _MASK, link.last_tsval or 0)
+        times = Times((self._clock + elapsed) & _MASK, link.echo or 0)
         seen = {each.index: each.cookie for each in self._links if each.cookie is not None}
         return render(options, times, self._jar, link.client, seen)

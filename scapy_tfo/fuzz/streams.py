@@ -151,6 +151,9 @@ def check_times(link: Knowledge, offer: Offer, packet: int, kind: str) -> None:
             packet=packet,
         )
     link.last_tsval = value
+    if kind == "syn-ack" or link.opened_at is not None or link.echo is None:
+        # Before the handshake ends it is the SYN-ACK's that a careful target wants back.
+        link.echo = value
     settled = link.times_settled
     if kind != "syn-ack" and (
         echo not in link.times_sent

@@ -17,6 +17,8 @@ from scapy_tfo.fuzz.program import Cookie, Option
 from scapy_tfo.fuzz.room import Room, Vacancy
 
 _NO_FORMS: frozenset[int] = frozenset()
+SIGNED = frozenset((19, 29))
+"""TCP MD5 (RFC 2385) and TCP-AO (RFC 5925): without a key a segment may be dropped."""
 _TTCP = frozenset((11, 12, 13))
 _WHOLE = 536
 """Bytes of text that any stack takes at once; more may be cut (RFC 7413 section 4.1.3)."""
@@ -68,7 +70,7 @@ def syn_rule(
     """
     found = offer.fast_open
     held = size if profile.holds_data else 0
-    owed = not (flags & FIN or offer.unsound)
+    owed = not (flags & FIN or offer.unsound or SIGNED & set(offer.strange))
     if port == "plain" or not profile.fast_open:
         off = "ACC-1" if found else "ACC-4"
         if port != "plain" and found:
