@@ -43,7 +43,8 @@ def with_what_they_bring(names: set[str]) -> set[str]:
 
 
 def test_what_runs_beside_scapy_is_listed() -> None:
-    runtime = with_what_they_bring(wanted_here(PROJECT["dependencies"]))
+    wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["boofuzz"]]
+    runtime = with_what_they_bring(wanted_here(wanted))
     assert runtime - named_in_table() == set()
 
 
