@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from scapy_tfo import fuzz_run_command, fuzz_store_command
+from scapy_tfo import fuzz_boofuzz_command, fuzz_run_command, fuzz_store_command
 
 SUMMARY = "find what no case was written for: checked packet sequences, by the thousand"
 DESCRIPTION = """Send programs made of seeds to a target, and judge each reply by what is allowed.
@@ -22,16 +22,20 @@ Other commands, on what a campaign has kept:
   scapy-tfo fuzz export ID --format ...  make a file of it
   scapy-tfo fuzz merge OUT STORE...      join the stores of shards
 
+'scapy-tfo fuzz boofuzz TARGET' runs a campaign as a boofuzz session, with its database and web UI.
+
 exit status: 0 nothing new, 1 a finding that --known does not list, 2 wrong usage or set-up, 3 the
 target could not be judged, 130 interrupted: what was finished is kept"""
 
 _RUN = "run"
+_NAMES = (*fuzz_store_command.NAMES, fuzz_boofuzz_command.NAME)
+"""Of the commands; any other word behind `fuzz` is a target."""
 
 
 def spelled_out(arguments: Sequence[str] | None) -> list[str]:
     """The command line with the command that `fuzz TARGET` leaves out."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if given[:1] == ["fuzz"] and given[1:2] not in [[name] for name in fuzz_store_command.NAMES]:
+    if given[:1] == ["fuzz"] and given[1:2] not in [[name] for name in _NAMES]:
         given.insert(1, _RUN)
     return given
 
@@ -49,6 +53,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     _add_arguments(run)
     fuzz_store_command.add_commands(below)
+    fuzz_boofuzz_command.add_command(below)
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -45,7 +45,8 @@ ARROWS: dict[str, set[str]] = {
     "pkt_run_command": JUDGES | {"pkt", "report"},
     "pkt_export_command": JUDGES | {"pkt"},
     "soak_command": JUDGES | {"report", "front"},
-    "fuzz_command": {"fuzz_run_command", "fuzz_store_command"},
+    "fuzz_command": {"fuzz_run_command", "fuzz_store_command", "fuzz_boofuzz_command"},
+    "fuzz_boofuzz_command": VALUES | {"fuzz", "report"},
     "fuzz_run_command": VALUES | {"fuzz", "report", "front"},
     "fuzz_store_command": VALUES | {"fuzz", "report", "fuzz_run_command"},
     "cli": JUDGES
