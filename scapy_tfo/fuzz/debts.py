@@ -21,50 +21,66 @@ class Debt(NamedTuple):
     late: bool
 
 
-def debt_of(link: Knowledge) -> Debt | None:
-    """The first thing that the target owes on this flow, None where it owes nothing."""
+_LATE = frozenset(("no-text", "no-fin"))
+"""What an application has a hand in."""
+
+
+def owes(link: Knowledge) -> str:
+    """The rule by which the target owes something on this flow; "" where it owes nothing."""
+    states = link.states
     if link.vague:
-        return None
-    if link.states == LISTEN:
-        if link.wants_rst is None:
-            return None
-        clause = "ACC-12a" if link.flow.port == "closed" else "AFT-9"
-        return Debt("no-rst", clause, "silence", "RST: there is no connection", False)
+        return ""
+    if states == LISTEN:
+        return "" if link.wants_rst is None else "no-rst"
     if link.iss is None:
-        if link.states != RCVD or link.rule is None:
-            return None
-        group = "" if link.room is not None else "opening"
-        return Debt("no-syn-ack", link.rule.silent, group, "a SYN-ACK", False)
-    if link.states == RCVD:
-        if link.wants_answer:
-            return Debt("no-answer", "AFT-4", "silence", "RST, or an ACK", False)
-        return None
-    if link.states == OPEN:
-        return _debt_when_open(link)
-    if link.wants_answer:
-        return Debt("no-answer", "ACC-9", "stream", "RST, or an ACK", False)
-    return None
-
-
-def _debt_when_open(link: Knowledge) -> Debt | None:
+        return "no-syn-ack" if states == RCVD and link.rule is not None else ""
+    if states != OPEN:
+        return "no-answer" if link.wants_answer else ""
     must = link.must
     if link.acked < must.next:
-        clause = "AFT-2" if must.ended and link.acked == must.next - 1 else "ACC-9"
-        return Debt("no-ack", clause, "stream", f"acknowledging {must.next}", False)
+        return "no-ack"
     if link.wants_answer:
-        return Debt("no-answer", "ACC-9", "silence", "an ACK", False)
+        return "no-answer"
     if link.our_ack < link.received:
         # What is on its way may hold back the rest (RFC 9293 section 3.7.4).
+        return ""
+    missing = must.next - link.base - must.ended - link.received
+    if link.their_fin is not None:
+        return ""
+    if missing > 0:
+        fits = link.edge - link.received >= min(missing, link.mss)
+        return "no-text" if fits else ""
+    return "no-fin" if must.ended else ""
+
+
+def debt_of(link: Knowledge) -> Debt | None:
+    """The first thing that the target owes on this flow, None where it owes nothing."""
+    rule = owes(link)
+    if not rule:
         return None
-    text = must.next - link.base - 1 - must.ended
-    room = link.edge - link.received
-    missing = 1 + text - link.received
-    if missing > 0 and link.their_fin is None:
-        if room >= min(missing, link.mss) > 0:
-            return Debt("no-text", "ACC-9", "stream", f"the echo of {text} bytes", True)
-    elif must.ended and link.their_fin is None:
-        return Debt("no-fin", "AFT-2", "end", "FIN in answer to FIN", True)
-    return None
+    requirement, group, expected = _described(link, rule)
+    return Debt(rule, requirement, group, expected, rule in _LATE)
+
+
+def _described(link: Knowledge, rule: str) -> tuple[str, str, str]:
+    """Requirement, group of clauses, and what was expected."""
+    must = link.must
+    if rule == "no-rst":
+        clause = "ACC-12a" if link.flow.port == "closed" else "AFT-9"
+        return clause, "silence", "RST: there is no connection"
+    if rule == "no-syn-ack":
+        assert link.rule is not None
+        return link.rule.silent, "" if link.room is not None else "opening", "a SYN-ACK"
+    if rule == "no-ack":
+        clause = "AFT-2" if must.ended and link.acked == must.next - 1 else "ACC-9"
+        return clause, "stream", f"acknowledging {must.next}"
+    if rule == "no-text":
+        return "ACC-9", "stream", f"the echo of {must.next - link.base - 1 - must.ended} bytes"
+    if rule == "no-fin":
+        return "AFT-2", "end", "FIN in answer to FIN"
+    if link.states == RCVD:
+        return "AFT-4", "silence", "RST, or an ACK"
+    return "ACC-9", "silence" if link.states == OPEN else "stream", "RST, or an ACK"
 
 
 _PROBED = 6.5

@@ -54,6 +54,11 @@ def flow(dice: Random, port: str = "main") -> Flow:
     return Flow(4 if dice.random() < 0.75 else 6, int(dice.random() < 0.1), port, isn)
 
 
+def _end(dice: Random) -> str:
+    """Mostly the connection is followed to its end; some are dropped to make room for more."""
+    return "finish" if dice.random() < 0.6 else "reset"
+
+
 def _size(dice: Random, options: tuple[Option, ...]) -> int:
     size = dice.choice(_SIZES)
     return min(size, 1400 - 40) if options else size
@@ -72,7 +77,7 @@ def probe(dice: Random) -> Program:
         urgent=dice.choice((0, 1, 5)) if dice.random() < 0.1 else 0,
         traffic_class=dice.choice((0, 0, 0, 0x10, 0xB8, 0x02)) if dice.random() < 0.2 else 0,
     )
-    return Program((flow(dice, port),), (syn, Wait()))
+    return Program((flow(dice, port),), (syn, Wait()), _end(dice))
 
 
 def spoilt(dice: Random) -> Program:
@@ -82,9 +87,8 @@ def spoilt(dice: Random) -> Program:
         options = (MSS, dice.choice(IN_DISGUISE))
         if dice.random() < 0.3:
             options = (*options, dice.choice((GOOD, REQUEST)))
-    return Program(
-        (flow(dice),), (Send(0, "S", size=dice.choice(_SIZES[1:]), options=options), Wait())
-    )
+    syn = Send(0, "S", size=dice.choice(_SIZES[1:]), options=options)
+    return Program((flow(dice),), (syn, Wait()), _end(dice))
 
 
 def odd_segment(dice: Random) -> Program:

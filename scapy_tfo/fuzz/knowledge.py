@@ -57,6 +57,7 @@ class Knowledge:
     """What is known of one flow.
 
     index: its number in the program. room: the account of its listener, where that has one.
+    isn: our initial sequence number.
     """
 
     times_must: int | None
@@ -64,9 +65,17 @@ class Knowledge:
     times_settled: int | None
 
     def __init__(
-        self, flow: Flow, index: int, jar: Jar, profile: Profile, room: Room | None = None
+        self,
+        flow: Flow,
+        index: int,
+        jar: Jar,
+        profile: Profile,
+        room: Room | None = None,
+        *,
+        isn: int = 0,
     ) -> None:
         self.flow = flow
+        self.isn = isn
         self.index = index
         self.client = (flow.family, flow.client)
         self.jar = jar

@@ -135,7 +135,7 @@ class Connection(Knowledge):
             if not hasty and not _may_be_dropped(offer):
                 self.wants_rst = (0, seq + length)
             return
-        near = (self.flow.isn or 0) + seq & 0xFFFFFFFF
+        near = self.isn + seq & 0xFFFFFFFF
         wraps = near + SOON > 0xFFFFFFFF or near < 1 << 31 <= near + SOON
         if wraps:
             self.note("wraps")

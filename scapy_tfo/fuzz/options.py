@@ -97,7 +97,8 @@ def offer_of(block: bytes) -> Offer:
     if not block:
         return _NOTHING
     if len(block) == 12 and block.startswith(_TIMES_ALONE):
-        return _NOTHING._replace(times=_TIMES.unpack_from(block, 4))
+        times: tuple[int, int] = _TIMES.unpack_from(block, 4)
+        return Offer(None, None, False, times, (), (), False, False, ())
     return _read(block)
 
 

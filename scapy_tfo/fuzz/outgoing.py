@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 
 from scapy_tfo.fuzz.cookies import Jar
@@ -17,6 +18,7 @@ _MASK = 0xFFFFFFFF
 _HALF = 1 << 31
 _PLAIN_SYN = (Option("mss", 1460),)
 _TIMES = (Option("nop"), Option("nop"), Option("ts"))
+_TIMES_ALONE = struct.Struct("!III")
 _LARGEST = 1200
 """Bytes of text in a segment that no step asks for."""
 
@@ -43,7 +45,7 @@ class Outgoing:
     def send(self, step: Send) -> None:
         """Send a step's segment; nothing where it acknowledges what never came."""
         link = self._links[step.flow]
-        isn = link.flow.isn or 0
+        isn = link.isn
         ack: int | None = None
         absolute = 0
         if step.ack is not None:
@@ -163,9 +165,12 @@ class Outgoing:
         section 5.1), and then reset."""
         if link.iss is None or link.states == LISTEN:
             return
+        if link.their_fin is not None and link.our_ack > link.their_fin and link.may.ended:
+            # Both ends have closed.
+            return
         ends = self._ends[link.index]
         ack = (link.iss + link.received) & _MASK
-        seq = ((link.flow.isn or 0) + link.acked) & _MASK
+        seq = (link.isn + link.acked) & _MASK
         if link.taken and link.opened_at is None:
             usual = self._render(link, _TIMES if link.timestamps else ())
             self.packets.append(build(ends, seq, ack, ACK, options=usual or b""))
@@ -174,6 +179,9 @@ class Outgoing:
     def _render(self, link: Connection, options: Sequence[Option]) -> bytes | None:
         if not options:
             return b""
+        if options is _TIMES:
+            elapsed = int((self.now - self.began) * 1000) + self._ahead
+            return _TIMES_ALONE.pack(0x0101080A, (self._clock + elapsed) & _MASK, link.echo or 0)
         ahead = max((each.value for each in options if each.name == "ts"), default=0)
         if ahead < _HALF:
             self._ahead = max(self._ahead, ahead)

@@ -6,12 +6,10 @@ there.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from scapy_tfo.fuzz.cookies import Jar
-from scapy_tfo.fuzz.debts import Debt, debt_of, overdue
+from scapy_tfo.fuzz.debts import Debt, debt_of, overdue, owes
 from scapy_tfo.fuzz.frames import Ends, read
 from scapy_tfo.fuzz.knowledge import OPEN, RCVD
 from scapy_tfo.fuzz.model import Connection
@@ -54,15 +52,15 @@ class Play:
         self.trace: list[TracedPacket] = []
         self._patience = patience
         self._keep = keep
-        dice = random.Random(seed)
         room = Room(SMALL, alone=profile.fresh)
         self.links = [
             Connection(
-                flow if flow.isn is not None else replace(flow, isn=dice.getrandbits(32)),
+                flow,
                 index,
                 jar,
                 profile,
                 room if flow.port == "small" else None,
+                isn=_stirred(seed, index) if flow.isn is None else flow.isn,
             )
             for index, flow in enumerate(program.flows)
         ]
@@ -70,14 +68,14 @@ class Play:
             jar.addresses[flow.family, flow.client] = each.client
         for link in self.links:
             link.around = self.links
-        own = dice.getrandbits(31)
+        own = _stirred(seed, -1) >> 1
         self._out = Outgoing(self.links, ends, jar, own if program.clock is None else program.clock)
         self._acking = False
         self._sent = self._heard = 0
         self._now = self._began = self._since = 0.0
         self._settling = False
         self._expecting: tuple[int, str, int] | None = None
-        self._reached: set[str] = set()
+        self._reached: set[tuple[int, str]] = set()
         self._unjudged = ""
         self._script = self._run()
 
@@ -107,7 +105,7 @@ class Play:
         before = link.states
         number = len(self.trace) - 1 if self._keep else -1
         kind = came(link, read(packet), now, number)
-        self._reached.add(f"{before}{kind}")
+        self._reached.add((before, kind))
         if self._acking and kind in ("text", "fin", "syn-ack"):
             self._out.acknowledge(link)
         if self.done:
@@ -118,9 +116,9 @@ class Play:
             if reply in self.links[flow].heard[seen:]:
                 self._expecting = None
                 self.deadline = now
-        elif self._settling and self._debt() is None:
+        elif self._settling and not owes(link) and not self._is_owed():
             self.deadline = now + self._patience.linger
-        if any(each.violations for each in self.links) and not self._keep:
+        if link.violations and not self._keep:
             self._finish()
 
     def on_timer(self, now: float) -> None:
@@ -151,7 +149,7 @@ class Play:
                     key=lambda each: each.step,
                 )
             ),
-            reached=frozenset(self._reached),
+            reached=frozenset(f"{state}{kind}" for state, kind in self._reached),
             sent=self._sent,
             heard=self._heard,
             digest=tuple(" ".join(link.heard) for link in self.links),
@@ -212,6 +210,9 @@ class Play:
         self._since = self._now
         return self._now + self._patience.linger
 
+    def _is_owed(self) -> bool:
+        return len(self.links) > 1 and any(owes(link) for link in self.links)
+
     def _debt(self) -> tuple[Connection, Debt] | None:
         for link in self.links:
             debt = debt_of(link)
@@ -231,9 +232,11 @@ class Play:
         yield self._settle()
         if any(link.violations for link in self.links):
             return
-        for link in self._living():
+        waiting = [link for link in self._living() if link.states & RCVD]
+        for link in waiting:
             self._out.acknowledge(link)
-        yield self._settle()
+        if waiting:
+            yield self._settle()
         for link in self._living():
             self._out.resend(link, _PROBE)
         yield self._settle()
@@ -259,3 +262,10 @@ class Play:
             for link in self.links
             if link.iss is not None and link.states & (RCVD | OPEN) and not link.vague
         ]
+
+
+def _stirred(seed: int, index: int) -> int:
+    """A number of 32 bits, different for each flow of each run."""
+    mixed = (seed * 0x9E3779B97F4A7C15 + (index + 2) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
+    mixed ^= mixed >> 29
+    return (mixed * 0x94D049BB133111EB & 0xFFFFFFFFFFFFFFFF) >> 32

@@ -45,7 +45,7 @@ def came(link: Knowledge, reply: Reply, now: float, packet: int) -> str:
         return kind
     if link.vague:
         return kind
-    number = relative(reply.ack, link.flow.isn or 0)
+    number = relative(reply.ack, link.isn)
     if kind == "rst":
         _rst(link, reply, number, packet)
         return kind
@@ -194,7 +194,7 @@ def _their_scale(link: Knowledge) -> int | None:
 
 
 def _sack(link: Knowledge, left: int, right: int, number: int, packet: int, kind: str) -> None:
-    isn = link.flow.isn or 0
+    isn = link.isn
     start = relative(left, isn)
     end = relative(right, isn)
     known = any(a <= start < end <= b for a, b in _joined(link.sent_text))
