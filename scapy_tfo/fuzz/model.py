@@ -216,6 +216,17 @@ class Connection(Knowledge):
         in_order = seq <= self.may.next
         may_seq, must_seq = self.acceptable(seq, size + fin)
         may_time, must_time = self.timely(offer)
+        if offer.times is not None:
+            self.times_sent.add(offer.times[0])
+            if in_order:
+                # Old ones count for some, as long as they end where the window was last told.
+                self.times_may = later(self.times_may, offer.times[0])
+        if self.their_fin is not None and ack > self.their_fin and self.may.ended:
+            # LAST-ACK is over, or is held for a while (paper 3.5).
+            self.states |= LISTEN
+            self.rst_pardoned = True
+            self.wants_answer = False
+            old = 0
         may_ack = -ANY_WINDOW < ack <= 1 + self.answer_size + self.may.ended
         must_ack = 1 <= ack <= self.received
         may = may_seq and may_time
@@ -279,12 +290,8 @@ class Connection(Knowledge):
             elif self.states == OPEN and must and not self.must.gaps:
                 self.want_answer(True)
             self.may.add(seq, seq + size, fin)
-        if offer.times is not None:
-            self.times_sent.add(offer.times[0])
-            if must and in_order and seq <= self.must.next:
-                self.times_must = offer.times[0]
-            if in_order:
-                self.times_may = later(self.times_may, offer.times[0])
+        if must and in_order and offer.times is not None and seq <= self.must.next:
+            self.times_must = offer.times[0]
         if ack > self.our_ack and must_ack:
             self.our_ack = ack
             self.slowest = max(self.slowest, now - self.progress_at)
@@ -298,11 +305,6 @@ class Connection(Knowledge):
             # RFC 9293 section 3.10.7.4: an older segment does not change the window.
             self.edge = ack + scaled if seq >= self.newest else min(self.edge, ack + scaled)
             self.newest = max(self.newest, seq)
-            if self.their_fin is not None and ack > self.their_fin and self.may.ended:
-                # LAST-ACK is over, or is held for a while (paper 3.5).
-                self.states |= LISTEN
-                self.rst_pardoned = True
-                self.wants_answer = False
 
 
 def _may_be_dropped(offer: Offer) -> bool:
