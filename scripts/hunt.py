@@ -1,0 +1,210 @@
+"""Whether fuzzing finds each mutant that shows on the wire, without being told which it is.
+
+`python scripts/hunt.py [NAME ...] [--limit SECONDS] [--jobs N] [--write docs/fuzz-mutants.json]`.
+Programs of the seeds from 0 on are run against each until one shows a violation that comes each
+time; that program is reduced. With `--write`, that file and a table beside it are written, and
+names say which of its entries to make anew. A mutant shows on the wire if a case catches it that
+needs nothing of its target but an echo on a few ports: the file keeps the names of the others.
+Exits with 1 where fewer than 90 in 100 are found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from scapy_tfo.fuzz.grammar import VERSION, program_for
+from scapy_tfo.fuzz.program import Program, to_json
+from scapy_tfo.fuzz.reduce import reduced
+from scapy_tfo.fuzz.resolve import CONFIRMATIONS, Rule, breaks
+from scapy_tfo.fuzz.simulated import SimulatedBench
+from scapy_tfo.mutants.registry import Mutant, all_mutants, named
+from scapy_tfo.suite.matrix import hunt
+from scapy_tfo.suite.registry import all_cases
+
+NEEDS = frozenset(("answer", "echo", "two_addresses", "plain_port", "second_port"))
+"""Of a case that sees no more of its target than the wire shows."""
+LIMIT = 60.0
+SHORT = 5
+"""Steps of a program that people read at a glance."""
+
+Entry = dict[str, Any]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a mutant; all unless given")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of CPU for each")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="JSON; the table goes beside it")
+    chosen = parser.parse_args()
+    held: dict[str, Any] = {}
+    if chosen.write is not None and chosen.write.exists():
+        held = json.loads(chosen.write.read_text(encoding="utf-8"))
+    hidden = _hidden(held, chosen.jobs)
+    visible = [each for each in all_mutants() if not each.equivalent and each.name not in hidden]
+    entries: dict[str, Entry] = {}
+    if chosen.names:
+        entries = dict(held.get("mutants", {}))
+    wanted = [named(each) for each in chosen.names] or visible
+    with ProcessPoolExecutor(chosen.jobs) as pool:
+        names = [each.name for each in wanted]
+        for mutant, entry in zip(
+            wanted, pool.map(partial(hunted, chosen.limit), names), strict=True
+        ):
+            entries[mutant.name] = {"clause": mutant.breaks, **entry}
+            print(_line(mutant, entries[mutant.name]), flush=True)
+    entries = {each.name: entries[each.name] for each in visible if each.name in entries}
+    print(*summary(entries.values()), sep="\n")
+    if chosen.write is not None:
+        made = {"grammar": VERSION, "limit": chosen.limit, "hidden": hidden, "mutants": entries}
+        chosen.write.write_text(_text(made), encoding="utf-8")
+        chosen.write.with_suffix(".md").write_text(markdown(made), encoding="utf-8")
+    missed = sum("rule" not in each for each in entries.values())
+    return int(missed > 0.1 * len(entries))
+
+
+def hunted(limit: float, name: str) -> Entry:
+    """What fuzzing one mutant for `limit` seconds of CPU shows: in `witness` the reduced program,
+    with the violation that it shows; less where nothing was found."""
+    began = time.process_time()
+    bench = SimulatedBench(f"sim:{name}")
+    number = 0
+    while time.process_time() - began < limit:
+        program = program_for(number)
+        number += 1
+        found = _first(bench, program)
+        if found is None:
+            continue
+        seconds = time.process_time() - began
+        smallest = reduced(program, partial(_show, bench, found))
+        violation = breaks(_verdict(bench, smallest), found)
+        assert violation is not None
+        return {
+            "seconds": round(seconds, 2),
+            "programs": number,
+            "rule": violation.rule,
+            "reply": violation.reply,
+            "requirement": violation.requirement,
+            "steps": len(smallest.steps),
+            "witness": to_json(smallest),
+        }
+    return {"seconds": round(time.process_time() - began, 2), "programs": number}
+
+
+def _first(bench: SimulatedBench, program: Program) -> Rule | None:
+    """The first rule that a program breaks, if it does so each time."""
+    violations = _verdict(bench, program).violations
+    if not violations:
+        return None
+    rule = violations[0].rule, violations[0].reply
+    again = (breaks(_verdict(bench, program), rule) for _ in range(CONFIRMATIONS - 1))
+    return rule if all(again) else None
+
+
+def _show(bench: SimulatedBench, rule: Rule, programs: Sequence[Program]) -> list[bool]:
+    return [breaks(_verdict(bench, each), rule) is not None for each in programs]
+
+
+def _verdict(bench: SimulatedBench, program: Program) -> Any:
+    ((_, verdict),) = bench.run([(0, program)])
+    return verdict
+
+
+def _hidden(held: Mapping[str, Any], jobs: int) -> list[str]:
+    """Names of the mutants that no case catches which sees the wire alone; those that the file
+    knows already are not tried again."""
+    old = set(held.get("hidden", ()))
+    known = old | set(held.get("mutants", ()))
+    names = {each.name for each in all_mutants() if not each.equivalent}
+    unknown = [named(each) for each in sorted(names - known)]
+    if unknown:
+        cases = [each for each in all_cases() if each.needs <= NEEDS]
+        old |= {each.mutant for each in hunt(cases, unknown, processes=jobs) if not each.cases}
+    return sorted(old & names)
+
+
+def summary(entries: Iterable[Entry]) -> list[str]:
+    """Figures in sentences."""
+    every = list(entries)
+    found = [each for each in every if "rule" in each]
+    short = sum(each["steps"] <= SHORT for each in found)
+    same = sum(each["requirement"] == each["clause"] for each in found)
+    times = sorted(each["seconds"] for each in found)
+    lines = [
+        f"- found: {_share(len(found), len(every))}",
+        f"- reduced to at most {SHORT} steps: {_share(short, len(found))}",
+        f"- the requirement named is the mutant's own: {_share(same, len(found))}",
+    ]
+    if times:
+        half, most = times[len(times) // 2], times[-1]
+        lines.append(f"- CPU time until found: {half:.1f} s in the middle, {most:.1f} s at most")
+    return lines
+
+
+def _share(some: int, of: int) -> str:
+    return f"{some} of {of} ({100 * some / max(of, 1):.1f} %)"
+
+
+def markdown(made: Mapping[str, Any]) -> str:
+    """The table for people."""
+    entries = made["mutants"]
+    lines = [
+        "# Mutants that fuzzing finds",
+        "",
+        "Made by `make hunt`. Each server mutant that shows on the wire is fuzzed in simulation,",
+        "with the programs of the seeds from 0 on, by something that is not told which it is, for",
+        f"at most {made['limit']:.0f} s of CPU. What is found is confirmed and reduced. The",
+        "programs are in [fuzz-mutants.json](fuzz-mutants.json); the tests see to it that they",
+        "still show their violation.",
+        "",
+        *summary(entries.values()),
+        "",
+        f"Not among them are {len(made['hidden'])} mutants that no case catches which needs",
+        "nothing of its target but an echo on three ports.",
+        "",
+        "Bold is a requirement that is not the mutant's own.",
+        "",
+        "| mutant | breaks | named | rule | programs | CPU s | steps |",
+        "|---|---|---|---|---:|---:|---:|",
+    ]
+    for name, each in entries.items():
+        if "rule" in each:
+            clause = each["requirement"]
+            shown = clause if clause == each["clause"] else f"**{clause}**"
+            row = (shown, each["rule"], each["programs"], each["seconds"], each["steps"])
+        else:
+            row = ("not found", "", each["programs"], each["seconds"], "")
+        lines.append("| " + " | ".join(map(str, (name, each["clause"], *row))) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _text(made: Mapping[str, Any]) -> str:
+    """JSON with a line for each mutant."""
+    head = {key: each for key, each in made.items() if key != "mutants"}
+    rows = ",\n".join(
+        f"{json.dumps(name)}: {json.dumps(each, separators=(',', ':'))}"
+        for name, each in made["mutants"].items()
+    )
+    return f'{json.dumps(head)[:-1]}, "mutants": {{\n{rows}\n}}}}\n'
+
+
+def _line(mutant: Mutant, entry: Entry) -> str:
+    if "rule" not in entry:
+        return f"{mutant.name}: not found in {entry['programs']} programs ({mutant.breaks})"
+    same = "" if entry["requirement"] == mutant.breaks else f", not {mutant.breaks}"
+    return (
+        f"{mutant.name}: {entry['rule']}, {entry['requirement']}{same}, {entry['steps']} steps "
+        f"({entry['programs']} programs, {entry['seconds']} s)"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
