@@ -98,6 +98,7 @@ class Knowledge:
         self.unsettled = 0
         self.heard: list[str] = []
         self.answer: Offer = _NO_OFFER
+        self.pristine = True
         self.begin_anew(0)
 
     def begin_anew(self, base: int) -> None:

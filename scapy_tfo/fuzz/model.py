@@ -52,6 +52,7 @@ class Connection(Knowledge):
         else:
             self.note("no-ack-flag")
         self.unsettled += 1
+        self.pristine = False
 
     def _sent_rst(self, seq: int, now: float) -> None:
         if self.states == LISTEN:
@@ -126,7 +127,8 @@ class Connection(Knowledge):
         if self.room is not None and self.accepted and self.reset_at is not None:
             self.room.leave_behind(self.reset_at)
         hasty = self.rule is not None and self.unsettled > 0
-        self.begin_anew(seq)
+        if seq or not self.pristine:
+            self.begin_anew(seq)
         self.vague = hasty
         length = 1 + size + bool(flags & FIN)
         self.sent_end = seq + length

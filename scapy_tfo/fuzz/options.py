@@ -89,6 +89,8 @@ class Offer(NamedTuple):
 _KNOWN = frozenset((opt.MSS, opt.WINDOW_SCALE, opt.SACK_PERMITTED, opt.SACK, opt.TIMESTAMPS))
 _SIZES = {opt.MSS: 4, opt.WINDOW_SCALE: 3, opt.SACK_PERMITTED: 2, opt.TIMESTAMPS: 10}
 _NOTHING = Offer(None, None, False, None, (), (), False, False, ())
+_TIMES_START = b"\x08\x0a"
+_NO_TIMES = bytes(8)
 _TIMES_ALONE = b"\x01\x01\x08\x0a"
 
 
@@ -99,6 +101,13 @@ def offer_of(block: bytes) -> Offer:
     if len(block) == 12 and block.startswith(_TIMES_ALONE):
         times: tuple[int, int] = _TIMES.unpack_from(block, 4)
         return Offer(None, None, False, times, (), (), False, False, ())
+    if block[6:8] == _TIMES_START and len(block) >= 16:
+        # As Linux and most others order them: only the times in it are new each time.
+        shape = _read(block[:8] + _NO_TIMES + block[16:])
+        if shape.times == (0, 0):
+            mss, scale, sack, _, blocks, found, unsound, ended, strange = shape
+            times = _TIMES.unpack_from(block, 8)
+            return Offer(mss, scale, sack, times, blocks, found, unsound, ended, strange)
     return _read(block)
 
 
