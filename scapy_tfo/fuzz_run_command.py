@@ -270,6 +270,11 @@ def _report(
     if chosen.update_known:
         write_known(chosen.known, updated(run.known, gone, new))
     console.print(summary(figures), soft_wrap=True)
+    slowed = float(getattr(campaign.bench, "slowed", 0.0))
+    if slowed >= 1.0:
+        console.print(
+            f"Held back for {slowed:.0f} s by the target's lag, or --rate", soft_wrap=True
+        )
     for each in findings:
         mark = "NEW" if each.id in ids else "known" if each.status is Status.CONFIRMED else "flaky"
         style = "bold red" if mark == "NEW" else "dim"

@@ -71,7 +71,8 @@ class Campaign:
         self._wanted = None
         if programs is not None:
             self._wanted = sum(len(numbers) for _, numbers in self._plan.batches(programs))
-        self._confirmed = sum(each.status is Status.CONFIRMED for each in store.findings())
+        findings = store.findings()
+        self._signatures = {each.signature for each in findings if each.status is Status.CONFIRMED}
         self._sender = Sender(store, make, programs, self._left, self._tell)
         self._deaths = 0
 
@@ -146,21 +147,28 @@ class Campaign:
 
     def _settle(self) -> None:
         """Make findings of what was seen and not tried yet."""
-        for seen in self._store.open_sightings():
-            if seen.kind == _OF_DEATH:
-                suspects = [(seen.number, seen.program)]
-                finding = culprit(self._patient, self._plan, suspects, seen.actual)
-            else:
-                try:
-                    finding = resolve(self.bench, self._plan, seen)
-                except TargetError:
-                    self._patient.revive()
-                    finding = given_up(self._plan, seen)
-            self._found(seen.kind, finding)
+        sightings = self._store.open_sightings()
+        for seen in [each for each in sightings if each.kind == _OF_DEATH]:
+            suspects = [(seen.number, seen.program)]
+            self._found(seen.kind, culprit(self._patient, self._plan, suspects, seen.actual))
+        left = {each.kind: each for each in sightings if each.kind != _OF_DEATH}
+        try:
+            for seen, finding in resolve(
+                self.bench, self._plan, list(left.values()), frozenset(self._signatures)
+            ):
+                self._found(seen.kind, finding)
+                del left[seen.kind]
+        except TargetError:
+            # It died of being tried: what is not known by then is as it was seen.
+            self._patient.revive()
+            for seen in left.values():
+                self._found(seen.kind, given_up(self._plan, seen))
 
     def _found(self, kind: Kind, finding: Finding) -> None:
-        if self._store.settle(kind, finding):
-            self._confirmed += finding.status is Status.CONFIRMED
+        is_new = self._store.settle(kind, finding)
+        if finding.status is Status.CONFIRMED:
+            self._signatures.add(finding.signature)
+        if is_new:
             self._on_finding(finding)
         self._tell()
 
@@ -180,7 +188,7 @@ class Campaign:
             programs_a_second=sender.sent / seconds,
             wanted=self._wanted,
             left=None if math.isinf(left) else max(left, 0.0),
-            findings=self._confirmed,
+            findings=len(self._signatures),
         )
 
     def _tell(self) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol, runtime_checkable
 
 from scapy_tfo.fuzz import fingerprint
 from scapy_tfo.fuzz.batches import Tally
 from scapy_tfo.fuzz.bench import Bench
 from scapy_tfo.fuzz.plan import Plan
+from scapy_tfo.fuzz.program import Program
 from scapy_tfo.fuzz.volley import Result
 
 
@@ -20,21 +22,25 @@ class Volleyer(Bench, Protocol):
         ...
 
 
-def fired(bench: Volleyer, plan: Plan, numbers: range) -> Tally:
-    """Send the volleys of a batch, whose programs have these numbers, and count.
+def fired(bench: Volleyer, plan: Plan, batches: Iterable[int]) -> dict[int, Tally]:
+    """Send the volleys of some batches, and count, for each batch.
 
     What looks wrong is sent again as programs, for the model to judge. Raises TargetError.
     """
-    tally = Tally()
-    for each in range(plan.volleys):
-        seed = plan.seed_of(numbers.start) + each
-        result = bench.volley(seed)
-        tally.seeded += fingerprint.mix(~seed & fingerprint.MASK)
-        tally.singles += result.sent
-        tally.probes += result.sent
-        tally.heard += result.heard
-        suspects = [program for program, _ in result.suspects]
-        for at, verdict in bench.run(enumerate(suspects)):
-            for violation in verdict.violations:
-                tally.note(numbers.start, violation, suspects[at])
-    return tally
+    tallies: dict[int, Tally] = {}
+    suspects: list[tuple[int, Program]] = []
+    for number in batches:
+        tally = tallies[number] = Tally()
+        for each in range(plan.volleys):
+            seed = plan.seed_of(number * plan.batch) + each
+            result = bench.volley(seed)
+            tally.seeded += fingerprint.mix(~seed & fingerprint.MASK)
+            tally.singles += result.sent
+            tally.probes += result.sent
+            tally.heard += result.heard
+            suspects += [(number, program) for program, _ in result.suspects]
+    for at, verdict in bench.run(enumerate(program for _, program in suspects)):
+        number, program = suspects[at]
+        for violation in verdict.violations:
+            tallies[number].note(number * plan.batch, violation, program)
+    return tallies

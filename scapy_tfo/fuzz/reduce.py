@@ -7,11 +7,11 @@ a round are handed over together, so that a target which answers many flows at a
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from scapy_tfo.fuzz import surgery
 from scapy_tfo.fuzz.program import (
@@ -32,28 +32,55 @@ Trial = Callable[[Sequence[Program]], Sequence[bool]]
 MOST_RUNS = 600
 """Programs that one reduction may run."""
 
+Answer = TypeVar("Answer")
+_Part = Generator[list[Program], Sequence[bool], Answer]
+
 _ENDS = ("reset", "leave", "finish")
 assert set(_ENDS) == set(ENDS)
 
 
-class _SpentError(Exception):
-    """No run is left."""
+Reduction = Generator[list[Program], Sequence[bool], Program]
+"""Yields programs to run, takes which of them still show the violation, returns the smallest."""
 
 
 def reduced(program: Program, trial: Trial, most: int = MOST_RUNS) -> Program:
     """The smallest program found that still shows it; the program itself where none is.
 
-    most: programs that are run at most. Each change that is kept makes the program smaller, so
-    that this ends.
+    most: programs that are run at most.
     """
-    search = _Search(replace(program, origin=""), trial, most)
-    try:
-        search.steps()
-        while search.simplify():
-            search.steps()
-    except _SpentError:
-        pass
-    return search.best
+    (found,) = reduced_together(
+        [reduction(program, most)], lambda some: trial([each for _, each in some])
+    )
+    return found
+
+
+def reduction(program: Program, most: int = MOST_RUNS) -> Reduction:
+    """As `reduced`, for whoever runs the programs of several at a time."""
+    return _Search(replace(program, origin=""), most).run()
+
+
+def reduced_together(
+    reductions: Sequence[Reduction],
+    trial: Callable[[Sequence[tuple[int, Program]]], Sequence[bool]],
+) -> list[Program]:
+    """The results of several reductions, whose programs are run together.
+
+    trial: runs programs, each with the number of its reduction.
+    """
+    found: dict[int, Program] = {}
+    answers: dict[int, Sequence[bool] | None] = dict.fromkeys(range(len(reductions)))
+    while answers:
+        wanted: dict[int, list[Program]] = {}
+        for number, answer in answers.items():
+            try:
+                each = reductions[number]
+                wanted[number] = next(each) if answer is None else each.send(answer)
+            except StopIteration as ended:
+                found[number] = ended.value
+        programs = [(number, each) for number, some in wanted.items() for each in some]
+        shown = iter(trial(programs) if programs else ())
+        answers = {number: [next(shown) for _ in some] for number, some in wanted.items()}
+    return [found[number] for number in range(len(reductions))]
 
 
 def size(program: Program) -> tuple[int, int, int, int]:
@@ -62,82 +89,101 @@ def size(program: Program) -> tuple[int, int, int, int]:
     return len(program.steps), len(program.flows), _ENDS.index(program.end), len(text)
 
 
+class _SpentError(Exception):
+    """No run is left."""
+
+
 class _Search:
-    def __init__(self, program: Program, trial: Trial, most: int) -> None:
+    """Each change that is kept makes the program smaller, so that this ends."""
+
+    def __init__(self, program: Program, most: int) -> None:
         self.best = program
-        self._trial = trial
         self._left = most
         self._tried: set[Program] = set()
 
-    def steps(self) -> None:
-        """Drop steps, in halves, quarters and so on down to single ones (ddmin)."""
-        parts = 2
-        while len(self.best.steps) > 1:
-            steps = self.best.steps
-            parts = min(parts, len(steps))
-            bounds = [each * len(steps) // parts for each in range(parts + 1)]
-            chunks = [range(*each) for each in pairwise(bounds)]
-            alone = [[steps[at] for at in chunk] for chunk in chunks] if parts > 2 else []
-            rest = [[step for at, step in enumerate(steps) if at not in chunk] for chunk in chunks]
-            found = self._first(_of_steps(self.best, each) for each in [*alone, *rest])
-            if found is not None:
-                parts = 2 if len(found.steps) <= len(steps) // 2 else max(parts - 1, 2)
-                self.best = found
-            elif parts == len(steps):
-                return
-            else:
-                parts *= 2
+    def run(self) -> Reduction:
+        try:
+            yield from self._steps()
+            while (yield from self._simplify()):
+                yield from self._steps()
+        except _SpentError:
+            pass
+        return self.best
 
-    def simplify(self) -> bool:
+    def _steps(self) -> _Part[None]:
+        """Drop steps: halves, quarters and so on down to single ones, all in one round; then all
+        those at once that can go one by one."""
+        while len(self.best.steps) > 1:
+            before = self.best
+            cuts = list(_chunks(len(before.steps)))
+            shown = yield from self._try([self._without(before, cut) for cut in cuts])
+            single = [
+                cut[0] for cut, each in zip(cuts, shown, strict=True) if each and len(cut) == 1
+            ]
+            self._take(shown)
+            if len(single) > 1:
+                # Without the first one, the first two, and so on: the longest that shows it.
+                some = [self._without(before, single[:stop]) for stop in range(2, len(single) + 1)]
+                self._take((yield from self._try(some)))
+            if self.best == before:
+                return
+
+    def _simplify(self) -> _Part[bool]:
         """Make fields plain, all those at once that can be made so one by one; whether any was."""
-        changes = list(_changes(self.best))
-        shown = self._run([change(self.best) for _, change in changes])
+        before = self.best
+        changes = list(_changes(before))
+        shown = yield from self._try([change(before) for _, change in changes])
         # Of the ways to change one field the first is the plainest.
         good: dict[Place, Change] = {}
         for (place, change), found in zip(changes, shown, strict=True):
             if found is not None:
                 good.setdefault(place, change)
-        if not good:
-            return False
-        together = self.best
+        self._take(shown)
+        some, together = [], before
         for change in good.values():
-            together = _applied(together, change)
-        if self._first([together]) is not None:
-            self.best = together
-            return True
-        for change in good.values():
-            plainer = self._first([_applied(self.best, change)])
-            if plainer is not None:
-                self.best = plainer
-        return True
+            together = change(together) or together
+            some.append(together)
+        self._take((yield from self._try(some)))
+        return self.best != before
 
-    def _first(self, candidates: Iterable[Program]) -> Program | None:
-        """The smallest of those that show it and are smaller than the best so far."""
-        found = [each for each in self._run(list(candidates)) if each is not None]
-        return min(found, key=size, default=None)
+    @staticmethod
+    def _without(program: Program, cut: Collection[int]) -> Program:
+        kept = [step for at, step in enumerate(program.steps) if at not in cut]
+        return surgery.without_idle_flows(surgery.with_steps(program, kept))
 
-    def _run(self, candidates: Sequence[Program | None]) -> list[Program | None]:
-        """Each candidate where it shows the violation, else None."""
+    def _take(self, shown: Sequence[Program | None]) -> None:
+        """Go on with the smallest of those that show it."""
+        self.best = min([self.best, *filter(None, shown)], key=size)
+
+    def _try(self, candidates: Sequence[Program | None]) -> _Part[list[Program | None]]:
+        """Each candidate where it shows the violation and is smaller, else None."""
         now = size(self.best)
-        worth = [
-            each is not None and each not in self._tried and _is_fit(each) and size(each) < now
+        worth = dict.fromkeys(
+            each
             for each in candidates
-        ]
-        unique = list(
-            dict.fromkeys(each for each, run in zip(candidates, worth, strict=True) if run)
+            if each is not None and each not in self._tried and _is_fit(each) and size(each) < now
         )
-        programs = [each for each in unique if each is not None][: self._left]
+        programs = list(worth)[: self._left]
         if not programs:
             if not self._left:
                 raise _SpentError
             return [None] * len(candidates)
         self._left -= len(programs)
-        shown = {
-            program for program, shows in zip(programs, self._trial(programs), strict=True) if shows
-        }
+        answers = yield programs
+        shown = {program for program, shows in zip(programs, answers, strict=True) if shows}
         # One that showed nothing is not run again; what did may be, beside other changes.
         self._tried |= set(programs) - shown
         return [each if each in shown else None for each in candidates]
+
+
+def _chunks(steps: int) -> Iterator[range]:
+    """Halves, quarters and so on of the places of some steps, down to single ones."""
+    parts = 2
+    while parts < steps:
+        bounds = [each * steps // parts for each in range(parts + 1)]
+        yield from (range(*each) for each in pairwise(bounds))
+        parts *= 2
+    yield from (range(at, at + 1) for at in range(steps))
 
 
 Change = Callable[[Program], Program | None]
@@ -145,14 +191,6 @@ Change = Callable[[Program], Program | None]
 
 Place = tuple[object, ...]
 """What of a program a change is about."""
-
-
-def _applied(program: Program, change: Change) -> Program:
-    return change(program) or program
-
-
-def _of_steps(program: Program, steps: Sequence[Step]) -> Program:
-    return surgery.without_idle_flows(surgery.with_steps(program, steps))
 
 
 def _is_fit(program: Program) -> bool:

@@ -21,8 +21,9 @@ MOST_OPEN = 16
 MOST_LATE = 1024
 """Programs that were put off and are under way at a time."""
 
-ROUND = 3.0
-"""Seconds of sending in a round, where no program takes longer."""
+ROUND, LIVE_ROUND = 2.0, 10.0
+"""Seconds of sending in a round, where no program takes longer. Where time is real it takes two
+more to wait for the last verdicts and to see whether the target lives."""
 
 SUSPECTS = 256
 """Programs sent last that are remembered: one of them may have killed the target."""
@@ -66,6 +67,7 @@ class Sender:
         self._done: list[Late] = []
         self._late_tally = Tally()
         self._mark = 0.0
+        self._rest = 0.0
         self._began = 0.0
         self._is_begun = False
         self._trusts_silence = False
@@ -96,6 +98,7 @@ class Sender:
                 running.close()
             self._late.clear()
             self._keep_late()
+            self._rest = time.monotonic() - self._mark
         if not trouble and self._left() > 0:
             self.go_on()
         return trouble
@@ -118,7 +121,8 @@ class Sender:
 
     def break_off(self) -> None:
         """Keep the open batches as they are: they count, and a resumed run sends them again."""
-        self._keep_late()
+        # What passed since the last round was no sending.
+        self._mark = time.monotonic() - self._rest
         for batch in self._open.values():
             if batch.tally.programs:
                 self._store.commit(batch, seconds=self._lap(batch.tally), complete=False)
@@ -129,13 +133,13 @@ class Sender:
         if not self._plan.volleys or not isinstance(bench, Volleyer):
             return
         missing = self._store.finished().keys() - self._store.finished(Part.VOLLEYS).keys()
-        for number in sorted(missing):
+        for first in range(0, len(missing), MOST_OPEN):
             if self._left() <= 0:
                 return
             self._mark = time.monotonic()
-            start = number * self._plan.batch
-            tally = fired(bench, self._plan, range(start, start + self._plan.batch))
-            self._store.commit_volleys(number, tally, seconds=self._lap(tally))
+            some = sorted(missing)[first : first + MOST_OPEN]
+            for number, tally in fired(bench, self._plan, some).items():
+                self._store.commit_volleys(number, tally, seconds=self._lap(tally))
             self._on_whole()
 
     def _unsent(self, programs: int | None) -> Iterator[tuple[int, range]]:
@@ -179,7 +183,8 @@ class Sender:
         """Whether there is one, and the round goes on."""
         if self._next is None or len(self._open) >= MOST_OPEN:
             return False
-        if self._is_begun and not self._late and time.monotonic() - self._began >= ROUND:
+        seconds = LIVE_ROUND if self._plan.live else ROUND
+        if self._is_begun and not self._late and time.monotonic() - self._began >= seconds:
             return False
         self._is_begun = True
         number, numbers = self._next

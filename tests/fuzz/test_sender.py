@@ -55,7 +55,7 @@ def test_programs_that_wait_for_long_are_sent_in_the_end(tmp_path: Path) -> None
 def test_enough_of_them_are_sent_while_batches_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sender, "ROUND", 0.0)
+    monkeypatch.setattr(sender, "LIVE_ROUND", 0.0)
     monkeypatch.setattr(sender, "_ENOUGH_LATE", 8)
     bench = FakeBench()
     run(tmp_path / "a.sqlite", bench).close()
