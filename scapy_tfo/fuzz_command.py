@@ -7,7 +7,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from scapy_tfo import fuzz_boofuzz_command, fuzz_run_command, fuzz_store_command
+from scapy_tfo import (
+    fuzz_boofuzz_command,
+    fuzz_capture_command,
+    fuzz_run_command,
+    fuzz_store_command,
+)
 
 SUMMARY = "find what no case was written for: checked packet sequences, by the thousand"
 DESCRIPTION = """Send programs made of seeds to a target, and judge each reply by what is allowed.
@@ -23,12 +28,13 @@ Other commands, on what a campaign has kept:
   scapy-tfo fuzz merge OUT STORE...      join the stores of shards
 
 'scapy-tfo fuzz boofuzz TARGET' runs a campaign as a boofuzz session, with its database and web UI.
+'scapy-tfo fuzz capture N' writes a capture of fuzzed packets, and lets tshark try it.
 
 exit status: 0 nothing new, 1 a finding that --known does not list, 2 wrong usage or set-up, 3 the
 target could not be judged, 130 interrupted: what was finished is kept"""
 
 _RUN = "run"
-_NAMES = (*fuzz_store_command.NAMES, fuzz_boofuzz_command.NAME)
+_NAMES = (*fuzz_store_command.NAMES, fuzz_boofuzz_command.NAME, fuzz_capture_command.NAME)
 """Of the commands; any other word behind `fuzz` is a target."""
 
 
@@ -53,6 +59,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     _add_arguments(run)
     fuzz_store_command.add_commands(below)
+    fuzz_capture_command.add_command(below, _count, _number)
     fuzz_boofuzz_command.add_command(below)
 
 

@@ -82,6 +82,7 @@ class World:
 class SimulatedBench:
     """`sim:NAME`, for one process: nothing waits, so programs run one after another.
 
+    first_port: our port of a program's first flow; the others have those behind it.
     Raises SetupError where there is no such stack, TargetError where it is not to be judged.
     """
 
@@ -89,6 +90,7 @@ class SimulatedBench:
 
     def __init__(self, name: str, *, patience: Patience | None = None) -> None:
         self.name = name
+        self.first_port = _FIRST_PORT
         self._stack = named(name.removeprefix("sim:"))
         self._patience = patience or Patience()
         self.profile = Profile(fresh=True)
@@ -121,7 +123,8 @@ class SimulatedBench:
         _introduce(world, program, jar)
         sports: list[int] = []
         for index, flow in enumerate(program.flows):
-            sports.append(_FIRST_PORT + index if flow.sport_of is None else sports[flow.sport_of])
+            shared = flow.sport_of
+            sports.append(self.first_port + index if shared is None else sports[shared])
         ends = [
             Ends(
                 CLIENTS[flow.family][flow.client],
