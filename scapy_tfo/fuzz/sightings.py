@@ -10,6 +10,8 @@ from scapy_tfo.fuzz.batches import Kind
 from scapy_tfo.fuzz.findings import Finding, Status
 from scapy_tfo.fuzz.program import Program
 
+_NO_PACKETS = "[]"
+
 TRIES = 3
 """How many programs of one kind of violation are tried until one shows it each time."""
 
@@ -28,10 +30,16 @@ class OpenSighting:
 
 def put_finding(database: sqlite3.Connection, finding: Finding) -> bool:
     """Keep the better of a finding and the one with its id; whether there was none."""
-    row = database.execute("SELECT status, number FROM finding WHERE id = ?", (finding.id,))
+    row = database.execute(
+        "SELECT status, packets, number FROM finding WHERE id = ?", (finding.id,)
+    )
     held = row.fetchone()
-    better = finding.status is not Status.CONFIRMED, finding.number
-    if held is None or better < (held["status"] != Status.CONFIRMED, held["number"]):
+    ours = finding.status is not Status.CONFIRMED, not finding.packets, finding.number
+    if held is None or ours < (
+        held["status"] != Status.CONFIRMED,
+        held["packets"] == _NO_PACKETS,
+        held["number"],
+    ):
         columns = records.to_row(finding)
         marks = ", ".join(f":{name}" for name in columns)
         database.execute(f"INSERT OR REPLACE INTO finding VALUES ({marks})", columns)

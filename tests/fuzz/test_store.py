@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -180,3 +181,14 @@ def test_many_batches_cost_little_room(path: Path) -> None:
     with closing(campaign(path, 64 * 50)) as store:
         assert store.totals().batches == 50
     assert path.stat().st_size < 200_000
+
+
+def test_a_finding_with_packets_is_not_lost_to_an_earlier_one_without(path: Path) -> None:
+    with closing(campaign(path, 64)) as store:
+        (finding,) = store.findings()
+        kind = finding.requirement, finding.rule, finding.state, finding.reply
+        assert finding.packets
+        assert not store.settle(kind, replace(finding, number=0, packets=()))
+        assert store.findings() == [finding]
+        store.settle(kind, replace(finding, number=0, seed=0))
+        assert store.findings() == [replace(finding, number=0, seed=0)]
