@@ -178,18 +178,17 @@ def times(dice: Random) -> Program:
     """Timestamps that are old, new, wrapping, absent."""
     size = dice.choice((0, 20))
     extra = dice.choice(((GOOD,), (GOOD,), (), (REQUEST,)))
-    first = dice.choice((0, 0, -(1 << 31)))
     steps: list[Step] = [
-        Send(0, "S", size=size, options=(MSS, Option("ts", first), *extra)),
+        Send(0, "S", size=size, options=(MSS, TIMES, *extra)),
         Wait(),
     ]
     at = 1 + size
     for _ in range(dice.randrange(1, 5)):
-        delta = first + dice.choice((0, 0, 10, 1000, -100_000, -1))
+        delta = dice.choice((0, 0, 10, 1000, -100_000, -1))
         length = dice.choice((0, 10, 10))
         options = (NOP, NOP, Option("ts", delta)) if dice.random() < 0.93 else ()
         gap = dice.choice((0, 0, 0, 20))
-        old = delta < first - 1000
+        old = delta < -1000
         steps.append(
             Send(0, "P." if length else ".", at + gap, "all", length, wrong=old, options=options)
         )
@@ -197,8 +196,7 @@ def times(dice: Random) -> Program:
             at += length
         _pause(dice, steps, 0.7)
     clock = dice.choice((None, None, None, 0xFFFFFFFB, 0x7FFFFFFB))
-    end = "reset" if first else "finish"
-    return Program((_flow(dice),), (*steps, Wait()), end, clock=clock)
+    return Program((_flow(dice),), (*steps, Wait()), clock=clock)
 
 
 def windows(dice: Random) -> Program:

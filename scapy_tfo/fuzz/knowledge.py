@@ -43,6 +43,8 @@ SOON = 3000
 MUCH = 10_000
 """Bytes of text."""
 ANY_WINDOW = 1 << 22
+ANY_RST = (-1, -1)
+"""Several are owed, and it cannot be told which one comes."""
 _A_WHILE = 0.5
 """Seconds after which a retransmission timer may have run out."""
 GIVING_UP = 20.0
@@ -95,6 +97,7 @@ class Knowledge:
         self.reset_at: float | None = None
         self.wants_rst: tuple[int, int] | None = None
         self.answers_wanted = 0
+        self.told: list[tuple[int, int]] = []
         self.unsettled = 0
         self.heard: list[str] = []
         self.answer: Offer = _NO_OFFER
@@ -138,7 +141,7 @@ class Knowledge:
         self.our_ack = 0
         self.wants_answer = False
         # A RST that is still on its way belongs to what came before.
-        self.rst_pardoned = self.wants_rst is not None
+        self.rst_pardoned = self.wants_rst is not None or self.flow.port == "closed"
         self.wants_rst = None
         self.their_last = self.progress_at = self.slowest = 0.0
         self.their_repeats = 0
@@ -162,6 +165,10 @@ class Knowledge:
         """Remember something special about this flow, for the clause of a violation."""
         if not self.frozen:
             self.features.add(feature)
+
+    def want_rst(self, seq: int, ack: int) -> None:
+        """RST is owed: by its sequence number, or where that is 0 by what it acknowledges."""
+        self.wants_rst = (seq, ack) if self.wants_rst is None else ANY_RST
 
     def want_answer(self, wanted: bool) -> None:
         """An ACK is owed; after a few of them a target may fall silent (RFC 5961 section 7)."""

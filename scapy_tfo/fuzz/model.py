@@ -41,7 +41,7 @@ class Connection(Knowledge):
         if flags & (SYN | RST) == SYN | RST or flags & (SYN | ACK) == SYN | ACK:
             self.note("odd-syn")
         if flags & RST:
-            self._sent_rst(seq, now)
+            self._sent_rst(seq, offer, now)
         elif flags & SYN:
             if flags & ACK:
                 self._sent_syn_ack(ack)
@@ -53,14 +53,17 @@ class Connection(Knowledge):
             self.note("no-ack-flag")
         self.unsettled += 1
         self.pristine = False
+        if size or flags & (SYN | FIN):
+            self.told.append((seq, seq + size + bool(flags & SYN) + bool(flags & FIN)))
 
-    def _sent_rst(self, seq: int, now: float) -> None:
+    def _sent_rst(self, seq: int, offer: Offer, now: float) -> None:
         if self.states == LISTEN:
             return
         self.note("rst")
         self.releases += self.iss is not None
         low, high = self.must.next, self.may.next
-        if low == seq == high:
+        old_time = offer.times is not None and not self.timely(offer)[1]
+        if low == seq == high and not old_time:
             self.states = LISTEN
             self.reset_at = now
             self.wants_answer = False
@@ -72,7 +75,7 @@ class Connection(Knowledge):
         self.note("bad-ack")
         self.rst_pardoned = True
         if self.states == LISTEN:
-            self.wants_rst = (ack or 0, 0)
+            self.want_rst(ack or 0, 0)
         else:
             self.states |= LISTEN
 
@@ -110,7 +113,7 @@ class Connection(Knowledge):
             self.states |= LISTEN
             self.rst_pardoned = True
         elif self.states == OPEN:
-            self.want_answer(True)
+            self.want_answer(not _may_be_dropped(offer))
         if offer.times is not None:
             self.times_sent.add(offer.times[0])
 
@@ -135,7 +138,7 @@ class Connection(Knowledge):
         if self.flow.port == "closed":
             self.rst_pardoned = True
             if not hasty and not _may_be_dropped(offer):
-                self.wants_rst = (0, seq + length)
+                self.want_rst(0, seq + length)
             return
         near = self.isn + seq & 0xFFFFFFFF
         wraps = near + SOON > 0xFFFFFFFF or near < 1 << 31 <= near + SOON
@@ -210,11 +213,23 @@ class Connection(Knowledge):
         old = self.states
         self.releases += self.iss is not None and not (size or fin)
         if old == LISTEN:
-            self.wants_rst = (ack, 0)
+            self.want_rst(ack, 0)
         if old & LISTEN:
             self.rst_pardoned = True
-        if old == LISTEN or self.iss is None:
+        if old == LISTEN:
             return
+        if self.iss is None:
+            # It acknowledges what nobody can know.
+            self.states |= LISTEN
+            self.rst_pardoned = True
+            return
+        pending = self.may.fin
+        if pending is not None and not self.may.ended and (size or fin):
+            end = seq + size
+            if end > pending or (fin and end != pending):
+                # A FIN waits for what is before it, and this says that the stream goes on.
+                self.vague = True
+                return
         in_order = seq <= self.may.next
         may_seq, must_seq = self.acceptable(seq, size + fin)
         may_time, must_time = self.timely(offer)
@@ -253,11 +268,10 @@ class Connection(Knowledge):
                     return
         elif not may_ack:
             self.note("bad-ack")
-            self.want_answer(old == OPEN)
             return
         if not may:
             discarded = self.timestamps and offer.times is None
-            self.want_answer(old == OPEN and not (offer.unsound or discarded))
+            self.want_answer(old == OPEN and not (_may_be_dropped(offer) or discarded))
             return
         if old == RCVD:
             self.states = OPEN if must else RCVD | OPEN

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scapy_tfo.fuzz.frames import ACK, FIN, RST, SYN, Reply
-from scapy_tfo.fuzz.knowledge import AFTER, LISTEN, RCVD, Knowledge, relative
+from scapy_tfo.fuzz.knowledge import AFTER, ANY_RST, LISTEN, RCVD, Knowledge, relative
 from scapy_tfo.fuzz.options import Offer, offer_of
 from scapy_tfo.fuzz.streams import check_times, take_text
 from scapy_tfo.fuzz.syn_acks import syn_ack
@@ -74,6 +74,8 @@ def came(link: Knowledge, reply: Reply, now: float, packet: int) -> str:
 def _rst(link: Knowledge, reply: Reply, number: int, packet: int) -> None:
     link.wants_answer = False
     wanted, link.wants_rst = link.wants_rst, None
+    if wanted == ANY_RST:
+        return
     if wanted is not None and link.states == LISTEN:
         seq, ack = wanted
         if ack:
@@ -197,7 +199,7 @@ def _sack(link: Knowledge, left: int, right: int, number: int, packet: int, kind
     isn = link.isn
     start = relative(left, isn)
     end = relative(right, isn)
-    known = any(a <= start < end <= b for a, b in _joined(link.sent_text))
+    known = any(a <= start < end <= b for a, b in _joined(link.told))
     if not link.sack or not known:
         link.blame(
             "sack",
