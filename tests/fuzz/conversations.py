@@ -21,7 +21,7 @@ SPOILT = Option("fo", cookie=Cookie("own", (("flip", 3),)))
 GOOD = (MSS, VALID)
 TIMED = (Option("nop"), Option("nop"), Option("ts"))
 
-ISN, ISS = 0xFFFFFF00, 0x7FFFFFF0
+ISN, ISS = 5000, 0x7FFFFFF0
 GRANTED = bytes.fromhex("1122334455667788")
 ANOTHER = bytes.fromhex("99aabbccddeeff00")
 """Cookies of the first client and of the second."""
@@ -122,7 +122,7 @@ class Conversation:
         assert block is not None
         reply = Reply(
             (ISS + seq) & _MASK,
-            (ISN + ack) & _MASK,
+            (self.link.isn + ack) & _MASK,
             flags_of(flags),
             window,
             block,
