@@ -38,7 +38,7 @@ def program_for(seed: int, profile: str = "auto") -> Program:
     """The program of a seed. profile: "auto" or "rfc" for every theme, "live" for those that
     make sense where other programs run at the same time."""
     dice = Random(f"{VERSION} {seed}")
-    themes = _LIVE if profile in ("live", "linux") else _ALL
+    themes = _KERNEL if profile in ("live", "linux") else _ALL
     names = list(themes)
     weights = [themes[name][0] for name in names]
     name = dice.choices(names, weights)[0]
@@ -225,6 +225,17 @@ def crowd(dice: Random) -> Program:
     return Program(tuple(flows), tuple(steps))
 
 
+def fragments(dice: Random) -> Program:
+    """A SYN with more text than a segment holds, in IP fragments; then some more."""
+    size = dice.choice((100, 600, 1400, 1461, 2000, 3000, 4000))
+    piece = dice.choice((8, 64, 200, 576, 1200, 1400)) if size < 1000 else 1200
+    options = (MSS, dice.choice((GOOD, GOOD, REQUEST)))
+    steps: list[Step] = [Send(0, "S", size=size, options=options, fragments=piece), Wait()]
+    if dice.random() < 0.4:
+        steps += [Send(0, ".", 1 + size, "all", 20), Wait()]
+    return Program((flow(dice),), tuple(steps), _end(dice))
+
+
 def plain_options(dice: Random) -> Program:
     """A SYN with ordinary options, with a cookie, without, or asking for one."""
     options = [*plain(dice)]
@@ -264,4 +275,5 @@ _LIVE: dict[str, tuple[int, Theme]] = {
     "bulk": (2, streams.bulk),
     "mixture": (6, streams.mixture),
 }
+_KERNEL: dict[str, tuple[int, Theme]] = {**_LIVE, "fragments": (2, fragments)}
 _ALL: dict[str, tuple[int, Theme]] = {**_LIVE, "history": (8, history), "crowd": (5, crowd)}

@@ -84,6 +84,9 @@ class Outgoing:
         )
         self._tell(link, step, flags, ack, block, options)
         if step.fragments:
+            # Some drop every fragment.
+            link.states |= LISTEN
+            link.rst_pardoned = True
             self.packets += fragmented(packet, step.fragments, isn + step.seq)
         else:
             self.packets.append(packet)
