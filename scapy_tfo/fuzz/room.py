@@ -43,6 +43,17 @@ class Room:
 
     def vacancy(self, now: float) -> Vacancy:
         """As far as it can be known from outside."""
+        least, most = self._count(now)
+        if least >= self.limit:
+            return Vacancy.FULL
+        return Vacancy.FREE if self._alone and most < self.limit else Vacancy.UNSURE
+
+    def is_crowded(self, now: float) -> bool:
+        """Whether as many as the limit may be pending."""
+        return self._count(now)[1] >= self.limit
+
+    def _count(self, now: float) -> tuple[int, int]:
+        """Pending fast opens: at least, at most."""
         least = most = 0
         for link in self._links:
             a, b = self._pending(link, now)
@@ -50,9 +61,7 @@ class Room:
         for reset_at in self._ghosts:
             least += now - reset_at < _COUNTS_ON
             most += now - reset_at < _COUNTS_NO_MORE
-        if least >= self.limit:
-            return Vacancy.FULL
-        return Vacancy.FREE if self._alone and most < self.limit else Vacancy.UNSURE
+        return least, most
 
     def taken_clause(self) -> str:
         """The requirement that a fast open beyond the limit breaks."""

@@ -128,10 +128,10 @@ def syn_rule(
 def over_the_limit(rule: SynRule, room: Room, size: int, now: float) -> SynRule:
     """The rule at a listener whose room for pending fast opens may be taken up."""
     vacancy = room.vacancy(now)
+    silent = "LIM-1" if rule.early else "LIM-4"
     if vacancy is Vacancy.UNSURE:
-        return rule
+        return rule._replace(silent=silent) if room.is_crowded(now) else rule
     if vacancy is Vacancy.FULL:
-        silent = "LIM-1" if rule.early else "LIM-4"
         asked = rule.granting or bool(rule.forms)
         taken = room.taken_clause() if rule.early else "LIM-1" if asked else rule.taken
         return rule._replace(

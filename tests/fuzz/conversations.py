@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scapy_tfo.fuzz.clauses import clause_of
 from scapy_tfo.fuzz.cookies import Jar
 from scapy_tfo.fuzz.debts import debt_of, overdue
 from scapy_tfo.fuzz.frames import Reply, flags_of
@@ -156,7 +157,9 @@ class Conversation:
     def owed(self) -> tuple[str, str] | None:
         """What is owed now, and whose requirement that is."""
         debt = debt_of(self.link)
-        return None if debt is None else (debt.rule, debt.requirement)
+        if debt is None:
+            return None
+        return debt.rule, clause_of(debt.group, self.link.features, debt.requirement)
 
     @property
     def overdue(self) -> str | None:
