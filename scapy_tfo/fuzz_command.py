@@ -71,6 +71,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--for", dest="duration", metavar="TIME", help="90s, 30m, 2h (default: 60s)")
     add("--programs", type=_count, metavar="N", help="of the whole campaign, all shards together")
     add("--rate", type=_count, metavar="N", help="segments a second at most")
+    group = parser.add_argument_group("two targets")
+    add = group.add_argument
+    add("--against", metavar="OTHER", help="find where TARGET differs from this one")
+    add("--strict", action="store_true", help="a difference is a failure")
     group = parser.add_argument_group("which programs")
     add = group.add_argument
     add("--seed", type=_number, metavar="N", help="another campaign for each N (default: 0)")
@@ -81,7 +85,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="what is allowed (default: auto)",
     )
-    add("--corpus", type=Path, metavar="FILE", help="also mutate what an earlier store reached")
+    add(
+        "--corpus",
+        type=Path,
+        metavar="FILE|DIR",
+        help="also mutate what an earlier store reached, or the programs in a directory",
+    )
     group = parser.add_argument_group("what is kept")
     add = group.add_argument
     add(

@@ -61,6 +61,7 @@ def command(chosen: argparse.Namespace) -> int:
 
     if chosen.target is None:
         raise SetupError("no target: give sim:NAME, lab:linux, ... ('scapy-tfo fuzz --help')")
+    chosen.target = _target(chosen)
     _check_files(chosen)
     wishes = _wishes(chosen)
 
@@ -75,6 +76,17 @@ def command(chosen: argparse.Namespace) -> int:
         raise
     with closing(run.store):
         return _campaigned(chosen, run, bench, reopen, make_console("auto"))
+
+
+def _target(chosen: argparse.Namespace) -> str:
+    """The target, or both that are compared, by one name."""
+    from scapy_tfo.fuzz.pair import AGAINST
+
+    if chosen.against is None:
+        if chosen.strict:
+            raise SetupError("--strict is about what differs: give the other target with --against")
+        return str(chosen.target)
+    return f"{chosen.target}{AGAINST}{chosen.against}"
 
 
 def _check_files(chosen: argparse.Namespace) -> None:
@@ -106,6 +118,7 @@ def _known(chosen: argparse.Namespace) -> tuple[Known, ...]:
 def _wishes(chosen: argparse.Namespace) -> _Wishes:
     """All that can be wrong with the arguments, before anything is made."""
     from scapy_tfo.fuzz.plan import parse_duration, parse_shard
+    from scapy_tfo.fuzz.program_files import read_directory
     from scapy_tfo.fuzz.store import Store
 
     seconds = parse_duration(chosen.duration) if chosen.duration else None
@@ -113,6 +126,8 @@ def _wishes(chosen: argparse.Namespace) -> _Wishes:
     known = _known(chosen)
     if chosen.corpus is None:
         return _Wishes(seconds, shard, {}, known)
+    if chosen.corpus.is_dir():
+        return _Wishes(seconds, shard, read_directory(chosen.corpus), known)
     with closing(Store.open(chosen.corpus)) as earlier:
         return _Wishes(seconds, shard, earlier.corpus(), known)
 
@@ -253,6 +268,7 @@ def _report(
     console: Console,
     trouble: BaseException | None,
 ) -> int:
+    from scapy_tfo.fuzz.differing import DIFFERS
     from scapy_tfo.fuzz.findings import Status
     from scapy_tfo.fuzz.known import new_ones, updated, write_known
     from scapy_tfo.report.fuzz_report import figures_of, line_of, summary, write_figures
@@ -286,7 +302,7 @@ def _report(
             f"scapy-tfo: known finding {entry.id} is gone: drop it from the list", file=sys.stderr
         )
     console.print(f"Findings and store: {run.out}", soft_wrap=True)
-    return 1 if new else 0
+    return 1 if any(chosen.strict or each.requirement != DIFFERS for each in new) else 0
 
 
 def _gone(run: _Run, campaign: Campaign, findings: Sequence[Finding]) -> list[Known]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -154,7 +153,7 @@ def _replay(chosen: argparse.Namespace) -> int:
 
 def _program(chosen: argparse.Namespace) -> tuple[Program, str | None]:
     """What to run, and where it was found."""
-    from scapy_tfo.fuzz.program import from_json
+    from scapy_tfo.fuzz.program_files import read_program
 
     path = Path(chosen.what)
     if not path.is_file():
@@ -162,14 +161,7 @@ def _program(chosen: argparse.Namespace) -> tuple[Program, str | None]:
             raise SetupError(f"there is no file {path}")
         finding = _found(chosen, chosen.what)
         return finding.reduced, finding.target
-    try:
-        raw = json.loads(path.read_text("utf-8"))
-        program = from_json(raw.get("reduced", raw))
-    except OSError as error:
-        raise SetupError(f"cannot read {path}: {error.strerror}") from error
-    except (ValueError, AttributeError) as error:
-        raise SetupError(f"{path} holds no program: {error}") from error
-    return program, raw.get("target")
+    return read_program(path)
 
 
 def _export(chosen: argparse.Namespace) -> int:
