@@ -137,7 +137,7 @@ class Connection(Knowledge):
         self.sent_end = seq + length
         if self.flow.port == "closed":
             self.rst_pardoned = True
-            if not hasty and not _may_be_dropped(offer):
+            if not self.unsettled and not _may_be_dropped(offer):
                 self.want_rst(0, seq + length)
             return
         near = self.isn + seq & 0xFFFFFFFF
