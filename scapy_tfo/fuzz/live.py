@@ -188,6 +188,8 @@ class LiveBench:
                 is_over = self._begin(source, waiting, is_over)
                 while self._refused:
                     yield self._refused.pop(), Verdict(unjudged=_NO_SUCH_ENDS)
+                if is_over and not waiting and not len(engine):
+                    break
                 for number, program, play in engine.turn(_TURN):
                     verdict = play.verdict()
                     if number in tried:
