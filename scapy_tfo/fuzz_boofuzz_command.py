@@ -54,6 +54,7 @@ def add_command(group: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add = parser.add_argument
     add("--cases", type=_count, default=_CASES, metavar="N", help=f"default: {_CASES}")
     add("--case", type=_count, metavar="N", help="run only the Nth of them, as it ran before")
+    add("--node", metavar="NAME", help="all of them from one node, such as fast-open")
     add("--single", action="store_true", help="one program a case, with every packet in the log")
     add(
         "--batch",
@@ -119,6 +120,7 @@ def _run(chosen: argparse.Namespace, bench: ProfiledBench, patient: Patient) -> 
     )
     wishes = Wishes(
         cases=chosen.cases,
+        node=chosen.node,
         single=chosen.single,
         patience=chosen.patience,
         only=chosen.case,

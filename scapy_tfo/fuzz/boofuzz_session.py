@@ -55,12 +55,13 @@ _OF_SYNS = ("Passive", "PassiveFail", "CookieReqd", "ListenOverflow")
 class Wishes:
     """What a session shall be.
 
-    cases: of all nodes together. single: one program a case, with its packets. patience: also
-    programs that wait for long. only: number of a case that alone is run. web_port: of the web
-    UI, None for none.
+    cases: of all nodes together. node: that has them all, None for each its share. single: one
+    program a case, with its packets. patience: also programs that wait for long. only: number of a
+    case that alone is run. web_port: of the web UI, None for none.
     """
 
     cases: int
+    node: str | None = None
     single: bool = False
     patience: bool = False
     only: int | None = None
@@ -248,7 +249,10 @@ def _words(packet: bytes) -> str:
 
 
 def shares(wishes: Wishes, *, live: bool, fires: bool) -> dict[str, int]:
-    """How many cases each node has. live: its time is real. fires: it can be sent volleys."""
+    """How many cases each node has. live: its time is real. fires: it can be sent volleys.
+
+    Raises SetupError where the target has no such node.
+    """
     nodes = [REQUEST, FAST_OPEN, TEARDOWN]
     if fires and not wishes.single:
         nodes.append(VOLLEY)
@@ -256,13 +260,17 @@ def shares(wishes: Wishes, *, live: bool, fires: bool) -> dict[str, int]:
     counts = {node: each + (at < more) for at, node in enumerate(nodes)}
     if live and wishes.patience:
         counts[PATIENCE] = each if wishes.single else -(-max(each, 1) // PATIENT_SHARE)
-    return counts
+    if wishes.node is None:
+        return counts
+    if wishes.node not in counts:
+        raise SetupError(f"--node {wishes.node}: here there are {', '.join(counts)}")
+    return {node: wishes.cases if node == wishes.node else 0 for node in counts}
 
 
 class Campaign:
     """A session that is ready to run. database: a new file.
 
-    Raises SetupError where the database cannot be made.
+    Raises SetupError where the database cannot be made, or there is no such node.
     """
 
     def __init__(

@@ -178,6 +178,25 @@ def test_many_failures_end_nothing_early(tmp_path: Path) -> None:
     assert len(made.failures) == 60
 
 
+def test_one_node_may_have_all_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    database = tmp_path / "boofuzz.db"
+    made = campaign(database, FakeBench(), cases=2, node="fast-open")
+    assert made.counts == {"cookie-request": 0, "fast-open": 2, "teardown": 0}
+    sent = [data for kind, _, data in cases_of(database)[1] if kind == "send"]
+    assert sent[-1] == b'{"node": "fast-open", "programs": [64, 128]}'
+    arguments = ["fuzz", "boofuzz", "sim:reference", "--node", "volley"]
+    assert main([*arguments, *to(tmp_path / "none.db")]) == 2
+    assert "here there are cookie-request, fast-open, teardown" in capsys.readouterr().err
+
+
+def test_without_boofuzz_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert main(["fuzz", "boofuzz", "sim:reference"]) == 2
+    assert "pip install 'scapy-tfo[boofuzz]'" in capsys.readouterr().err
+
+
 def test_a_target_that_dies_is_opened_anew(tmp_path: Path) -> None:
     benches = [FakeBench(kills=lambda program: program.origin == "spoilt")]
     first = benches[0]
