@@ -1,0 +1,89 @@
+"""A seed is a program: the same one always, everywhere, as long as the version is the same."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from scapy_tfo.fuzz import grammar
+from scapy_tfo.fuzz.grammar import VERSION, program_for
+from scapy_tfo.fuzz.program import MAX_STEPS, Program, Wait, check, dumps, loads
+
+PROFILES = ("auto", "rfc", "live", "linux")
+
+DIGESTS = {
+    1: "2875d8d92e3f4e25",
+}
+"""Of the first 200 programs, by the grammar's version. Where this fails, make a new VERSION: seeds
+that people wrote down mean another program now."""
+
+_PRINT = """
+from tests.fuzz.test_grammar import digest
+print(digest())
+"""
+
+
+def digest() -> str:
+    text = "\n".join(dumps(program_for(seed)) for seed in range(200))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@pytest.fixture(scope="module")
+def programs() -> list[Program]:
+    return [program_for(seed) for seed in range(2000)]
+
+
+def test_a_new_grammar_has_a_new_version() -> None:
+    assert digest() == DIGESTS.get(VERSION)
+
+
+def test_seeds_mean_the_same_in_another_process() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", _PRINT],
+        env={"PYTHONHASHSEED": "123", "PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.strip() == digest()
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_program_can_be_sent_and_kept(profile: str) -> None:
+    for seed in range(300):
+        program = program_for(seed, profile)
+        check(program)
+        assert loads(dumps(program)) == program
+
+
+def test_every_theme_comes_as_often_as_it_weighs(programs: list[Program]) -> None:
+    themes = grammar._ALL
+    found = Counter(each.origin for each in programs)
+    assert set(found) == set(themes)
+    whole = sum(weight for weight, _ in themes.values())
+    for name, (weight, _) in themes.items():
+        assert 0.4 < found[name] * whole / (weight * len(programs)) < 2.0
+
+
+def test_a_target_in_use_gets_what_makes_sense_there() -> None:
+    origins = {program_for(seed, "live").origin for seed in range(1000)}
+    assert origins == set(grammar._LIVE)
+    assert {"history", "crowd"} & origins == set()
+
+
+def test_programs_are_as_long_as_conversations(programs: list[Program]) -> None:
+    assert max(len(each.steps) for each in programs) <= MAX_STEPS
+    assert max(each.sends for each in programs) >= 20
+    assert max(len(each.flows) for each in programs) >= 8
+    assert all(each.sends for each in programs)
+    waits = [step for each in programs for step in each.steps if isinstance(step, Wait)]
+    assert {each.seconds is None for each in waits} == {True, False}
+
+
+def test_seeds_of_any_size_are_taken() -> None:
+    assert program_for(7 << 32) != program_for((7 << 32) + 1)
+    assert program_for((1 << 63) - 1) == program_for((1 << 63) - 1)
