@@ -20,12 +20,15 @@ NAMES = ("list", "show", "replay", "export", "merge")
 
 FORMATS = ("json", "pcapng", "pkt", "pytest")
 _TIMES = 3
+_ALL = "all"
 
 
 def add_commands(group: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The commands below `fuzz` that send nothing, and `replay`."""
     listed = _command(group, "list", _list, "print a campaign's findings")
     _add_store(listed)
+    _add_known(listed)
+    listed.add_argument("--markdown", action="store_true", help="print it as Markdown")
     _add_json(listed)
     shown = _command(group, "show", _show, "print one finding, with its packets")
     shown.add_argument("id", metavar="ID")
@@ -43,10 +46,12 @@ def add_commands(group: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     _add_store(replayed)
     _add_json(replayed)
     exported = _command(group, "export", _export, "make a file of a finding")
-    exported.add_argument("id", metavar="ID")
-    exported.add_argument("--format", choices=FORMATS, default="json", help="default: json")
+    exported.add_argument("id", metavar="ID|all")
     exported.add_argument(
-        "--output", type=Path, metavar="FILE|DIR", help="default: a file of its name here"
+        "--format", choices=FORMATS, help="default: json of one, each of these of all"
+    )
+    exported.add_argument(
+        "--output", type=Path, metavar="FILE|DIR", help="default: files of their names here"
     )
     _add_store(exported)
     merged = _command(
@@ -59,7 +64,7 @@ def add_commands(group: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     )
     merged.add_argument("out", type=Path, metavar="OUT", help="the store to make")
     merged.add_argument("stores", type=Path, nargs="+", metavar="STORE")
-    merged.add_argument("--known", type=Path, metavar="FILE", help="findings that are no news")
+    _add_known(merged)
     _add_json(merged)
 
 
@@ -87,6 +92,10 @@ def _add_store(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_known(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--known", type=Path, metavar="FILE", help="findings that are no news")
+
+
 def _add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write it as JSON")
 
@@ -108,16 +117,37 @@ def _found(chosen: argparse.Namespace, name: str) -> Finding:
 
 
 def _list(chosen: argparse.Namespace) -> int:
-    from scapy_tfo.report.fuzz_report import figures_of, line_of, summary, write_figures
+    from scapy_tfo.report.fuzz_markdown import markdown
 
     with closing(_opened(chosen)) as store:
-        figures, findings = figures_of(store), store.findings()
-    print(summary(figures))
-    for each in findings:
-        print(line_of(each))
+        figures, lines = _told(chosen, store, marks=chosen.known is not None)
+    if chosen.markdown:
+        print(markdown(figures), end="")
+    else:
+        print("\n".join(lines))
+    return 0
+
+
+def _told(
+    chosen: argparse.Namespace, store: Store, *, marks: bool = True
+) -> tuple[dict[str, Any], list[str]]:
+    """A campaign as figures, which --json writes, and as lines. marks: say which are new."""
+    from scapy_tfo.fuzz.findings import Status
+    from scapy_tfo.fuzz.known import load_known, new_ones
+    from scapy_tfo.report.fuzz_report import figures_of, line_of, summary, write_figures
+
+    known = load_known(chosen.known) if chosen.known is not None else ()
+    findings = store.findings()
+    new = {each.id for each in new_ones(findings, known)}
+    figures = figures_of(store, new=new)
     if chosen.json is not None:
         write_figures(figures, chosen.json)
-    return 0
+    lines = [summary(figures)]
+    for each in findings:
+        is_known = each.status is Status.CONFIRMED and each.id not in new
+        mark = "NEW" if each.id in new else "known" if is_known else "flaky"
+        lines.append(line_of(each, mark=mark if marks else ""))
+    return figures, lines
 
 
 def _show(chosen: argparse.Namespace) -> int:
@@ -167,28 +197,41 @@ def _program(chosen: argparse.Namespace) -> tuple[Program, str | None]:
 def _export(chosen: argparse.Namespace) -> int:
     from scapy_tfo.fuzz.artefacts import write, write_to
 
-    finding, output = _found(chosen, chosen.id), chosen.output
+    if chosen.id == _ALL:
+        return _export_all(chosen)
+    finding, output, form = _found(chosen, chosen.id), chosen.output, chosen.format or "json"
     if output is None or output.is_dir():
-        output = write(finding, chosen.format, output or Path())
+        output = write(finding, form, output or Path())
     else:
-        write_to(finding, chosen.format, output)
+        write_to(finding, form, output)
     print(output)
     return 0
 
 
-def _merge(chosen: argparse.Namespace) -> int:
-    from scapy_tfo.fuzz.known import load_known, new_ones
-    from scapy_tfo.fuzz.merge import merge
-    from scapy_tfo.report.fuzz_report import figures_of, line_of, summary, write_figures
+def _export_all(chosen: argparse.Namespace) -> int:
+    from scapy_tfo.fuzz.artefacts import write_all
 
-    known = load_known(chosen.known) if chosen.known is not None else ()
-    with closing(merge(chosen.out, chosen.stores)) as store:
+    directory = chosen.output or Path()
+    if chosen.format is not None:
+        raise SetupError("'export all' makes files of every format: leave --format out")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SetupError(f"cannot write into {directory}: {error.strerror}") from error
+    with closing(_opened(chosen)) as store:
         findings = store.findings()
-        new = {each.id for each in new_ones(findings, known)}
-        figures = figures_of(store, new=new)
-    print(summary(figures))
-    for each in findings:
-        print(line_of(each, mark="NEW" if each.id in new else ""))
-    if chosen.json is not None:
-        write_figures(figures, chosen.json)
-    return 1 if new else 0
+    problems = [each for finding in findings for each in write_all(finding, directory)]
+    print("\n".join([*problems, f"{len(findings)} findings: {directory}"]))
+    return 0
+
+
+def _merge(chosen: argparse.Namespace) -> int:
+    from scapy_tfo.fuzz.merge import merge
+    from scapy_tfo.fuzz.store_file import is_empty
+
+    if not is_empty(chosen.out):
+        raise SetupError(f"{chosen.out} is there already: give a new file to merge into")
+    with closing(merge(chosen.out, chosen.stores)) as store:
+        figures, lines = _told(chosen, store)
+    print("\n".join(lines))
+    return 1 if any(each["new"] for each in figures["findings"]) else 0
