@@ -44,7 +44,7 @@ class Connection(Knowledge):
             self._sent_rst(seq, offer, now)
         elif flags & SYN:
             if flags & ACK:
-                self._sent_syn_ack(ack)
+                self._sent_syn_ack(ack, offer)
             else:
                 self._sent_syn(seq, flags, size, window, offer, options or (), now, wrong=wrong)
         elif flags & ACK:
@@ -63,19 +63,21 @@ class Connection(Knowledge):
         self.releases += self.iss is not None
         low, high = self.must.next, self.may.next
         old_time = offer.times is not None and not self.timely(offer)[1]
-        if low == seq == high and not old_time:
+        if low == seq == high and not old_time and self.iss is not None:
             self.states = LISTEN
             self.reset_at = now
             self.wants_answer = False
-        elif low <= seq < high + ANY_WINDOW:
+        elif low - self.may.ended <= seq < high + ANY_WINDOW:
+            # Some take one at the number of the FIN, too.
             self.states |= LISTEN
         self.rst_pardoned = self.rst_pardoned or self.states != LISTEN
 
-    def _sent_syn_ack(self, ack: int | None) -> None:
+    def _sent_syn_ack(self, ack: int | None, offer: Offer) -> None:
         self.note("bad-ack")
         self.rst_pardoned = True
         if self.states == LISTEN:
-            self.want_rst(ack or 0, 0)
+            if not _may_be_dropped(offer):
+                self.want_rst(ack or 0, 0)
         else:
             self.states |= LISTEN
 
@@ -104,7 +106,7 @@ class Connection(Knowledge):
             self.note("syn-when-open")
         else:
             self.note("duplicate-syn" if again else "other-syn")
-            if again and ((wrong and size) or size > self.syn_size > 0):
+            if again and size and (wrong or size != self.syn_size):
                 self.note("other-data-in-syn")
         end = seq if again and self.states == RCVD else seq + 1 + size
         in_window = seq < self.may.next + ANY_WINDOW and end > self.must.next
@@ -212,7 +214,7 @@ class Connection(Knowledge):
         fin = bool(flags & FIN)
         old = self.states
         self.releases += self.iss is not None and not (size or fin)
-        if old == LISTEN:
+        if old == LISTEN and not _may_be_dropped(offer):
             self.want_rst(ack, 0)
         if old & LISTEN:
             self.rst_pardoned = True
@@ -244,7 +246,7 @@ class Connection(Knowledge):
             self.rst_pardoned = True
             self.wants_answer = False
             old = 0
-        may_ack = -ANY_WINDOW < ack <= 1 + self.answer_size + self.may.ended
+        may_ack = ack <= 1 + self.answer_size + self.may.ended
         must_ack = 1 <= ack <= self.received
         may = may_seq and may_time
         must = must_seq and must_time and must_ack and not self.vague
@@ -263,7 +265,7 @@ class Connection(Knowledge):
                 # RST, or an ACK under RFC 5961 section 5.2; whether the connection goes on is
                 # left open.
                 self.states |= LISTEN
-                self.want_answer(old == RCVD)
+                self.want_answer(old == RCVD and not _may_be_dropped(offer))
                 if old == RCVD:
                     return
         elif not may_ack:
@@ -271,7 +273,8 @@ class Connection(Knowledge):
             return
         if not may:
             discarded = self.timestamps and offer.times is None
-            self.want_answer(old == OPEN and not (_may_be_dropped(offer) or discarded))
+            bare = not may_time and not (size or fin)
+            self.want_answer(old == OPEN and not (_may_be_dropped(offer) or discarded or bare))
             return
         if old == RCVD:
             self.states = OPEN if must else RCVD | OPEN

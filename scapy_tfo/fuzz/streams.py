@@ -157,7 +157,7 @@ def check_times(link: Knowledge, offer: Offer, packet: int, kind: str) -> None:
     settled = link.times_settled
     if kind != "syn-ack" and (
         echo not in link.times_sent
-        or (settled is not None and older(echo, settled))
+        or (settled is not None and older(echo + 1 & 0xFFFFFFFF, settled))
         or (link.times_may is not None and older(link.times_may, echo))
     ):
         link.blame(
