@@ -28,7 +28,7 @@ more to wait for the last verdicts and to see whether the target lives."""
 SUSPECTS = 256
 """Programs sent last that are remembered: one of them may have killed the target."""
 
-_AT_ONCE = 16
+_AT_ONCE, _LATE_AT_ONCE = 16, 64
 _ENOUGH_LATE = 128
 _SILENT = 0.5
 
@@ -200,6 +200,9 @@ class Sender:
             self._late_tally.add(number, verdict)
             self._late_tally.seeded += late.seeded
             self._late_tally.mutated += late.mutated
+            if len(self._done) >= _LATE_AT_ONCE:
+                self._keep_late()
+                self._on_whole()
             return ""
         batch = self._open[number // self._plan.batch]
         batch.add(number, verdict)
