@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from dataclasses import replace
 from typing import Protocol
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.fuzz.bench import Bench
 from scapy_tfo.fuzz.firing import Volleyer
 from scapy_tfo.fuzz.live import LiveBench
+from scapy_tfo.fuzz.pair import AGAINST, PairBench
 from scapy_tfo.fuzz.profile import Profile
 from scapy_tfo.fuzz.simulated import SimulatedBench
 
@@ -26,11 +29,38 @@ class ProfiledBench(Bench, Protocol):
 def open_bench(name: str, *, profile: str = "auto", rate: int | None = None) -> ProfiledBench:
     """The target `name`, ready to be fuzzed; the caller closes it.
 
+    "FIRST against SECOND" are two, of which the first is judged by what the second does.
     profile: what the model allows, "linux", "rfc" or "off"; "auto" for what the target shows.
     rate: segments a second at most. Raises SetupError where there is no such target, or it cannot
     be reached from here; TargetError where it does not answer.
     """
-    if name.startswith(_SIMULATED):
+    if AGAINST in name:
+        return _pair(*name.split(AGAINST, 1), profile=profile, rate=rate)
+    return _single(name, profile=profile, rate=rate)
+
+
+def _pair(first: str, second: str, *, profile: str, rate: int | None) -> PairBench:
+    if profile != "auto":
+        raise SetupError(f"--profile {profile}: no model judges what --against compares")
+    with ExitStack() as stack:
+        benches = []
+        for name in (first, second):
+            bench = _single(name, profile=profile, rate=None if _is_simulated(name) else rate)
+            stack.callback(bench.close)
+            bench.watch()
+            benches.append(bench)
+        stack.pop_all()
+    held = benches[0].profile
+    fresh = all(each.profile.fresh for each in benches)
+    return PairBench(benches[0], benches[1], replace(held, fresh=fresh))
+
+
+def _is_simulated(name: str) -> bool:
+    return name.startswith(_SIMULATED)
+
+
+def _single(name: str, *, profile: str, rate: int | None) -> SimulatedBench | LiveBench:
+    if _is_simulated(name):
         if profile != "auto":
             raise SetupError(f"--profile {profile}: {name} shows what it is; leave it out")
         if rate is not None:

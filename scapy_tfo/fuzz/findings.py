@@ -136,9 +136,10 @@ def from_record(raw: dict[str, Any]) -> Finding:
 
 
 def packets_to_json(packets: Iterable[TracedPacket]) -> list[dict[str, Any]]:
-    """Packets in hex, with their seconds and direction."""
+    """Packets in hex, with their seconds and direction, and whether at the other target."""
     return [
         {"when": round(each.when, 6), "sent": each.outbound, "data": each.data.hex()}
+        | ({"other": True} if each.other else {})
         for each in packets
     ]
 
@@ -146,7 +147,12 @@ def packets_to_json(packets: Iterable[TracedPacket]) -> list[dict[str, Any]]:
 def packets_from_json(raw: Sequence[dict[str, Any]]) -> tuple[TracedPacket, ...]:
     """The reverse. Raises KeyError, TypeError or ValueError."""
     return tuple(
-        TracedPacket(float(each["when"]), bool(each["sent"]), bytes.fromhex(each["data"]))
+        TracedPacket(
+            float(each["when"]),
+            bool(each["sent"]),
+            bytes.fromhex(each["data"]),
+            bool(each.get("other", False)),
+        )
         for each in raw
     )
 

@@ -19,6 +19,7 @@ from scapy_tfo.fuzz.profile import Patience, Profile
 from scapy_tfo.fuzz.program import CLIENTS, Cookie, Flow, Option, Program, Send, Wait
 from scapy_tfo.fuzz.verdict import TracedPacket, Verdict
 from scapy_tfo.fuzz.volley import SIZE, Result, Volleys
+from scapy_tfo.fuzz.watched import PATIENCE, WatchedPlay
 from scapy_tfo.lab.bulk import BulkLab
 from scapy_tfo.segment import Address
 from scapy_tfo.wire.batch_link import LinkBatch
@@ -90,6 +91,8 @@ class LiveBench:
         self._refused: list[int] = []
         self._at = at
         self._patience = patience
+        self._alone_patience = ALONE
+        self._play_of: type[Play] = Play
         self._counters = counters
         self._ails = ails
         self._close = close
@@ -174,6 +177,10 @@ class LiveBench:
     def lag(self) -> float:
         """Seconds that the target takes to answer, of late."""
         return self._engine.pulse.lag
+
+    def watch(self) -> None:
+        """From now on, tell what came in the form by which targets are compared."""
+        self._play_of, self._patience, self._alone_patience = WatchedPlay, PATIENCE, PATIENCE
 
     def run(self, programs: Iterable[tuple[int, Program]]) -> Iterator[tuple[int, Verdict]]:
         source = iter(programs)
@@ -264,7 +271,9 @@ class LiveBench:
         ends, taken = self._engine.place(program, site.sources, now)
         if not ends:
             return False
-        play = Play(program, ends, site.jar, site.profile, patience, seed=number, keep=keep)
+        play = self._play_of(
+            program, ends, site.jar, site.profile, patience, seed=number, keep=keep
+        )
         self._engine.start(number, program, play, taken, now)
         return True
 
@@ -274,7 +283,7 @@ class LiveBench:
 
     def _alone(self, program: Program) -> Play:
         """Run one program while no other is under way."""
-        while not self._start(0, program, ALONE, time.monotonic(), keep=True):
+        while not self._start(0, program, self._alone_patience, time.monotonic(), keep=True):
             time.sleep(_TURN)
         while True:
             for _, _, play in self._engine.turn(_TURN):

@@ -152,7 +152,6 @@ class Play:
             reached=frozenset(f"{state}{kind}" for state, kind in self._reached),
             sent=self._sent,
             heard=self._heard,
-            digest=tuple(" ".join(link.heard) for link in self.links),
             unjudged=self._unjudged,
         )
 

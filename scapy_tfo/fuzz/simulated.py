@@ -19,6 +19,7 @@ from scapy_tfo.fuzz.play import Play
 from scapy_tfo.fuzz.profile import Patience, Profile
 from scapy_tfo.fuzz.program import SMALL, Program
 from scapy_tfo.fuzz.verdict import TracedPacket, Verdict
+from scapy_tfo.fuzz.watched import PATIENCE, WatchedPlay
 from scapy_tfo.mutants.registry import Mutant, named
 from scapy_tfo.option import FastOpen, find_fast_open
 from scapy_tfo.reference.core import Core
@@ -93,8 +94,13 @@ class SimulatedBench:
         self.first_port = _FIRST_PORT
         self._stack = named(name.removeprefix("sim:"))
         self._patience = patience or Patience()
+        self._play_of: type[Play] = Play
         self.profile = Profile(fresh=True)
         self.profile = acquaint(self._once)
+
+    def watch(self) -> None:
+        """From now on, tell what came in the form by which targets are compared."""
+        self._play_of, self._patience = WatchedPlay, PATIENCE
 
     def run(self, programs: Iterable[tuple[int, Program]]) -> Iterator[tuple[int, Verdict]]:
         for number, program in programs:
@@ -134,7 +140,7 @@ class SimulatedBench:
             )
             for index, flow in enumerate(program.flows)
         ]
-        play = Play(program, ends, jar, self.profile, self._patience, keep=keep)
+        play = self._play_of(program, ends, jar, self.profile, self._patience, keep=keep)
         _drive(world, play, ends)
         return play
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scapy_tfo.fuzz.digest import Digest
+
 Signature = tuple[str, str, str]
 """Requirement, state, reply class: two findings with the same one count as the same."""
 
@@ -35,11 +37,15 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class TracedPacket:
-    """One IP packet of a run: seconds since its begin, and who sent it."""
+    """One IP packet of a run: seconds since its begin, and who sent it.
+
+    other: of a run at the target that another is compared with.
+    """
 
     when: float
     outbound: bool
     data: bytes
+    other: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +53,13 @@ class Verdict:
     """What one run of one program showed.
 
     violations: in order, empty where all was allowed. reached: pairs of model state and reply
-    class, for the corpus. sent, heard: packets. digest: replies in a form that two targets can be
-    compared by. unjudged: why nothing can be said, or "".
+    class, for the corpus. sent, heard: packets. digest: what came, in a form that two targets can
+    be compared by, where the run was watched. unjudged: why nothing can be said, or "".
     """
 
     violations: tuple[Violation, ...] = ()
     reached: frozenset[str] = frozenset()
     sent: int = 0
     heard: int = 0
-    digest: tuple[str, ...] = ()
+    digest: Digest = ()
     unjudged: str = ""

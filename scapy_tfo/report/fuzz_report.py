@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,25 @@ def told(finding: Finding) -> Iterator[str]:
 
 
 def draw_packets(packets: Sequence[TracedPacket], wrong: Iterable[int]) -> str:
-    """A run of a program as a diagram. wrong: numbers of packets, from 0; -1 for a silence."""
+    """A run of a program as a diagram, or as two, side by side, where it was run at two targets.
+
+    wrong: numbers of packets, from 0; -1 for a silence.
+    """
+    others = [each for each in packets if each.other]
+    if others:
+        first = _drawn([each for each in packets if not each.other], wrong)
+        return _side_by_side(first, _drawn(others, ()))
+    return _drawn(packets, wrong)
+
+
+def _side_by_side(first: str, second: str) -> str:
+    left, right = first.splitlines(), second.splitlines()
+    width = max(map(len, left), default=0)
+    rows = zip_longest(left, right, fillvalue="")
+    return "\n".join(f"{one:<{width}}  |{other}".rstrip() for one, other in rows)
+
+
+def _drawn(packets: Sequence[TracedPacket], wrong: Iterable[int]) -> str:
     captured = [
         CapturedPacket(
             number=number, when=each.when, outbound=each.outbound, data=each.data, comment=""

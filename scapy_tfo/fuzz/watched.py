@@ -1,0 +1,153 @@
+"""A run whose replies are also kept in the form by which two targets are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from scapy_tfo.fuzz.cookies import Jar
+from scapy_tfo.fuzz.digest import END, Rst, Seen, SynAck, Window
+from scapy_tfo.fuzz.frames import ACK, FIN, RST, SYN, Ends, Reply, read
+from scapy_tfo.fuzz.knowledge import Knowledge, relative
+from scapy_tfo.fuzz.options import offer_of
+from scapy_tfo.fuzz.play import Play
+from scapy_tfo.fuzz.profile import Patience, Profile
+from scapy_tfo.fuzz.program import Program, Wait
+from scapy_tfo.fuzz.verdict import Verdict
+from scapy_tfo.option import Broken, FastOpen, Form
+
+PATIENCE = Patience(answer=0.6, text=1.5, linger=0.25)
+"""Of both targets. Nobody is known to delay an ACK by more than 200 ms."""
+
+LEAST = 0.2
+"""Seconds from which on a wait cuts a run."""
+
+
+class WatchedPlay(Play):
+    """See `Play`. What comes behind a violation, up to the next step, is seen as well."""
+
+    def __init__(
+        self,
+        program: Program,
+        ends: Sequence[Ends],
+        jar: Jar,
+        profile: Profile,
+        patience: Patience,
+        *,
+        seed: int = 0,
+        keep: bool = True,
+    ) -> None:
+        del keep
+        super().__init__(program, ends, jar, profile, patience, seed=seed, keep=True)
+        self._watch = Watch(self.links)
+
+    def verdict(self) -> Verdict:
+        """With what was seen; without its end where a violation broke the run off."""
+        return replace(super().verdict(), digest=tuple(self._watch.digest))
+
+    def arrive(self, index: int, packet: bytes, now: float) -> None:
+        self._watch.take(index, read(packet))
+        super().arrive(index, packet, now)
+
+    def _go_on(self) -> None:
+        if not self.done and not self._acking:
+            number = self.links[0].step
+            step = self.program.steps[number] if number >= 0 else None
+            if isinstance(step, Wait) and (step.seconds is None or step.seconds >= LEAST):
+                self._watch.cut(number)
+        super()._go_on()
+
+    def _finish(self) -> None:
+        if not self.done and not any(link.violations for link in self.links):
+            self._watch.cut(END)
+        super()._finish()
+
+
+class Watch:
+    """Sees all that comes for the flows of a run. digest: up to the last cut."""
+
+    def __init__(self, links: Sequence[Knowledge]) -> None:
+        self.digest: list[Window] = []
+        self._watches = [_Flow(each) for each in links]
+
+    def take(self, index: int, reply: Reply) -> None:
+        """One segment of the target's came for a flow."""
+        self._watches[index].take(reply)
+
+    def cut(self, step: int) -> None:
+        """Nothing more comes for now."""
+        self.digest.append(Window(step, tuple(each.cut() for each in self._watches)))
+
+
+class _Flow:
+    def __init__(self, link: Knowledge) -> None:
+        self._link = link
+        self._iss: int | None = None
+        self._rsts: set[Rst] = set()
+        self._new: set[SynAck | Rst] = set()
+        self._ack = self._text = 0
+        self._fin = False
+        self._state = link.state
+
+    def take(self, reply: Reply) -> None:
+        link, flags = self._link, reply.flags
+        ack = relative(reply.ack, link.isn)
+        if flags & RST:
+            rst = Rst(self._seq(reply), ack if flags & ACK else None)
+            if rst not in self._rsts:
+                self._rsts.add(rst)
+                self._new.add(rst)
+            return
+        # One that is sent again may acknowledge more, and need not have the option.
+        if flags & SYN and reply.seq != self._iss:
+            self._iss, self._ack, self._text, self._fin = reply.seq, 0, 0, False
+            self._new.add(SynAck(ack - link.base, _option(reply.options)))
+        if flags & ACK:
+            self._ack = max(self._ack, ack)
+        if self._iss is not None and (reply.payload or flags & FIN):
+            end = relative(reply.seq, self._iss) + bool(flags & SYN) + len(reply.payload)
+            self._text = max(self._text, end - 1)
+            self._fin = self._fin or bool(flags & FIN)
+
+    def _seq(self, reply: Reply) -> int:
+        """Of a RST: behind the ISS, from which what we acknowledge counts as well; as it stands
+        where there is none, or where it answers what acknowledged nothing."""
+        iss = self._link.iss
+        answers_nothing = reply.flags & ACK and not reply.seq
+        return reply.seq if iss is None or answers_nothing else relative(reply.seq, iss)
+
+    def cut(self) -> Seen:
+        link = self._link
+        new, self._new = self._new, set()
+        state, self._state = self._state, link.state
+        return Seen(
+            state=state,
+            opening=_opening(link),
+            syn_acks=frozenset(each for each in new if isinstance(each, SynAck)),
+            rsts=frozenset(each for each in new if isinstance(each, Rst)),
+            ack=self._ack,
+            text=self._text,
+            fin=self._fin,
+            size=link.sent_end,
+            vague=link.vague,
+            narrow="window" in link.features,
+        )
+
+
+def _option(block: bytes) -> str:
+    return " and ".join(map(_named, offer_of(block).fast_open)) or "no option"
+
+
+def _named(found: FastOpen | Broken) -> str:
+    form = "" if found.form is Form.IANA else f" under kind {found.form:d}"
+    if isinstance(found, Broken):
+        return f"a broken option{form}"
+    return f"a cookie of {len(found.cookie)} bytes{form}" if found.cookie else f"no cookie{form}"
+
+
+def _opening(link: Knowledge) -> str:
+    """How a flow was opened, as far as it decides what may come."""
+    for feature in ("open", "refused", "plain-data"):
+        if feature in link.features:
+            return feature
+    return "asking" if link.offer.fast_open else "plain"
