@@ -52,15 +52,22 @@ _CONVERSATION: _Table = (
     ("odd-flags", "ACC-10"),
     ("cookie-alone", "ACC-5"),
     ("overlap", "ACC-9"),
+    ("gap", "AFT-1"),
     ("refused", "ACC-3"),
     ("plain-data", "ACC-4"),
     ("text-with-ack", "AFT-1"),
-    ("gap", "AFT-1"),
     ("timestamps", "AFT-6"),
 )
 
 _GROUPS: dict[str, _Table] = {
-    "stream": (*_BROKEN_BEFORE, *_LATER, *_ELSEWHERE, *_LOSS, *_CONVERSATION),
+    "stream": (
+        *_BROKEN_BEFORE,
+        *_LATER,
+        *_ELSEWHERE,
+        *_LOSS,
+        *_CONVERSATION,
+        ("other-open", "ACC-2"),
+    ),
     "reset": (*_BROKEN_BEFORE, *_LATER, *_ELSEWHERE, *_LOSS, ("other-open", "ACC-2")),
     "end": (*_BROKEN_BEFORE, *_LATER, *_ELSEWHERE, *_LOSS, ("window", "AFT-7")),
     "resend": (*_BROKEN_BEFORE, *_LATER, *_ELSEWHERE),
@@ -76,12 +83,13 @@ _GROUPS: dict[str, _Table] = {
         ("other-open", "ACC-2"),
     ),
     "silence": (*_BROKEN_BEFORE, *_LATER, *_ELSEWHERE, *_LOSS),
-    "number": (
-        ("wraps", "ACC-11"),
-        ("cookie-alone", "ACC-5"),
-    ),
+    "number": (("wraps", "ACC-11"),),
     "blocks": (("bad-ack", "AFT-4"), ("no-ack-flag", "AFT-1")),
-    "unasked": (("bad-checksum", "ACC-14"), ("option-elsewhere", "OPT-4")),
+    "unasked": (
+        ("bad-checksum", "ACC-14"),
+        ("option-elsewhere", "OPT-4"),
+        ("other-option-elsewhere", "OPT-4"),
+    ),
 }
 
 

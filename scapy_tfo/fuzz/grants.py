@@ -64,8 +64,11 @@ def _compare(link: Knowledge, cookie: bytes, wrong: Callable[[str, str, str], No
     """What a cookie gives away of the next client's, or of its own (RFC 7413 section 4.1.2)."""
     family, client = link.client
     other = link.jar.current.get((family, 1 - client))
+    rule = link.rule
     if cookie == other:
-        wrong("SRV-1", "a cookie of the client's own", "the same as another client's")
+        fresh = rule is not None and not rule.granting and bool(rule.forms)
+        clause = "SRV-5" if fresh else "SRV-1"
+        wrong(clause, "a cookie of the client's own", "the same as another client's")
     elif other is not None and len(other) == len(cookie):
         same = sum(a == b for a, b in zip(cookie, other, strict=True))
         if 2 * same >= len(cookie) and same >= _TELLING:

@@ -83,10 +83,12 @@ def reduced_together(
     return [found[number] for number in range(len(reductions))]
 
 
-def size(program: Program) -> tuple[int, int, int, int]:
-    """What is reduced, the most important first: steps, flows, how it ends, all that is said."""
-    text = dumps(replace(program, origin="", end=_ENDS[0]))
-    return len(program.steps), len(program.flows), _ENDS.index(program.end), len(text)
+def size(program: Program) -> tuple[int, int, int, int, int]:
+    """What is reduced, the most important first: steps, flows, how it ends, all that is said, and
+    bytes of text."""
+    said = len(dumps(replace(program, origin="", end=_ENDS[0])))
+    text = sum(each.size for each in program.steps if isinstance(each, Send))
+    return len(program.steps), len(program.flows), _ENDS.index(program.end), said, text
 
 
 class _SpentError(Exception):
@@ -211,8 +213,10 @@ def _changes(program: Program) -> Iterator[tuple[Place, Change]]:
             yield ("flow", at, field), _flow_change(at, field, value)
     for at, step in enumerate(program.steps):
         for field, value in _plainer(step):
-            if field not in ("flow", "reply", "what"):
-                yield ("step", at, field), _step_change(at, field, value)
+            if field in ("flow", "reply", "what") or _is_special(step, field, value):
+                continue
+            change = _size_change(at, value) if field == "size" else _step_change(at, field, value)
+            yield ("step", at, field), change
         if isinstance(step, Send):
             for place, option in enumerate(step.options or ()):
                 for number, swap in enumerate(_plainer_options(place, option)):
@@ -231,6 +235,19 @@ def _plainer(held: Flow | Step) -> Iterator[tuple[str, Any]]:
         elif isinstance(value, int) and not isinstance(value, bool):
             middle = sorted({1, 10, 100, 1000, value // 2}, key=abs)
             yield from ((field.name, each) for each in middle if abs(each) < abs(value))
+
+
+def _is_special(step: Step, field: str, value: Any) -> bool:
+    """Whether a field would be short, but not plain: no acknowledgement beside the flag, the
+    number of the SYN for what is none, a cookie without data."""
+    if not isinstance(step, Send):
+        return False
+    if field == "ack":
+        return value is None and "." in step.flags
+    if field == "seq":
+        return value == 0 and "S" not in step.flags
+    with_cookie = any(each.cookie is not None for each in step.options or ())
+    return field == "size" and value == 0 and "S" in step.flags and with_cookie
 
 
 def _plainer_options(
@@ -277,6 +294,27 @@ def _flow_change(at: int, field: str, value: Any) -> Change:
 
 def _step_change(at: int, field: str, value: Any) -> Change:
     return lambda now: surgery.with_step(now, at, replace(now.steps[at], **{field: value}))
+
+
+def _size_change(at: int, size: int) -> Change:
+    """Less text in a segment: in its repetitions as well, and what follows it moves up."""
+
+    def change(now: Program) -> Program | None:
+        first = now.steps[at]
+        if not isinstance(first, Send) or first.size <= size:
+            return None
+        end = first.seq + ("S" in first.flags) + first.size
+        steps: list[Step] = []
+        for place, step in enumerate(now.steps):
+            if isinstance(step, Send) and step.flow == first.flow:
+                if (step.seq, step.size) == (first.seq, first.size):
+                    step = replace(step, size=size)
+                elif place > at and step.seq >= end:
+                    step = replace(step, seq=step.seq - first.size + size)
+            steps.append(step)
+        return surgery.with_steps(now, steps)
+
+    return change
 
 
 def _options_change(

@@ -9,6 +9,7 @@ from scapy_tfo.fuzz.knowledge import AFTER, OPEN, RCVD, Knowledge
 from scapy_tfo.fuzz.options import Offer
 from scapy_tfo.fuzz.streams import take_text
 from scapy_tfo.fuzz.syn_rules import SynRule
+from scapy_tfo.option import FastOpen
 
 _MASK = 0xFFFFFFFF
 
@@ -117,6 +118,8 @@ def _first_syn_ack(
             packet=packet,
         )
     link.taken = taken
+    if size and not taken and rule.early:
+        link.features.add("refused")
     link.accepted = rule.early and (taken > 0 or size == link.syn_fin)
     link.answer = offer
     fin = link.syn_fin and taken == size
@@ -146,10 +149,15 @@ def _refused(link: Knowledge, rule: SynRule, offer: Offer, taken: int) -> str:
     if not offer.fast_open:
         return rule.refused
     # A fresh cookie says that the target took the cookie for a wrong one.
-    if link.cookie_from.startswith("flow:"):
-        other = link.around[int(link.cookie_from[5:])]
-        if other.rule is not None and not other.rule.granting:
-            return "SRV-5"
-    if link.flow.port == "second":
+    if any(_came_with_a_refusal(each, link) for each in link.around):
+        return "SRV-5"
+    if link.flow.port != "main" and len(link.around) == 1:
         return "SRV-3"
     return rule.refused if rule.refused.startswith("OPT") else "SRV-1"
+
+
+def _came_with_a_refusal(other: Knowledge, link: Knowledge) -> bool:
+    """Whether the cookie of a SYN is one that another flow got when its own was refused."""
+    presented = [each.cookie for each in link.offer.fast_open if isinstance(each, FastOpen)]
+    granting = other.rule is None or other.rule.granting
+    return other is not link and not granting and other.cookie in presented

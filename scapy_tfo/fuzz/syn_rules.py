@@ -49,9 +49,6 @@ class SynRule(NamedTuple):
     single: bool = False
 
 
-_OF_SOUND_ONES = ("OPT-5", "OPT-9")
-
-
 def syn_rule(
     flags: int,
     offer: Offer,
@@ -102,7 +99,7 @@ def syn_rule(
             single=len(found) == 1,
         )
     if cookies:
-        taken = clause if clause and clause not in _OF_SOUND_ONES else _spoilt(options)
+        taken = clause if clause and clause != "OPT-5" else _spoilt(options)
         taken = "ACC-3" if clause == "OPT-6a" else taken
         silent = clause or ("OPT-1" if _odd_size(cookies) else "ACC-3")
         return SynRule(owed, 0, 0, False, forms, False, silent, taken, "ACC-3", "SRV-5", "SRV-5")
@@ -183,10 +180,9 @@ def _clause(
     if flags & ~(SYN | PSH | FIN):
         return "ACC-10"
     names = [each.name for each in options]
-    if valid and ("nop" in names or (len(names) > 1 and names[0] == "fo")):
+    others = {"nop", "ts", "ws", "sackok"} & set(names)
+    if valid and (others or (len(names) > 1 and names[0] == "fo")):
         return "OPT-5"
-    if valid and any(each in names for each in ("ts", "ws", "sackok")):
-        return "OPT-9"
     return ""
 
 
@@ -207,6 +203,8 @@ def _spoilt(options: tuple[Option, ...]) -> str:
     cookie: Cookie | None = made[-1] if made else None
     if cookie is None:
         return "ACC-3"
+    if any(each.cookie is cookie and each.data for each in options):
+        return "SRV-10"
     if cookie.of == "other":
         return "SRV-1"
     names = {name for name, _ in cookie.edits}

@@ -71,7 +71,7 @@ def test_every_theme_comes_as_often_as_it_weighs(programs: list[Program]) -> Non
 
 def test_a_target_in_use_gets_what_makes_sense_there() -> None:
     origins = {program_for(seed, "live").origin for seed in range(1000)}
-    assert origins == set(grammar._LIVE)
+    assert origins == set(grammar._KERNEL)
     assert {"history", "crowd"} & origins == set()
 
 

@@ -70,7 +70,9 @@ def test_only_the_option_that_matters_is_left() -> None:
     options = (Option("mss", 1460), Option("nop"), COOKIE, Option("ws", 7), Option("sackok"))
     smallest = reduced(long_program(Send(0, "SEW", size=9, options=options)), Trial(Fault(shows)))
     assert smallest == Program(
-        (Flow(),), (Send(options=(Option("fo", cookie=Cookie("own", (("flip", 3),))),)),), "reset"
+        (Flow(),),
+        (Send(size=1, options=(Option("fo", cookie=Cookie("own", (("flip", 3),))),)),),
+        "reset",
     )
 
 
@@ -119,3 +121,13 @@ def test_the_result_shows_it_and_is_never_larger(seed: int, salt: int) -> None:
     smallest = reduced(program, lambda some: [shows(each) for each in some])
     assert shows(smallest)
     assert size(smallest) <= size(program)
+
+
+def test_streams_stay_whole_when_their_text_gets_less() -> None:
+    def shows(program: Program) -> bool:
+        return {each.flags for each in sends(program)} == {"S", "P.", "F."}
+
+    again = Send(0, "S", size=30)
+    steps = (again, again, Send(0, "P.", 31, "all", 10), Send(0, "F.", 41, "all"))
+    smallest = reduced(Program((Flow(),), steps), Trial(Fault(shows)))
+    assert smallest.steps == (Send(), Send(0, "P.", 1, "all"), Send(0, "F.", 1, "all"))

@@ -183,6 +183,6 @@ def test_no_fast_open_has_clauses_of_its_own() -> None:
     assert rule_of(GOOD, flags="SEW").refused == "ACC-10"
     assert rule_of(GOOD, wraps=True).refused == "ACC-11"
     assert rule_of((VALID, MSS)).refused == "OPT-5"
-    assert rule_of((MSS, Option("ts"), VALID)).refused == "OPT-9"
+    assert rule_of((MSS, Option("ts"), VALID)).refused == "OPT-5"
     assert rule_of(GOOD).refused == "ACC-2"
     assert rule_of(GOOD, size=0).refused == "ACC-5"
