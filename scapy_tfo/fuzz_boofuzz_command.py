@@ -62,7 +62,7 @@ def add_command(group: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="N",
         help="programs that the nodes share, rounded up to eights",
     )
-    add("--patience", action="store_true", help="also programs that wait for up to two minutes")
+    add("--patience", action="store_true", help="also programs that wait for up to minutes")
     add("--seed", type=_number, default=0, metavar="N", help="another campaign for each N")
     add("--rate", type=_count, metavar="N", help="segments a second at most")
     add(

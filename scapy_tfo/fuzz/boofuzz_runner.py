@@ -5,18 +5,18 @@ Nothing here needs boofuzz.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from scapy_tfo.errors import TargetError
-from scapy_tfo.fuzz.batches import Kind, Tally, kind_of
+from scapy_tfo.fuzz.batches import LONG, Kind, Tally, kind_of, waits
 from scapy_tfo.fuzz.bench import Bench
 from scapy_tfo.fuzz.boofuzz_cases import LEADING_UP, Deck, Numbers, Volley, decoded
 from scapy_tfo.fuzz.firing import Volleyer
 from scapy_tfo.fuzz.liveness import Patient
 from scapy_tfo.fuzz.program import Program, dumps
 from scapy_tfo.fuzz.resolve import CONFIRMATIONS, breaks
-from scapy_tfo.fuzz.verdict import TracedPacket, Violation
+from scapy_tfo.fuzz.verdict import TracedPacket, Verdict, Violation
 
 MOST_TRIED = 8
 """Violations of new kinds in one case that are tried again: each takes several runs alone."""
@@ -154,20 +154,28 @@ class Runner:
 
     def _try(self, kind: Kind, first: Shown) -> None:
         outcome, again = self.outcome, first
-        for _ in range(CONFIRMATIONS):
-            try:
-                verdict, packets = self.bench.trace(first.program)
-            except TargetError as error:
-                outcome.trouble = str(error)
-                return
-            violation = breaks(verdict, (kind[1], kind[3]))
-            if violation is None:
-                program = dumps(first.program)
-                outcome.unsteady.append(f"{kind[0]} {kind[1]} did not come again: {program}")
-                return
-            again = replace(first, violation=violation, packets=packets)
+        try:
+            for verdict, packets in self._runs(first.program):
+                violation = breaks(verdict, (kind[1], kind[3]))
+                if violation is None:
+                    program = dumps(first.program)
+                    outcome.unsteady.append(f"{kind[0]} {kind[1]} did not come again: {program}")
+                    return
+                again = replace(first, violation=violation, packets=packets)
+        except TargetError as error:
+            outcome.trouble = str(error)
+            return
         outcome.shown.append(again)
         self.seen |= {kind, kind_of(again.violation)}
+
+    def _runs(self, program: Program) -> Iterator[tuple[Verdict, Sequence[TracedPacket]]]:
+        """A program several times, one after another; all at once where it waits for long."""
+        if self.deck.plan.live and waits(program) >= LONG:
+            for _, verdict in self.bench.run(enumerate([program] * CONFIRMATIONS)):
+                yield verdict, ()
+            return
+        for _ in range(CONFIRMATIONS):
+            yield self.bench.trace(program)
 
 
 def _number(count: int, what: str) -> str:

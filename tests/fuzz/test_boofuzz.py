@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from scapy_tfo.cli import main
 from scapy_tfo.errors import TargetError
 from scapy_tfo.fuzz import benches
+from scapy_tfo.fuzz.batches import LONG, waits
 from scapy_tfo.fuzz.boofuzz_cases import PATHS, Deck, Numbers, node_of
 from scapy_tfo.fuzz.grammar import program_for
 from scapy_tfo.fuzz.liveness import Patient
@@ -43,13 +45,19 @@ def of_type(case: Case, kind: str) -> list[str]:
     return [words for found, words, _ in case if found == kind]
 
 
-def campaign(database: Path, bench: Any, reopen: Callable[[], Any] | None = None, **wishes: Any):
+def campaign(
+    database: Path,
+    bench: Any,
+    reopen: Callable[[], Any] | None = None,
+    plan: Plan = PLAN,
+    **wishes: Any,
+):
     from scapy_tfo.fuzz.boofuzz_session import Campaign, Wishes
 
     patient = Patient(reopen or (lambda: bench), bench)
     fires = hasattr(bench, "volley")
     made = Campaign(
-        PLAN, program_for, patient, database, Wishes(**{"cases": 3, **wishes}), fires=fires
+        plan, program_for, patient, database, Wishes(**{"cases": 3, **wishes}), fires=fires
     )
     made.run()
     return made
@@ -171,6 +179,17 @@ def test_what_does_not_come_again_fails_no_case(tmp_path: Path) -> None:
     assert not made.failures
     said = of_type(cases_of(tmp_path / "boofuzz.db")[0], "info")
     assert any(line.startswith("ACC-2 planted did not come again: ") for line in said)
+
+
+def test_long_waits_are_tried_again_all_at_once(tmp_path: Path) -> None:
+    class Impatient(FakeBench):
+        def trace(self, program):  # type: ignore[no-untyped-def]
+            raise AssertionError
+
+    bench = Impatient(faults=[Fault(lambda program: waits(program) >= LONG)])
+    plan = replace(PLAN, live=True)
+    made = campaign(tmp_path / "b.db", bench, plan=plan, node="patience", patience=True, cases=1)
+    assert "ACC-2" in made.failures[1][0]
 
 
 def test_many_failures_end_nothing_early(tmp_path: Path) -> None:
