@@ -60,6 +60,9 @@ class Connection(Knowledge):
         if self.states == LISTEN:
             return
         self.note("rst")
+        if self.iss is None:
+            # It may have been believed or not, and the SYN-ACK that comes tells nothing.
+            self.vague = True
         self.releases += self.iss is not None
         low, high = self.must.next, self.may.next
         old_time = offer.times is not None and not self.timely(offer)[1]
@@ -246,6 +249,7 @@ class Connection(Knowledge):
             self.rst_pardoned = True
             self.wants_answer = False
             old = 0
+        discarded = _may_be_dropped(offer) or (self.timestamps and offer.times is None)
         may_ack = ack <= 1 + self.answer_size + self.may.ended
         must_ack = 1 <= ack <= self.received
         may = may_seq and may_time
@@ -265,16 +269,15 @@ class Connection(Knowledge):
                 # RST, or an ACK under RFC 5961 section 5.2; whether the connection goes on is
                 # left open.
                 self.states |= LISTEN
-                self.want_answer(old == RCVD and not _may_be_dropped(offer))
+                self.want_answer(old == RCVD and not discarded)
                 if old == RCVD:
                     return
         elif not may_ack:
             self.note("bad-ack")
             return
         if not may:
-            discarded = self.timestamps and offer.times is None
             bare = not may_time and not (size or fin)
-            self.want_answer(old == OPEN and not (_may_be_dropped(offer) or discarded or bare))
+            self.want_answer(old == OPEN and not (discarded or bare))
             return
         if old == RCVD:
             self.states = OPEN if must else RCVD | OPEN

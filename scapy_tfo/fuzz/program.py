@@ -222,7 +222,7 @@ def check(program: Program) -> None:
             raise ProgramError(f"no flow {flow.sport_of} to share a port with")
     seen = set()
     for index, flow in enumerate(program.flows):
-        share = index if flow.sport_of is None else flow.sport_of
+        share = _sharing(program.flows, index)
         ends = (flow.family, flow.client, flow.port, share)
         if ends in seen:
             raise ProgramError(f"flow {index} has the same ends as another")
@@ -230,6 +230,16 @@ def check(program: Program) -> None:
     for step in program.steps:
         if not isinstance(step, Wait) and not 0 <= step.flow < len(program.flows):
             raise ProgramError(f"no flow {step.flow}")
+
+
+def _sharing(flows: tuple[Flow, ...], index: int) -> int:
+    """The flow whose source port this one has in the end."""
+    for _ in flows:
+        other = flows[index].sport_of
+        if other is None:
+            return index
+        index = other
+    raise ProgramError("flows share their ports in a circle")
 
 
 def _step(raw: Mapping[str, Any]) -> Any:
