@@ -184,7 +184,7 @@ def test_what_does_not_come_again_fails_no_case(tmp_path: Path) -> None:
 def test_long_waits_are_tried_again_all_at_once(tmp_path: Path) -> None:
     class Impatient(FakeBench):
         def trace(self, program):  # type: ignore[no-untyped-def]
-            raise AssertionError
+            raise AssertionError(program)
 
     bench = Impatient(faults=[Fault(lambda program: waits(program) >= LONG)])
     plan = replace(PLAN, live=True)
