@@ -141,7 +141,7 @@ class Knowledge:
         self.our_ack = 0
         self.wants_answer = False
         # A RST that is still on its way belongs to what came before.
-        self.rst_pardoned = self.wants_rst is not None or self.flow.port == "closed"
+        self.rst_pardoned = self.unsettled > 0 or self.flow.port == "closed"
         self.wants_rst = None
         self.their_last = self.progress_at = self.slowest = 0.0
         self.their_repeats = 0

@@ -137,7 +137,7 @@ class Connection(Knowledge):
         hasty = self.rule is not None and self.unsettled > 0
         if seq or not self.pristine:
             self.begin_anew(seq)
-        self.vague = hasty
+        self.vague = self.vague or hasty
         length = 1 + size + bool(flags & FIN)
         self.sent_end = seq + length
         if self.flow.port == "closed":
