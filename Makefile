@@ -47,7 +47,7 @@ demo:
 	@.venv/bin/scapy-tfo demo
 
 test:
-	@bash scripts/setup.sh test boofuzz
+	@bash scripts/setup.sh test boofuzz cluster
 	@.venv/bin/python -m pytest $(PYTEST_ARGS)
 
 conformance:
@@ -90,7 +90,7 @@ $(SOAK)/linux.json:
 	.venv/bin/scapy-tfo soak lab:linux --runs $(SOAK_RUNS) --json $@
 
 bench:
-	@bash scripts/setup.sh test boofuzz
+	@bash scripts/setup.sh test boofuzz cluster
 	@for script in bench/[a-z]*.py; do echo "== $$script"; .venv/bin/python "$$script" || exit; done
 
 clean:

@@ -10,9 +10,11 @@ from pathlib import Path
 from scapy_tfo import (
     fuzz_boofuzz_command,
     fuzz_capture_command,
+    fuzz_cluster_command,
     fuzz_run_command,
     fuzz_store_command,
 )
+from scapy_tfo.errors import SetupError
 
 SUMMARY = "find what no case was written for: checked packet sequences, by the thousand"
 DESCRIPTION = """Send programs made of seeds to a target, and judge each reply by what is allowed.
@@ -64,13 +66,17 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(command=fuzz_run_command.command)
+    parser.set_defaults(command=_run)
     parser.add_argument("target", nargs="?", metavar="TARGET", help="what to fuzz")
     group = parser.add_argument_group("how much")
     add = group.add_argument
     add("--for", dest="duration", metavar="TIME", help="90s, 30m, 2h (default: 60s)")
     add("--programs", type=_count, metavar="N", help="of the whole campaign, all shards together")
     add("--rate", type=_count, metavar="N", help="segments a second at most")
+    group = parser.add_argument_group("many machines")
+    add = group.add_argument
+    add("--scheduler", metavar="ADDRESS", help="of Dask: each worker has a target of its own")
+    add("--shards", type=_count, metavar="N", help="parts of the campaign (default: one a worker)")
     group = parser.add_argument_group("two targets")
     add = group.add_argument
     add("--against", metavar="OTHER", help="find where TARGET differs from this one")
@@ -105,6 +111,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--known", type=Path, metavar="FILE", help="TOML list of findings that are no news")
     add("--update-known", action="store_true", help="bring that list up to date")
     add("--quiet", action="store_true", help="no progress, only the summary")
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    if chosen.scheduler is not None:
+        return fuzz_cluster_command.command(chosen)
+    if chosen.shards is not None:
+        raise SetupError("--shards is for --scheduler; --shard I/N runs one of them here")
+    return fuzz_run_command.command(chosen)
 
 
 def _count(text: str) -> int:

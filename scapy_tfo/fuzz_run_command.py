@@ -61,7 +61,7 @@ def command(chosen: argparse.Namespace) -> int:
 
     if chosen.target is None:
         raise SetupError("no target: give sim:NAME, lab:linux, ... ('scapy-tfo fuzz --help')")
-    chosen.target = _target(chosen)
+    chosen.target = target_of(chosen)
     _check_files(chosen)
     wishes = _wishes(chosen)
 
@@ -78,7 +78,7 @@ def command(chosen: argparse.Namespace) -> int:
         return _campaigned(chosen, run, bench, reopen, make_console("auto"))
 
 
-def _target(chosen: argparse.Namespace) -> str:
+def target_of(chosen: argparse.Namespace) -> str:
     """The target, or both that are compared, by one name."""
     from scapy_tfo.fuzz.pair import AGAINST
 
@@ -118,18 +118,24 @@ def _known(chosen: argparse.Namespace) -> tuple[Known, ...]:
 def _wishes(chosen: argparse.Namespace) -> _Wishes:
     """All that can be wrong with the arguments, before anything is made."""
     from scapy_tfo.fuzz.plan import parse_duration, parse_shard
-    from scapy_tfo.fuzz.program_files import read_directory
-    from scapy_tfo.fuzz.store import Store
 
     seconds = parse_duration(chosen.duration) if chosen.duration else None
     shard = parse_shard(chosen.shard) if chosen.shard else None
     known = _known(chosen)
+    return _Wishes(seconds, shard, corpus_of(chosen), known)
+
+
+def corpus_of(chosen: argparse.Namespace) -> dict[str, Program]:
+    """The programs of --corpus, a store or a directory, by what they reached."""
+    from scapy_tfo.fuzz.program_files import read_directory
+    from scapy_tfo.fuzz.store import Store
+
     if chosen.corpus is None:
-        return _Wishes(seconds, shard, {}, known)
+        return {}
     if chosen.corpus.is_dir():
-        return _Wishes(seconds, shard, read_directory(chosen.corpus), known)
+        return read_directory(chosen.corpus)
     with closing(Store.open(chosen.corpus)) as earlier:
-        return _Wishes(seconds, shard, earlier.corpus(), known)
+        return earlier.corpus()
 
 
 def _prepared(chosen: argparse.Namespace, bench: ProfiledBench, wishes: _Wishes) -> _Run:
@@ -160,27 +166,11 @@ def _prepared(chosen: argparse.Namespace, bench: ProfiledBench, wishes: _Wishes)
 def _created(
     chosen: argparse.Namespace, path: Path, bench: ProfiledBench, wishes: _Wishes
 ) -> Store:
-    from scapy_tfo.fuzz import fingerprint
-    from scapy_tfo.fuzz.benches import batch_of, volleys_of
-    from scapy_tfo.fuzz.grammar import VERSION
-    from scapy_tfo.fuzz.plan import Plan
-    from scapy_tfo.fuzz.program import dumps
+    from scapy_tfo.fuzz.shard import Job
     from scapy_tfo.fuzz.store import Store
 
-    base = wishes.base
-    texts = (f"{pair} {dumps(program)}" for pair, program in base.items())
-    plan = Plan(
-        target=chosen.target,
-        profile=bench.profile.name,
-        live=not bench.profile.fresh,
-        grammar=str(VERSION),
-        seed=chosen.seed or 0,
-        shard=wishes.shard or (1, 1),
-        batch=batch_of(chosen.target),
-        volleys=volleys_of(bench),
-        base=f"{fingerprint.total(map(fingerprint.text_hash, texts)):016x}" if base else "",
-    )
-    return Store.create(path, plan, base)
+    job = Job(target=chosen.target, seed=chosen.seed or 0, base=wishes.base)
+    return Store.create(path, job.plan(bench, wishes.shard or (1, 1)), wishes.base)
 
 
 def _resumed(
@@ -282,7 +272,7 @@ def _report(
     write_figures(figures, run.out / "results.json")
     if chosen.json is not None:
         write_figures(figures, chosen.json)
-    problems = _write_artefacts(findings, run.out / "findings")
+    problems = write_artefacts(findings, run.out / "findings")
     if chosen.update_known:
         write_known(chosen.known, updated(run.known, gone, new))
     console.print(summary(figures), soft_wrap=True)
@@ -317,7 +307,8 @@ def _gone(run: _Run, campaign: Campaign, findings: Sequence[Finding]) -> list[Kn
     ]
 
 
-def _write_artefacts(findings: Sequence[Finding], directory: Path) -> list[str]:
+def write_artefacts(findings: Sequence[Finding], directory: Path) -> list[str]:
+    """The files of findings; what could not be made, in words. Raises SetupError."""
     from scapy_tfo.fuzz.artefacts import write_all
 
     if not findings:

@@ -83,7 +83,8 @@ def _deeds(mine: Seen, other: Seen, *, is_end: bool) -> tuple[Deed, Deed] | None
     """What each did where that differs: of what follows from each other the first."""
     if mine.syn_acks != other.syn_acks:
         return _opened(mine, other), _opened(other, mine)
-    if mine.rsts != other.rsts:
+    # When both ends have closed, a RST tells no more than whether the last ACK came by then.
+    if mine.rsts != other.rsts and not (is_end and mine.fin and other.fin):
         return _rejected(mine, other), _rejected(other, mine)
     if is_end and mine.vague != other.vague:
         # What is sent at the end depends on what the model knows by then.

@@ -22,6 +22,9 @@ PATIENCE = Patience(answer=0.6, text=1.5, linger=0.25)
 LEAST = 0.2
 """Seconds from which on a wait cuts a run."""
 
+_FAR = 1 << 20
+"""Numbers behind an ISS that no run comes to."""
+
 
 class WatchedPlay(Play):
     """See `Play`. What comes behind a violation, up to the next step, is seen as well."""
@@ -112,9 +115,13 @@ class _Flow:
     def _seq(self, reply: Reply) -> int:
         """Of a RST: behind the ISS, from which what we acknowledge counts as well; as it stands
         where there is none, or where it answers what acknowledged nothing."""
-        iss = self._link.iss
-        answers_nothing = reply.flags & ACK and not reply.seq
-        return reply.seq if iss is None or answers_nothing else relative(reply.seq, iss)
+        if reply.flags & ACK and not reply.seq:
+            return 0
+        if self._link.iss is not None:
+            return relative(reply.seq, self._link.iss)
+        # It may belong to a connection that was there before the last SYN.
+        earlier = _FAR if self._iss is None else relative(reply.seq, self._iss)
+        return earlier if abs(earlier) < _FAR else reply.seq
 
     def cut(self) -> Seen:
         link = self._link
