@@ -73,6 +73,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--for", dest="duration", metavar="TIME", help="90s, 30m, 2h (default: 60s)")
     add("--programs", type=_count, metavar="N", help="of the whole campaign, all shards together")
     add("--rate", type=_count, metavar="N", help="segments a second at most")
+    group = parser.add_argument_group("a target of yours (HOST:PORT, where an echo listens)")
+    add = group.add_argument
+    add("--iface", default="", metavar="NAME", help="interface to send through")
+    add("--source", action="append", default=[], metavar="ADDRESS", help="address to send from")
+    add("--plain-port", type=_count, metavar="N", help="a listener with fast open off")
+    add("--second-port", type=_count, metavar="N", help="another listener with fast open")
     group = parser.add_argument_group("many machines")
     add = group.add_argument
     add("--scheduler", metavar="ADDRESS", help="of Dask: each worker has a target of its own")

@@ -80,8 +80,18 @@ def command(chosen: argparse.Namespace) -> int:
 
 def target_of(chosen: argparse.Namespace) -> str:
     """The target, or both that are compared, by one name."""
+    from scapy_tfo.fuzz.addressed import Way, spelled
     from scapy_tfo.fuzz.pair import AGAINST
 
+    named = {"plain": chosen.plain_port, "second": chosen.second_port}
+    ports = tuple((name, port) for name, port in named.items() if port is not None)
+    way = Way(str(chosen.target), chosen.iface, tuple(chosen.source), ports)
+    if way != Way(way.endpoint) and way.endpoint.startswith(("sim:", "lab:")):
+        raise SetupError(
+            "--iface, --source, --plain-port, --second-port: for a target of yours; "
+            f"{way.endpoint} brings its own"
+        )
+    chosen.target = spelled(way)
     if chosen.against is None:
         if chosen.strict:
             raise SetupError("--strict is about what differs: give the other target with --against")

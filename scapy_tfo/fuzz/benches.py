@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from scapy_tfo.errors import SetupError
+from scapy_tfo.fuzz.addressed import open_address
 from scapy_tfo.fuzz.bench import Bench
 from scapy_tfo.fuzz.firing import Volleyer
 from scapy_tfo.fuzz.live import LiveBench
@@ -68,7 +69,11 @@ def _single(name: str, *, profile: str, rate: int | None) -> SimulatedBench | Li
         return SimulatedBench(name)
     if name == _LINUX:
         return LiveBench.lab(rate=rate)
-    raise SetupError(f"'{name}' is no target for fuzz: give sim:NAME or {_LINUX}")
+    if name.startswith(_LAB):
+        raise SetupError(f"'{name}' is no target for fuzz: give {_LINUX}, sim:NAME or HOST:PORT")
+    if profile not in ("auto", "rfc"):
+        raise SetupError(f"--profile {profile}: {name} shows what it is; leave it out")
+    return open_address(name, rate=rate)
 
 
 def batch_of(name: str) -> int:

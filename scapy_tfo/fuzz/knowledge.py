@@ -49,8 +49,9 @@ _A_WHILE = 0.5
 """Seconds after which a retransmission timer may have run out."""
 GIVING_UP = 20.0
 """Seconds of silence after which a target may have given a connection up."""
-_ANSWERS = 3
-"""To unacceptable segments on one flow, after which no more is counted on."""
+_ANSWERS = 1
+"""To unacceptable segments on one flow, after which no more is counted on: Linux waits half a
+second between two."""
 _DEFAULT_MSS = {4: 536, 6: 1220}
 _NO_OFFER = offer_of(b"")
 

@@ -67,7 +67,8 @@ class Site:
 class LiveBench:
     """See `Bench`. A program that is against the model is run again before that is believed.
 
-    at: where to. rate: packets a second at most, None for no limit. counters: asks the target.
+    at: where to. ours: a target of our own. rate: packets a second at most, None for no limit.
+    counters: asks the target.
     ails: what can be told of it from the inside, "" for nothing. close: gives back what the bench
     stands on. again: programs that were run twice; excused: those of them that passed then.
 
@@ -81,6 +82,7 @@ class LiveBench:
         *,
         rate: float | None = None,
         patience: Patience = LOCAL,
+        ours: bool = True,
         counters: Callable[[], dict[str, int]] = _nothing,
         ails: Callable[[], str] = lambda: "",
         close: Callable[[], None],
@@ -101,7 +103,7 @@ class LiveBench:
         self._window = float(MOST)
         self._usual = Site(at.sources, self._gather(at.sources), Profile())
         found = acquaint(self._once, self.families)
-        self.profile = replace(found, fresh=False, mtu=at.batch.mtu)
+        self.profile = replace(found, fresh=False, mtu=at.batch.mtu, whole=ours, inline=ours)
         self._usual.profile = self.profile
         # What it offers there depends on what programs before have told it.
         marked = replace(self.profile, options=None)
@@ -163,7 +165,7 @@ class LiveBench:
                 ports,
             )
             patience = LOCAL if link.is_local else ALONE
-            return cls(name, at, rate=rate, patience=patience, close=batch.close)
+            return cls(name, at, rate=rate, patience=patience, ours=False, close=batch.close)
         except BaseException:
             batch.close()
             raise

@@ -8,7 +8,7 @@ section 3.10.7 where no other is named.
 from __future__ import annotations
 
 from scapy_tfo import option as opt
-from scapy_tfo.fuzz.frames import ACK, FIN, PSH, RST, SYN
+from scapy_tfo.fuzz.frames import ACK, FIN, PSH, RST, SYN, URG
 from scapy_tfo.fuzz.knowledge import ANY_WINDOW, LISTEN, MUCH, OPEN, RCVD, SOON, Knowledge, later
 from scapy_tfo.fuzz.options import Offer
 from scapy_tfo.fuzz.program import Option
@@ -40,6 +40,8 @@ class Connection(Knowledge):
             self.note("unsound-options")
         if flags & (SYN | RST) == SYN | RST or flags & (SYN | ACK) == SYN | ACK:
             self.note("odd-syn")
+        if flags & URG and not self.profile.inline:
+            self.vague = True
         if flags & RST:
             self._sent_rst(seq, offer, now)
         elif flags & SYN:

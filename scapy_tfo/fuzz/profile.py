@@ -27,7 +27,9 @@ class Profile:
     it grants cookies. holds_data: a SYN's data without a cookie is acknowledged, and kept for the
     application until the handshake ends (RFC 9293 section 3.5 allows either). fresh: each program
     meets a target that knows nothing of the others. mtu: of the link, in bytes. options: what it
-    answers without fast open; None where nobody asked.
+    answers without fast open; None where nobody asked. whole: segments are seen as they are sent;
+    offloads of an interface show several as one. inline: its application gets urgent data in the
+    stream (SO_OOBINLINE).
     """
 
     name: str = "rfc"
@@ -37,6 +39,8 @@ class Profile:
     fresh: bool = False
     mtu: int = 1500
     options: Usual | None = None
+    whole: bool = True
+    inline: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ def take_text(link: Knowledge, reply: Reply, seq: int, now: float, packet: int, 
                 reply=kind,
                 packet=packet,
             )
-        if len(payload) + len(reply.options) > max(link.mss, 88):
+        if link.profile.whole and len(payload) + len(reply.options) > max(link.mss, 88):
             link.blame(
                 "over-mss",
                 "AFT-7b",
