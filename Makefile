@@ -8,6 +8,8 @@ PYTEST_ARGS ?=
 COMPARE_ARGS ?=
 BREAK_ARGS ?= --each 3 --slow --write docs/pkt-breaks.md
 TARGET ?= lab:linux
+FUZZ_ARGS ?= --for 60s
+FUZZ_OUT := tfo-results/fuzz-smoke
 KILLS := tfo-results/kills.json
 
 # The runs behind docs/trust.md: simulated ones on each of these paths, and live ones.
@@ -26,7 +28,7 @@ path_delay_300 := delay=300ms
 path_combined := loss=5%,duplicate=5%,reorder=10%,corrupt=1%,delay=50ms,jitter=20ms
 PATHS := clean loss_1 loss_5 loss_20 duplicates reordering corruption delay_1 delay_50 delay_300 combined
 
-.PHONY: help demo test lint conformance soak matrix weaken compare break bench clean
+.PHONY: help demo test lint conformance soak matrix weaken compare break fuzz-smoke hunt bench clean
 .NOTPARALLEL:
 
 help:
@@ -38,6 +40,8 @@ help:
 	@echo 'make weaken       the matrix, then every case without each of its assertions (minutes)'
 	@echo 'make compare      every mutant in simulation and live: the same verdicts? (minutes; COMPARE_ARGS)'
 	@echo 'make break        our packetdrill scripts, each with a wrong expectation: docs/pkt-breaks.md (minutes)'
+	@echo 'make fuzz-smoke   a fuzz campaign of a minute, which must find nothing new (FUZZ_ARGS="--for 1h")'
+	@echo 'make hunt         fuzzing each mutant that shows on the wire, for docs/fuzz-mutants.md (minutes)'
 	@echo 'make soak         a thousand runs that must blame nothing, for docs/trust.md (half an hour)'
 	@echo 'make bench        the benchmarks'
 	@echo 'make clean        remove .venv and caches; reports in tfo-results stay'
@@ -75,6 +79,19 @@ compare:
 break:
 	@bash scripts/setup.sh
 	@.venv/bin/python scripts/break.py $(BREAK_ARGS)
+
+# This kernel needs root; without it the reference must do.
+fuzz-smoke:
+	@bash scripts/setup.sh
+	@rm -rf $(FUZZ_OUT)
+	@mkdir -p $(dir $(FUZZ_OUT))
+	@if [ "$$(id -u)" = 0 ]; then given="lab:linux --known fuzz/known-linux.toml"; \
+	  else given="sim:reference"; fi; \
+	  .venv/bin/scapy-tfo fuzz $$given --corpus fuzz/corpus --out $(FUZZ_OUT) $(FUZZ_ARGS)
+
+hunt:
+	@bash scripts/setup.sh
+	@.venv/bin/python scripts/hunt.py --write docs/fuzz-mutants.json
 
 # What is there already is not run again: remove $(SOAK) to begin anew.
 soak:
