@@ -19,10 +19,10 @@ from scapy_tfo.errors import SetupError
 SUMMARY = "find what no case was written for: checked packet sequences, by the thousand"
 DESCRIPTION = """Send programs made of seeds to a target, and judge each reply by what is allowed.
 
-TARGET is HOST[:PORT] where an echo application listens, lab:linux (this kernel, in a namespace of its
-own; as root), sim:reference, or sim:NAME of 'scapy-tfo mutants'. What is not allowed is tried again,
-reduced to the few packets that matter, and kept with its requirement: as JSON, capture, packetdrill
-script and pytest test.
+TARGET is HOST[:PORT] where an echo application listens, lab:linux (this kernel, in a namespace of
+its own; as root), sim:reference, or sim:NAME of 'scapy-tfo mutants'. What is not allowed is tried
+again, reduced to the few packets that matter, and kept with its requirement: as JSON, capture,
+packetdrill script and pytest test.
 
 Other commands, on what a campaign has kept:
   scapy-tfo fuzz list                    its findings
