@@ -50,7 +50,8 @@ def owes(link: Knowledge) -> str:
     if missing > 0:
         fits = link.edge - link.received >= min(missing, link.mss)
         return "no-text" if fits else ""
-    return "no-fin" if must.ended else ""
+    # FIN takes a number, and may wait for a window like text.
+    return "no-fin" if must.ended and link.edge > link.received else ""
 
 
 def debt_of(link: Knowledge) -> Debt | None:

@@ -256,6 +256,7 @@ class Connection(Knowledge):
         must_ack = 1 <= ack <= self.received
         may = may_seq and may_time
         must = must_seq and must_time and must_ack and not self.vague
+        must = must and not _may_be_dropped(offer)
         if size and self.may.ended:
             # Behind its FIN nothing is text (RFC 9293 section 3.10.7.4, seventh step); to an
             # application that has closed it is a reason for RST (RFC 1122 section 4.2.2.13).
