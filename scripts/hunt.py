@@ -48,7 +48,7 @@ def main() -> int:
     held: dict[str, Any] = {}
     if chosen.write is not None and chosen.write.exists():
         held = json.loads(chosen.write.read_text(encoding="utf-8"))
-    hidden = _hidden(held, chosen.jobs)
+    hidden = _hidden(held, chosen.jobs) if chosen.write is not None or not chosen.names else []
     visible = [each for each in all_mutants() if not each.equivalent and each.name not in hidden]
     entries: dict[str, Entry] = {}
     if chosen.names:

@@ -66,6 +66,7 @@ _GROUPS: dict[str, _Table] = {
         *_ELSEWHERE,
         *_LOSS,
         *_CONVERSATION,
+        ("crowded", "LIM-4"),
         ("other-open", "ACC-2"),
     ),
     "reset": (*_BROKEN_BEFORE, *_LATER, *_ELSEWHERE, *_LOSS, ("other-open", "ACC-2")),

@@ -167,6 +167,8 @@ class Connection(Knowledge):
         )
         if self.room is not None:
             rule = over_the_limit(rule, self.room, size, now)
+            if self.room.is_crowded(now):
+                self.note("crowded")
         self.rule = rule
         self.offer = offer
         self.syn_size = size

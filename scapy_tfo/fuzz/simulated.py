@@ -24,7 +24,7 @@ from scapy_tfo.mutants.registry import Mutant, named
 from scapy_tfo.option import FastOpen, find_fast_open
 from scapy_tfo.reference.core import Core
 from scapy_tfo.reference.stack import Stack
-from scapy_tfo.reference.states import EndOfStream, Received
+from scapy_tfo.reference.states import Accepted, EndOfStream, Received
 
 TARGETS = {4: ip_address("192.0.2.1").packed, 6: ip_address("fd00:7413::1").packed}
 CLIENTS = {
@@ -53,6 +53,7 @@ class World:
         for port, room in rooms.items():
             self.stack.listen(PORTS[port], fast_open=room)
         self.now = 0.0
+        self._accepted: set[Core] = set()
         self._closing: set[Core] = set()
 
     def give(self, packet: bytes) -> list[bytes]:
@@ -70,9 +71,17 @@ class World:
         out = self.stack.take_packets()
         while events := self.stack.take_events():
             for event in events:
-                if isinstance(event, Received) and event.connection not in self._closing:
-                    event.connection.write(event.data, self.now)
-                elif isinstance(event, EndOfStream):
+                if isinstance(event, Accepted):
+                    self._accepted.add(event.connection)
+                elif not isinstance(event, Received | EndOfStream):
+                    continue
+                elif event.connection not in self._accepted:
+                    # What was never handed over cannot be read.
+                    continue
+                elif isinstance(event, Received):
+                    if event.connection not in self._closing:
+                        event.connection.write(event.data, self.now)
+                else:
                     self._closing.add(event.connection)
                     event.connection.close(self.now)
             out += self.stack.take_packets()
