@@ -142,7 +142,7 @@ def campaign(tmp_path: Path, first: str, second: str, *more: str) -> tuple[int, 
     [
         ("data-is-not-acknowledged", "SYN-ACK of all, no option / SYN-ACK of SYN, no option"),
         ("accepts-any-cookie-of-the-right-size", None),
-        ("ack-beside-syn-is-not-seen", None),
+        ("ack-brings-refused-data-back", None),
     ],
 )
 def test_a_wrong_stack_differs_in_few_steps(
