@@ -27,6 +27,10 @@ from scapy_tfo.fuzz.program import Cookie, Flow, Option, Program, Send, Step, Wa
 VERSION = 1
 """Of the grammar: a seed means the same program only within one."""
 
+_SHORT, _HURRY = 1.0, 0.97
+"""Of programs that wait for longer than so many seconds, this part is diced anew where waiting
+takes real time: a second has room for thousands of others."""
+
 _ISNS = (0, 1, 0xFFFFFFFF, 0xFFFFFFF0, 0xFFFFFFFA, 0x7FFFFFFF, 0x7FFFFFF5, 0x80000000)
 _SIZES = (0, 1, 2, 3, 7, 10, 20, 20, 100, 255, 256, 300, 535, 536, 537, 700, 1000, 1200, 1400)
 _FLAGS = ("S", "S", "S", "SP", "SEW", "SE", "SU", "SF", "SFP", "SPU", "SW")
@@ -38,14 +42,23 @@ def program_for(seed: int, profile: str = "auto") -> Program:
     """The program of a seed. profile: "auto" or "rfc" for every theme, "live" for those that
     make sense where other programs run at the same time."""
     dice = Random(f"{VERSION} {seed}")
-    themes = _KERNEL if profile in ("live", "linux") else _ALL
+    live = profile in ("live", "linux")
+    themes = _KERNEL if live else _ALL
     names = list(themes)
     weights = [themes[name][0] for name in names]
-    name = dice.choices(names, weights)[0]
-    program = themes[name][1](dice)
-    made = replace(program, origin=name)
+    made = _made(dice, themes, dice.choices(names, weights)[0])
+    while live and _waits(made) > _SHORT and dice.random() < _HURRY:
+        made = _made(dice, themes, dice.choices(names, weights)[0])
     check(made)
     return made
+
+
+def _made(dice: Random, themes: dict[str, tuple[int, Theme]], name: str) -> Program:
+    return replace(themes[name][1](dice), origin=name)
+
+
+def _waits(program: Program) -> float:
+    return sum(each.seconds or 0.0 for each in program.steps if isinstance(each, Wait))
 
 
 def flow(dice: Random, port: str = "main") -> Flow:
