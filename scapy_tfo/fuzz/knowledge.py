@@ -137,7 +137,7 @@ class Knowledge:
         self.last_tsval: int | None = None
         self.echo: int | None = None
         self.syn_acks = 0
-        self.syn_ack_at = 0.0
+        self.syn_ack_at = self.syn_at = 0.0
         self.opened_at: float | None = None
         self.our_ack = 0
         self.wants_answer = False

@@ -53,6 +53,9 @@ class Connection(Knowledge):
             self._sent_ack(seq, flags, ack or 0, size, window, offer, now, wrong=wrong)
         else:
             self.note("no-ack-flag")
+            if offer.times is not None:
+                self.times_sent.add(offer.times[0])
+                self.times_may = later(self.times_may, offer.times[0])
         self.unsettled += 1
         self.pristine = False
         if size or flags & (SYN | FIN):
@@ -103,6 +106,7 @@ class Connection(Knowledge):
             if wrong and size:
                 self.odd_text.append((seq + 1, seq + 1 + size))
             return
+        self.syn_at = now
         if self.states & LISTEN:
             self.vague = True
             return

@@ -52,7 +52,7 @@ def syn_ack(
             reply="syn-ack",
             packet=packet,
         )
-    by_timer = now - link.syn_ack_at > AFTER
+    by_timer = now - max(link.syn_ack_at, link.syn_at) > AFTER
     if reply.payload or reply.flags & FIN:
         link.blame(
             "repeated-text",
