@@ -47,8 +47,8 @@ ANY_RST = (-1, -1)
 """Several are owed, and it cannot be told which one comes."""
 _A_WHILE = 0.5
 """Seconds after which a retransmission timer may have run out."""
-GIVING_UP = 20.0
-"""Seconds of silence after which a target may have given a connection up."""
+_LONG = 20.0
+"""Seconds of idling."""
 _ANSWERS = 1
 """To unacceptable segments on one flow, after which no more is counted on: Linux waits half a
 second between two."""
@@ -177,16 +177,16 @@ class Knowledge:
             self.answers_wanted += 1
             self.wants_answer = self.answers_wanted <= _ANSWERS
 
-    def waited(self, seconds: float) -> None:
+    def waited(self, seconds: float, now: float) -> None:
         """Nothing was sent for so long."""
         if seconds >= _A_WHILE and self.iss is not None:
             if self.states & RCVD:
                 self.note("lost-handshake")
             elif self.received > self.our_ack:
                 self.note("lost")
-            elif seconds >= GIVING_UP:
+            elif seconds >= _LONG:
                 self.note("idle")
-        if seconds >= GIVING_UP:
+        if now - self.progress_at >= self.profile.gives_up_after:
             self._given_up()
 
     def _given_up(self) -> None:

@@ -40,6 +40,9 @@ ALONE = Patience(answer=1.2, text=3.0, linger=0.05)
 _SELDOM = 50_000
 """Objects made between two looks for garbage."""
 
+_GIVES_UP = 3.5
+"""Seconds: a namespace for campaigns keeps what is abandoned for a short time only, and of other
+hosts nothing is known."""
 _TURN = 0.1
 _AT_ONCE = 64
 """Programs begun before the next look at what has come."""
@@ -103,7 +106,9 @@ class LiveBench:
         self._window = float(MOST)
         self._usual = Site(at.sources, self._gather(at.sources), Profile())
         found = acquaint(self._once, self.families)
-        self.profile = replace(found, fresh=False, mtu=at.batch.mtu, whole=ours, inline=ours)
+        self.profile = replace(
+            found, fresh=False, mtu=at.batch.mtu, whole=ours, inline=ours, gives_up_after=_GIVES_UP
+        )
         self._usual.profile = self.profile
         # What it offers there depends on what programs before have told it.
         marked = replace(self.profile, options=None)

@@ -195,7 +195,7 @@ class Play:
             else:
                 yield self._now + step.seconds
                 for link in self.links:
-                    link.waited(step.seconds)
+                    link.waited(step.seconds, self._now)
                     debt = overdue(link, self._now)
                     if debt is not None:
                         self._blame(link, debt)

@@ -29,7 +29,8 @@ class Profile:
     meets a target that knows nothing of the others. mtu: of the link, in bytes. options: what it
     answers without fast open; None where nobody asked. whole: segments are seen as they are sent;
     offloads of an interface show several as one. inline: its application gets urgent data in the
-    stream (SO_OOBINLINE).
+    stream (SO_OOBINLINE). gives_up_after: seconds without an answer of ours after which it may
+    have given a connection up.
     """
 
     name: str = "rfc"
@@ -41,6 +42,7 @@ class Profile:
     options: Usual | None = None
     whole: bool = True
     inline: bool = True
+    gives_up_after: float = 20.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,6 +187,10 @@ def _segment(
     for left, right in offer.blocks:
         _sack(link, left, right, number, packet, kind)
     seq = relative(reply.seq, link.iss)
+    if seq == link.received - 1 and not reply.payload and link.edge <= link.received:
+        # A probe of the closed window as Linux makes it (RFC 9293 section 3.8.6.1).
+        link.their_last = now
+        link.their_repeats += 1
     if reply.payload or reply.flags & FIN:
         take_text(link, reply, seq, now, packet, kind)
 
