@@ -62,7 +62,7 @@ class Conversation:
 
     def at(self, now: float) -> Conversation:
         """Time goes on to `now`, in seconds."""
-        self.link.waited(now - self.now)
+        self.link.waited(now - self.now, now)
         self.now = now
         return self
 

@@ -19,6 +19,7 @@ from tests.fuzz.conversations import (
     SPOILT,
     Conversation,
     crowd,
+    full_jar,
 )
 
 ASKS = (MSS, REQUEST)
@@ -417,3 +418,25 @@ def test_a_violation_says_where_it_was_seen() -> None:
     assert found.signature == ("ACC-9", "SYN-RCVD", "text")
     assert found.expected == "20 bytes at most: what was taken, once"
     assert found.actual == "bytes up to 21"
+
+
+def test_a_fresh_cookie_beside_a_refusal_must_work() -> None:
+    jar = full_jar()
+    first, second = Conversation(jar), Conversation(jar, index=1)
+    second.link.around = first.link.around = [first.link, second.link]
+    first.syn(size=20, options=(MSS, SPOILT)).answered(options=cookie(FRESH))
+    refused = second.syn(size=20, options=GOOD).answered(options=cookie(GRANTED))
+    assert refused.broken == [("refuses-text", "SRV-5")]
+
+
+def test_a_cookie_is_good_at_every_port() -> None:
+    refused = new(port="second").syn(size=20, options=GOOD).answered(options=cookie(FRESH))
+    assert refused.broken == [("refuses-text", "SRV-3")]
+    refused = new().syn(size=20, options=GOOD).answered(options=cookie(FRESH))
+    assert refused.broken == [("refuses-text", "SRV-1")]
+
+
+def test_a_repetition_with_other_text_is_another_syn() -> None:
+    for size, clause in ((20, "DUP-1"), (0, "DUP-1"), (8, "DUP-6"), (30, "DUP-6")):
+        it = half_open().syn(size=size, options=GOOD).answered(taken=19)
+        assert it.broken == [("another-syn-ack", clause)]

@@ -109,3 +109,23 @@ def test_beyond_the_limit_no_text_is_taken() -> None:
 def test_a_listener_with_room_has_no_account() -> None:
     link = Conversation(Jar(), Profile()).link
     assert link.room is None
+
+
+def test_a_crowd_is_one_before_it_is_sure() -> None:
+    room, links = crowd(6)
+    for each in links[:4]:
+        assert not room.is_crowded(0.0)
+        each.syn(size=20, options=GOOD)
+    assert room.is_crowded(0.0)
+    assert links[4].syn(size=20, options=GOOD).owed == ("no-syn-ack", "LIM-1")
+    assert links[5].syn().owed == ("no-syn-ack", "LIM-4")
+
+
+def test_whoever_comes_over_the_limit_is_served() -> None:
+    _, links = crowd(5)
+    for each in links[:4]:
+        each.syn(size=20, options=GOOD).answered(taken=20)
+    last = links[4].syn().answered().send("P.", 1, 1, 10)
+    assert last.owed == ("no-ack", "AFT-1")
+    last.came(".", 1, 11)
+    assert last.owed == ("no-text", "AFT-1")

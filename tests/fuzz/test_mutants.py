@@ -1,0 +1,54 @@
+"""Programs that hunts found (`make hunt`) still show what they showed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scapy_tfo.fuzz.program import from_json
+from scapy_tfo.fuzz.simulated import SimulatedBench
+from scapy_tfo.mutants.registry import all_mutants
+
+TABLE = json.loads(
+    (Path(__file__).parents[2] / "docs" / "fuzz-mutants.json").read_text(encoding="utf-8")
+)
+MUTANTS: dict[str, dict[str, Any]] = TABLE["mutants"]
+FOUND = {name: each for name, each in MUTANTS.items() if "rule" in each}
+SAMPLE = 12
+"""Of so many one is tried, all with `--tfo-slow`."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "name" in metafunc.fixturenames:
+        step = 1 if metafunc.config.getoption("--tfo-slow") else SAMPLE
+        metafunc.parametrize("name", list(FOUND)[::step])
+
+
+def test_a_program_shows_its_mutant(name: str) -> None:
+    found = FOUND[name]
+    program = from_json(found["witness"])
+    ((_, verdict),) = SimulatedBench(f"sim:{name}").run([(0, program)])
+    assert (found["rule"], found["reply"], found["requirement"]) in [
+        (each.rule, each.reply, each.requirement) for each in verdict.violations
+    ]
+    ((_, innocent),) = SimulatedBench("sim:reference").run([(0, program)])
+    assert innocent.violations == ()
+
+
+def test_the_table_knows_every_mutant() -> None:
+    known = set(MUTANTS) | set(TABLE["hidden"])
+    assert known == {each.name for each in all_mutants() if not each.equivalent}
+    clauses = {each.name: each.breaks for each in all_mutants()}
+    assert {name: each["clause"] for name, each in MUTANTS.items()} == {
+        name: clauses[name] for name in MUTANTS
+    }
+
+
+def test_enough_is_found() -> None:
+    assert len(FOUND) >= 0.9 * len(MUTANTS)
+    assert sum(each["steps"] <= 5 for each in FOUND.values()) >= 0.9 * len(FOUND)
+    same = sum(each["requirement"] == each["clause"] for each in FOUND.values())
+    assert same >= 0.8 * len(FOUND)
