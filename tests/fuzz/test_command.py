@@ -14,6 +14,7 @@ import pytest
 
 from scapy_tfo.cli import main
 from scapy_tfo.fuzz import benches
+from scapy_tfo.fuzz import shard as shards
 from scapy_tfo.fuzz.regression import broken_by
 from scapy_tfo.fuzz.simulated import SimulatedBench
 from scapy_tfo.fuzz.verdict import Verdict
@@ -41,7 +42,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def blameless(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benches, "SimulatedBench", Blameless)
-    monkeypatch.setattr(benches, "batch_of", lambda _: 32)
+    monkeypatch.setattr(shards, "batch_of", lambda _: 32)
 
 
 @pytest.fixture(scope="module")
