@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from scapy_tfo.fuzz.clauses import clause_of
 from scapy_tfo.fuzz.cookies import Jar
@@ -176,3 +177,32 @@ def crowd(count: int, *, alone: bool = True) -> tuple[Room, list[Conversation]]:
     return room, [
         Conversation(jar, profile, room, index=index, port="small") for index in range(count)
     ]
+
+
+# How conversations begin, and what they have in common.
+
+ASKS = (MSS, REQUEST)
+OFFERS = (MSS, Option("ts"), VALID)
+FRESH = bytes.fromhex("0102030405060708")
+
+Begin = Callable[[], Conversation]
+Steps = Callable[[Conversation], Conversation]
+Case = tuple[Begin, Steps, Steps, tuple[str, str]]
+"""A beginning, what goes on wrong, what goes on right, and what the wrong one breaks."""
+
+
+def new(**more: Any) -> Conversation:
+    return Conversation(**more)
+
+
+def half_open(size: int = 20, options: Sequence[Option] = GOOD) -> Conversation:
+    return new().syn(size=size, options=options).answered(taken=size)
+
+
+def opened(size: int = 20, options: Sequence[Option] = GOOD) -> Conversation:
+    return new().opened(size, options)
+
+
+def cookie(data: bytes, kind: int | None = None) -> tuple[Option, ...]:
+    """Options of a SYN-ACK that grants a cookie."""
+    return (MSS, Option("fo", kind=kind, cookie=Cookie(data.hex())))
