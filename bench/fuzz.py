@@ -2,10 +2,11 @@
 
     python bench/fuzz.py [SECONDS]      (default: 10 for each)
 
-Prints, for volleys and for programs, how many a second by the wall clock and by this process's own
-time. The kernel answers a packet while it takes it, so its work at the other end of the way is in
-both; the echo server's is not. Programs that wait for time to pass are left out. Without the right
-to make namespaces it measures nothing.
+Prints how many a second, by the wall clock and by this process's own time: of single SYNs in
+volleys; of short sequences (a fast open whose echo is awaited, more data, and its echo); and of
+programs of the grammar. The kernel answers a packet while it takes it, so its work at the other end
+of the way is in both; the echo server's is not. Programs that wait for time to pass are left out.
+Without the right to make namespaces it measures nothing.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from collections.abc import Callable, Iterator
 from scapy_tfo.errors import SetupError, TargetError
 from scapy_tfo.fuzz.grammar import program_for
 from scapy_tfo.fuzz.live import LiveBench
-from scapy_tfo.fuzz.program import Program, Wait
+from scapy_tfo.fuzz.program import Cookie, Flow, Option, Program, Send, Wait
 
 SECONDS = 10.0
 LONGEST_WAIT = 0.5
 """Seconds of waiting in a program that is still measured."""
+
+_GOOD = (Option("mss", 1460), Option("fo", cookie=Cookie()))
 
 Count = tuple[int, int]
 """Of what was measured, and of packets both ways."""
@@ -37,7 +40,8 @@ def main(arguments: list[str]) -> int:
         return 2
     try:
         measure("single SYNs", seconds, lambda until: volleys(bench, until))
-        measure("programs", seconds, lambda until: programs(bench, until))
+        for what, made in (("short sequences", _short), ("programs", _of_grammar)):
+            measure(what, seconds, lambda until, made=made: programs(bench, made(until)))
         print(f"after that: {bench.alive() or 'the target is well'}")
     finally:
         bench.close()
@@ -68,10 +72,10 @@ def volleys(bench: LiveBench, until: float) -> Count:
     return sent, packets
 
 
-def programs(bench: LiveBench, until: float) -> Count:
-    """Run programs of successive seeds, made as they are sent."""
+def programs(bench: LiveBench, made: Iterator[tuple[int, Program]]) -> Count:
+    """Run programs that are made as they are sent."""
     count = packets = found = 0
-    for _, verdict in bench.run(_until(until)):
+    for _, verdict in bench.run(made):
         count += 1
         packets += verdict.sent + verdict.heard
         found += bool(verdict.violations)
@@ -79,7 +83,17 @@ def programs(bench: LiveBench, until: float) -> Count:
     return count, packets
 
 
-def _until(until: float) -> Iterator[tuple[int, Program]]:
+def _short(until: float) -> Iterator[tuple[int, Program]]:
+    number = 0
+    while time.perf_counter() < until:
+        size = 1 + number % 300
+        opening = Send(0, "S", size=size, options=_GOOD)
+        more = Send(0, "P.", 1 + size, "all", 10 + number % 7)
+        yield number, Program((Flow(),), (opening, Wait(), more, Wait()), "reset")
+        number += 1
+
+
+def _of_grammar(until: float) -> Iterator[tuple[int, Program]]:
     seed = 0
     while time.perf_counter() < until:
         program = program_for(seed, "live")
