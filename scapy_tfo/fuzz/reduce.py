@@ -7,6 +7,8 @@ a round are handed over together, so that a target which answers many flows at a
 from __future__ import annotations
 
 import dataclasses
+import math
+import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -62,10 +64,12 @@ def reduction(program: Program, most: int = MOST_RUNS) -> Reduction:
 def reduced_together(
     reductions: Sequence[Reduction],
     trial: Callable[[Sequence[tuple[int, Program]]], Sequence[bool]],
+    until: float = math.inf,
 ) -> list[Program]:
     """The results of several reductions, whose programs are run together.
 
-    trial: runs programs, each with the number of its reduction.
+    trial: runs programs, each with the number of its reduction. until: when, by the monotonic
+    clock, the smallest programs so far have to do.
     """
     found: dict[int, Program] = {}
     answers: dict[int, Sequence[bool] | None] = dict.fromkeys(range(len(reductions)))
@@ -74,7 +78,12 @@ def reduced_together(
         for number, answer in answers.items():
             try:
                 each = reductions[number]
-                wanted[number] = next(each) if answer is None else each.send(answer)
+                if answer is None:
+                    wanted[number] = next(each)
+                elif time.monotonic() < until:
+                    wanted[number] = each.send(answer)
+                else:
+                    each.throw(_SpentError())
             except StopIteration as ended:
                 found[number] = ended.value
         programs = [(number, each) for number, some in wanted.items() for each in some]

@@ -19,6 +19,9 @@ from scapy_tfo.fuzz.verdict import Signature, Verdict, Violation
 CONFIRMATIONS = 3
 """Runs that must all show a violation."""
 
+REDUCING = 60.0
+"""Seconds after which programs are as small as they are, however many are being reduced."""
+
 MOST_LONG = 96
 """Programs that a reduction may run of one that waits for long."""
 
@@ -65,6 +68,7 @@ def _resolved(
         lambda some: list(
             map(bool, _show(bench, [(each, rules[kept[at].kind]) for at, each in some]))
         ),
+        time.monotonic() + REDUCING,
     )
     again = _steady(
         bench, [(each, rules[seen.kind]) for seen, each in zip(kept, smallest, strict=True)]

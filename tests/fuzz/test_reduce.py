@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scapy_tfo.fuzz.program import Cookie, Flow, Option, Program, Send, Step, Wait
-from scapy_tfo.fuzz.reduce import reduced, size
+from scapy_tfo.fuzz.reduce import reduced, reduced_together, reduction, size
 from tests.fuzz.fakes import Fault, make, sends
 
 COOKIE = Option("fo", kind=34, cookie=Cookie("own", (("flip", 3), ("pad", 2))))
@@ -131,3 +131,15 @@ def test_streams_stay_whole_when_their_text_gets_less() -> None:
     steps = (again, again, Send(0, "P.", 31, "all", 10), Send(0, "F.", 41, "all"))
     smallest = reduced(Program((Flow(),), steps), Trial(Fault(shows)))
     assert smallest.steps == (Send(), Send(0, "P.", 1, "all"), Send(0, "F.", 1, "all"))
+
+
+def test_when_time_is_up_the_smallest_so_far_has_to_do() -> None:
+    program = long_program(Send(0, "S", size=20), Send(0, "R", 21))
+    rounds = []
+
+    def trial(some: Sequence[tuple[int, Program]]) -> list[bool]:
+        rounds.append(len(some))
+        return [False for _ in some]
+
+    assert reduced_together([reduction(program)], trial, until=0.0)[0].steps == program.steps
+    assert len(rounds) == 1
