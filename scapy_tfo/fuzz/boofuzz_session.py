@@ -68,7 +68,7 @@ class Wishes:
     web_port: int | None = None
 
 
-class BenchConnection(ITargetConnection):  # type: ignore[misc]
+class BenchConnection(ITargetConnection):
     """Sends encoded cases; what comes back is a line about the answers."""
 
     def __init__(self, runner: Runner) -> None:
@@ -92,7 +92,7 @@ class BenchConnection(ITargetConnection):  # type: ignore[misc]
         return self._runner.bench.name
 
 
-class Cases(boofuzz.Fuzzable):  # type: ignore[misc]
+class Cases(boofuzz.Fuzzable):
     """The encoded cases of a node as mutations of what it sends when nothing is wrong."""
 
     def __init__(
@@ -102,15 +102,15 @@ class Cases(boofuzz.Fuzzable):  # type: ignore[misc]
         self._cases = cases
         self._count = count
 
-    def mutations(self, default_value: bytes) -> Iterator[bytes]:  # noqa: ARG002
+    def mutations(self, default_value: bytes) -> Iterator[bytes]:
         yield from self._cases()
 
-    def num_mutations(self, default_value: bytes | None = None) -> int:  # noqa: ARG002
+    def num_mutations(self, default_value: bytes | None = None) -> int:
         """Known, where boofuzz would go through all of them, before each case."""
         return self._count
 
 
-class Monitor(boofuzz.BaseMonitor):  # type: ignore[misc]
+class Monitor(boofuzz.BaseMonitor):
     """What one oracle says of a case. A case fails where `check` says why."""
 
     name = ""
@@ -152,7 +152,7 @@ class Counters(Monitor):
         self.runner.begin()
         self._before = self._read()
 
-    def check(self, log: Any, session: Any) -> str:  # noqa: ARG002
+    def check(self, log: Any, session: Any) -> str:
         after = self._read()
         outcome = self.runner.outcome
         rose = {name: after[name] - self._before.get(name, 0) for name in after}
@@ -181,7 +181,7 @@ class Violations(Monitor):
 
     name = "model"
 
-    def check(self, log: Any, session: Any) -> str:  # noqa: ARG002
+    def check(self, log: Any, session: Any) -> str:
         outcome = self.runner.judge()
         log.log_info(outcome.line)
         if outcome.program is not None:

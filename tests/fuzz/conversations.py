@@ -138,7 +138,7 @@ class Conversation:
         self, taken: int = 0, options: Sequence[Option] = (MSS,), **more: object
     ) -> Conversation:
         """A SYN-ACK that takes so many bytes of the last SYN's text."""
-        return self.came("S.", 0, self.link.base + 1 + taken, b"", options, **more)  # type: ignore[arg-type]
+        return self.came("S.", 0, self.link.base + 1 + taken, b"", options, **more)
 
     def echoed(
         self, seq: int, size: int, flags: str = "P.", ack: int | None = None

@@ -107,4 +107,4 @@ def make(seed: int, profile: str) -> Program:
 
 def plan(**changes: object) -> Plan:
     held = {"target": "sim:fake", "profile": "rfc", "grammar": "1", "batch": 64} | changes
-    return Plan(**held)  # type: ignore[arg-type]
+    return Plan(**held)

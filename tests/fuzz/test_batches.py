@@ -117,7 +117,7 @@ def test_no_shards(text: str) -> None:
 
 def test_a_program_is_its_own_parent_only_where_nothing_was_reached() -> None:
     class Deaf(FakeBench):
-        def judge(self, program: Program):  # type: ignore[no-untyped-def]
+        def judge(self, program: Program):
             return type(super().judge(program))(sent=program.sends)
 
     batch = run(bench=Deaf())

@@ -171,7 +171,7 @@ def test_one_case_can_be_run_alone(tmp_path: Path) -> None:
 
 def test_what_does_not_come_again_fails_no_case(tmp_path: Path) -> None:
     class Once(FakeBench):
-        def trace(self, program):  # type: ignore[no-untyped-def]
+        def trace(self, program):
             verdict, packets = super().trace(program)
             return type(verdict)(), packets
 
@@ -183,7 +183,7 @@ def test_what_does_not_come_again_fails_no_case(tmp_path: Path) -> None:
 
 def test_long_waits_are_tried_again_all_at_once(tmp_path: Path) -> None:
     class Impatient(FakeBench):
-        def trace(self, program):  # type: ignore[no-untyped-def]
+        def trace(self, program):
             raise AssertionError(program)
 
     bench = Impatient(faults=[Fault(lambda program: waits(program) >= LONG)])

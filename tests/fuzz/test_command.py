@@ -27,7 +27,7 @@ Fuzz = Callable[..., int]
 class Blameless(SimulatedBench):
     """The reference stack, whatever the model thinks of it."""
 
-    def run(self, programs):  # type: ignore[no-untyped-def]
+    def run(self, programs):
         for number, verdict in super().run(programs):
             yield number, Verdict((), verdict.reached, verdict.sent, verdict.heard)
 
@@ -149,11 +149,11 @@ def test_known_findings_are_no_news_and_those_that_are_gone_are_told(
 class Silent(SimulatedBench):
     """Finds nothing, alone or among others."""
 
-    def run(self, programs):  # type: ignore[no-untyped-def]
+    def run(self, programs):
         for number, _ in programs:
             yield number, Verdict(sent=1)
 
-    def trace(self, program):  # type: ignore[no-untyped-def] # noqa: ARG002
+    def trace(self, _program):
         return Verdict(), ()
 
 

@@ -14,7 +14,7 @@ OLD = (Option("nop"), Option("nop"), Option("ts", -500))
 
 
 def new(**more: object) -> Conversation:
-    return Conversation(**more)  # type: ignore[arg-type]
+    return Conversation(**more)
 
 
 def half_open(size: int = 20) -> Conversation:

@@ -41,13 +41,13 @@ def compared(
 
 
 def change(**values: object) -> Callable[[Segment], Segment]:
-    return lambda segment: replace(segment, **values)  # type: ignore[arg-type]
+    return lambda segment: replace(segment, **values)
 
 
 def turn(field: str, by: int) -> Callable[[Segment], Segment]:
     def turned(segment: Segment) -> Segment:
         value = (getattr(segment, field) + by) % 2**32
-        return replace(segment, **{field: value})  # type: ignore[arg-type]
+        return replace(segment, **{field: value})
 
     return turned
 

@@ -114,7 +114,7 @@ def test_a_packet_waits_for_its_turn_on_a_paced_link() -> None:
 
         loop = VirtualLoop()
         source = here.lab.link.sources[0]
-        RemoteWire(Paced(), loop, source, 8080, 8080).send(b"now")  # type: ignore[arg-type]
+        RemoteWire(Paced(), loop, source, 8080, 8080).send(b"now")
         [(when, packet)] = sent
         assert packet == b"now"
         assert when >= 0.05

@@ -85,7 +85,7 @@ def packets(draw: st.DrawFn) -> tree.Packet:
 
 def _options(packet: tree.Packet) -> bytes:
     return push_options(
-        raw_option(each, NOTHING, edge_offset=0, echo=NOTHING.number)  # type: ignore[arg-type]
+        raw_option(each, NOTHING, edge_offset=0, echo=NOTHING.number)
         for each in packet.options or ()
     )
 
