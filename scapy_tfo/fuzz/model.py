@@ -321,7 +321,8 @@ class Connection(Knowledge):
             elif self.states == OPEN and must and not self.must.gaps:
                 self.want_answer(True)
             self.may.add(seq, seq + size, fin)
-        fresh = in_order and seq <= self.must.next and ack >= self.our_ack
+        # Last.ACK.sent of RFC 7323 section 4.3 is at least what came.
+        fresh = in_order and seq <= self.acked and ack >= self.our_ack
         if must and fresh and offer.times is not None:
             self.times_must = offer.times[0]
         if ack > self.our_ack and must_ack:
