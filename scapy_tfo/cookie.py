@@ -54,8 +54,12 @@ class AesCookie:
         if self.size % 2 or not MIN_COOKIE <= self.size <= MAX_COOKIE:
             raise ValueError(f"a cookie of {self.size} bytes; even sizes of 4 to 16 are allowed")
 
-    # The paper's scheme covers the client alone.
-    def make(self, key: bytes, client: Address, server: Address) -> bytes:  # noqa: ARG002
+    def make(
+        self,
+        key: bytes,
+        client: Address,
+        server: Address,  # noqa: ARG002 - the paper's scheme covers the client alone
+    ) -> bytes:
         return _encrypt_block(key, client.packed.ljust(KEY_SIZE, b"\0"))[: self.size]
 
 

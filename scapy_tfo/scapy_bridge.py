@@ -21,7 +21,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from scapy.compat import bytes_encode
 from scapy.fields import RawVal
@@ -56,7 +56,7 @@ class ExactOffset(int):
     """
 
 
-class _FittingOptions(RandTCPOptions):  # type: ignore[misc]  # Scapy has no types
+class _FittingOptions(RandTCPOptions):
     """Scapy's random options, cut to those that a header holds, for `fuzz(TCP())`."""
 
     def _fix(self) -> list[Any]:
@@ -66,14 +66,14 @@ class _FittingOptions(RandTCPOptions):  # type: ignore[misc]  # Scapy has no typ
         return options
 
 
-class FastOpenOptionsField(TCPOptionsField):  # type: ignore[misc]  # Scapy has no types
+class FastOpenOptionsField(TCPOptionsField):
     """TCP's options field: reads every byte, writes every byte, and knows the Fast Open option."""
 
     def getfield(self, pkt: Any, s: bytes) -> tuple[bytes, list[Any]]:
         """Take the options from the bytes behind the fixed header, as Packet.dissect does."""
         size = (pkt.dataofs - 5) * 4
         if size < 0:
-            return super().getfield(pkt, s)  # type: ignore[no-any-return]  # Scapy has no types
+            return super().getfield(pkt, s)
         exact = size > len(s)
         pkt.fields["dataofs"] = (ExactOffset if exact else DerivedOffset)(pkt.dataofs)
         return s[size:], read_options(s[:size], exact=exact)
@@ -122,12 +122,12 @@ class FastOpenOptionsField(TCPOptionsField):  # type: ignore[misc]  # Scapy has 
         return _FittingOptions()
 
 
-class FastOpenTCP(TCP):  # type: ignore[misc]  # Scapy has no types
+class FastOpenTCP(TCP):
     """Scapy's TCP with Fast Open in its options, for use beside everyone else's TCP."""
 
     name = "TCP"
     match_subclass = True
-    fields_desc = [*TCP.fields_desc[:-1], FastOpenOptionsField("options", "")]  # noqa: RUF012 - as Scapy has it
+    fields_desc: ClassVar[list[Any]] = [*TCP.fields_desc[:-1], FastOpenOptionsField("options", "")]
 
 
 # Scapy's format strings ("%TCP.sport%") and summaries look a layer up by its class's name.
@@ -188,7 +188,7 @@ def _cookie(value: Any) -> bytes:
     if value is None:
         return b""
     if isinstance(value, str):
-        return bytes_encode(value)  # type: ignore[no-any-return]  # Scapy has no types
+        return bytes_encode(value)
     if isinstance(value, tuple):
         # What Scapy's own table makes of 8 bytes, and what its users may still write.
         return struct.pack("!II", *value)

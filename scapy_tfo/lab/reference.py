@@ -38,6 +38,8 @@ STANDING = {
 }
 """Listeners that are there from the start, by name."""
 
+_CLEAN = Impairment()
+
 
 @dataclass
 class MemoryLink:
@@ -46,7 +48,7 @@ class MemoryLink:
     sources: see wire.link.Link. The clock is the loop's plus `epoch`.
     """
 
-    impairment: Impairment = Impairment()  # noqa: RUF009 - frozen, so shared by all
+    impairment: Impairment = _CLEAN
     epoch: float = 0.0
     sources: tuple[Address, ...] = SOURCES
     mtu: int = 1500

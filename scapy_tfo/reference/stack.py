@@ -36,6 +36,7 @@ COUNTERS = (
 
 _EPHEMERAL = range(32768, 61000)
 _PATHS = 10_000
+_DEFAULTS = Settings()
 
 Ends = tuple[Address, int, Address, int]
 """Local address and port, remote address and port."""
@@ -59,7 +60,7 @@ class Stack:
     def __init__(
         self,
         addresses: Sequence[Address],
-        settings: Settings = Settings(),  # noqa: B008 - frozen, so shared by all
+        settings: Settings = _DEFAULTS,
         *,
         cookies: Cookies | None = None,
         seed: int = 0,

@@ -35,8 +35,12 @@ class Echo:
     def __init__(self) -> None:
         self._count = itertools.count(1)
 
-    # An echo cannot tell which request is the last.
-    def request(self, size: int = 0, *, last: bool = False) -> bytes:  # noqa: ARG002
+    def request(
+        self,
+        size: int = 0,
+        *,
+        last: bool = False,  # noqa: ARG002 - an echo cannot tell which request is the last
+    ) -> bytes:
         head = b"<%d>" % next(self._count)
         room = max(size, 16) - len(head)
         return head + (_ALPHABET * (room // len(_ALPHABET) + 1))[:room]
@@ -86,8 +90,11 @@ class NoApp(Echo):
     name = "none"
     answers = False
 
-    # Whatever comes may be right.
-    def judge(self, requests: Sequence[bytes], stream: bytes) -> str | None:  # noqa: ARG002
+    def judge(
+        self,
+        requests: Sequence[bytes],  # noqa: ARG002 - whatever comes may be right
+        stream: bytes,  # noqa: ARG002 - likewise
+    ) -> str | None:
         return None
 
 

@@ -13,7 +13,9 @@ from scapy_tfo.fuzz.captures import fuzzed, write_capture
 from scapy_tfo.fuzz.dissection import dissect, has_tshark, own_plugin
 from scapy_tfo.wire.capture_file import read_frames
 
-needs_tshark = pytest.mark.skipif(not has_tshark(), reason="needs tshark")
+needs_tshark = pytest.mark.skipif(
+    not has_tshark(), reason="tshark is not installed: apt-get install tshark"
+)
 
 BROKEN_PLUGIN = """
 local tfo = Proto("brokentfo", "Fast Open, broken")
