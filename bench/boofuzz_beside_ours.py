@@ -30,7 +30,6 @@ from typing import Any
 from scapy_tfo.errors import SetupError, TargetError
 from scapy_tfo.fuzz.boofuzz_cases import FAST_OPEN, VOLLEY, valid
 from scapy_tfo.fuzz.campaign import Campaign
-from scapy_tfo.fuzz.frames import ACK, RST, SYN
 from scapy_tfo.fuzz.grammar import program_for
 from scapy_tfo.fuzz.live import LiveBench
 from scapy_tfo.fuzz.live_range import Range, clients_of
@@ -40,7 +39,7 @@ from scapy_tfo.fuzz.program import CLIENTS
 from scapy_tfo.fuzz.store import Part, Store
 from scapy_tfo.fuzz.volley import SIZE
 from scapy_tfo.lab.bulk import BulkLab
-from scapy_tfo.segment import internet_checksum
+from scapy_tfo.segment import ACK, RST, SYN, internet_checksum
 
 SECONDS = 5.0
 WANTED = 30

@@ -10,9 +10,7 @@ import struct
 from functools import lru_cache
 from typing import NamedTuple
 
-from scapy_tfo.segment import internet_checksum
-
-FIN, SYN, RST, PSH, ACK, URG, ECE, CWR = 1, 2, 4, 8, 16, 32, 64, 128
+from scapy_tfo.segment import ACK, CWR, ECE, FIN, PSH, RST, SYN, URG, internet_checksum
 
 LETTERS = {"F": FIN, "S": SYN, "R": RST, "P": PSH, ".": ACK, "U": URG, "E": ECE, "W": CWR}
 """Flags as packetdrill writes them."""

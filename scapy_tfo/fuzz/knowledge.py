@@ -18,6 +18,7 @@ from scapy_tfo.fuzz.program import Flow
 from scapy_tfo.fuzz.room import Room
 from scapy_tfo.fuzz.syn_rules import SynRule
 from scapy_tfo.fuzz.verdict import Violation
+from scapy_tfo.seq import before
 
 LISTEN, RCVD, OPEN = 1, 2, 4
 """States as bits: no connection, SYN-RCVD, and everything behind the handshake."""
@@ -123,7 +124,7 @@ class Knowledge:
         self.sent_end = base
         self.acked = base
         self.received = 1
-        self.theirs: dict[int, int] = {}
+        self.theirs = Assembly(1)
         self.their_fin: int | None = None
         self.window = _LEAST_WINDOW
         self.limit = self.edge = 0
@@ -214,8 +215,8 @@ class Knowledge:
             return True, False
         value = offer.times[0]
         # One tick too old is let pass by some, as clocks are not read at one place.
-        may = self.times_must is None or not older(value + 1 & 0xFFFFFFFF, self.times_must)
-        must = self.times_may is None or not older(value, self.times_may)
+        may = self.times_must is None or not before(value + 1 & 0xFFFFFFFF, self.times_must)
+        must = self.times_may is None or not before(value, self.times_may)
         return may, must
 
     def blame(
@@ -257,16 +258,6 @@ class Knowledge:
         self.times_settled = self.times_must
 
 
-def older(first: int, second: int) -> bool:
-    """Whether a TSval is older than another (RFC 7323 section 5.2)."""
-    return (second - first) & 0xFFFFFFFF < 1 << 31 and first != second
-
-
 def later(first: int | None, second: int) -> int:
     """The newer of two TSvals."""
-    return second if first is None or older(first, second) else first
-
-
-def relative(number: int, start: int) -> int:
-    """How far a sequence number lies behind another, from -2**31 to 2**31 - 1."""
-    return (number - start + (1 << 31)) % (1 << 32) - (1 << 31)
+    return second if first is None or before(first, second) else first

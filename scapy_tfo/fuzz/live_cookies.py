@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from scapy_tfo import option as opt
 from scapy_tfo.fuzz.cookies import Client, Jar
-from scapy_tfo.fuzz.frames import ACK, RST, SYN, Ends, build, key_of, read
-from scapy_tfo.segment import Address
+from scapy_tfo.fuzz.frames import Ends, build, key_of, read
+from scapy_tfo.segment import ACK, RST, SYN, Address
 from scapy_tfo.wire.batch import Batch
 
 PATIENCE = 1.0

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from scapy_tfo.fuzz.cookies import Client
-from scapy_tfo.fuzz.frames import ACK, RST, Ends, build, key_of, read
+from scapy_tfo.fuzz.frames import Ends, build, key_of, read
 from scapy_tfo.fuzz.live_ports import REST, Ports
 from scapy_tfo.fuzz.live_range import Range, Throttle
 from scapy_tfo.fuzz.play import Play
 from scapy_tfo.fuzz.program import Program
-from scapy_tfo.segment import Address
+from scapy_tfo.segment import ACK, RST, Address
 
 LONG_REST = 30.0
 """Seconds for a port whose connection may live on at the target."""

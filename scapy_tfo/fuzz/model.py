@@ -8,11 +8,11 @@ section 3.10.7 where no other is named.
 from __future__ import annotations
 
 from scapy_tfo import option as opt
-from scapy_tfo.fuzz.frames import ACK, FIN, PSH, RST, SYN, URG
 from scapy_tfo.fuzz.knowledge import ANY_WINDOW, LISTEN, MUCH, OPEN, RCVD, SOON, Knowledge, later
 from scapy_tfo.fuzz.options import Offer
 from scapy_tfo.fuzz.program import Option
 from scapy_tfo.fuzz.syn_rules import SIGNED, SynRule, over_the_limit, syn_rule
+from scapy_tfo.segment import ACK, FIN, PSH, RST, SYN, URG
 
 
 class Connection(Knowledge):

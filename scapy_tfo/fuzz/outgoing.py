@@ -6,13 +6,15 @@ import struct
 from collections.abc import Sequence
 
 from scapy_tfo.fuzz.cookies import Jar
-from scapy_tfo.fuzz.frames import ACK, RST, SYN, Ends, build, flags_of, fragmented
-from scapy_tfo.fuzz.knowledge import LISTEN, OPEN, RCVD, relative
+from scapy_tfo.fuzz.frames import Ends, build, flags_of, fragmented
+from scapy_tfo.fuzz.knowledge import LISTEN, OPEN, RCVD
 from scapy_tfo.fuzz.model import Connection
 from scapy_tfo.fuzz.options import Times, offer_of, render
 from scapy_tfo.fuzz.program import Icmp, Option, Send
 from scapy_tfo.fuzz.text import text, wrong_text
 from scapy_tfo.icmp import packet_too_big, unreachable
+from scapy_tfo.segment import ACK, RST, SYN
+from scapy_tfo.seq import distance
 
 _MASK = 0xFFFFFFFF
 _HALF = 1 << 31
@@ -58,7 +60,7 @@ class Outgoing:
                 return
         flags = flags_of(step.flags)
         if flags & ACK and step.ack is None and link.iss is not None:
-            ack = relative(0, link.iss)
+            ack = distance(link.iss, 0)
         options = step.options
         if options is None:
             options = _PLAIN_SYN if flags & SYN else _TIMES if link.timestamps else ()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from scapy_tfo.fuzz.frames import ACK, FIN, RST, SYN, Reply
-from scapy_tfo.fuzz.knowledge import AFTER, ANY_RST, LISTEN, RCVD, Knowledge, relative
+from scapy_tfo.fuzz.frames import Reply
+from scapy_tfo.fuzz.knowledge import AFTER, ANY_RST, LISTEN, RCVD, Knowledge
 from scapy_tfo.fuzz.options import Offer, offer_of
 from scapy_tfo.fuzz.streams import check_times, take_text
 from scapy_tfo.fuzz.syn_acks import syn_ack
+from scapy_tfo.segment import ACK, FIN, RST, SYN
+from scapy_tfo.seq import distance
 
 _MASK = 0xFFFFFFFF
 
@@ -45,7 +47,7 @@ def came(link: Knowledge, reply: Reply, now: float, packet: int) -> str:
         return kind
     if link.vague:
         return kind
-    number = relative(reply.ack, link.isn)
+    number = distance(link.isn, reply.ack)
     if kind == "rst":
         _rst(link, reply, number, packet)
         return kind
@@ -186,7 +188,7 @@ def _segment(
         link.window = reply.window << (_their_scale(link) or 0)
     for left, right in offer.blocks:
         _sack(link, left, right, number, packet, kind)
-    seq = relative(reply.seq, link.iss)
+    seq = distance(link.iss, reply.seq)
     if seq == link.received - 1 and not reply.payload and link.edge <= link.received:
         # A probe of the closed window as Linux makes it (RFC 9293 section 3.8.6.1).
         link.their_last = now
@@ -201,8 +203,8 @@ def _their_scale(link: Knowledge) -> int | None:
 
 def _sack(link: Knowledge, left: int, right: int, number: int, packet: int, kind: str) -> None:
     isn = link.isn
-    start = relative(left, isn)
-    end = relative(right, isn)
+    start = distance(isn, left)
+    end = distance(isn, right)
     known = any(a <= start < end <= b for a, b in _joined(link.told))
     if not link.sack or not known:
         link.blame(

@@ -156,40 +156,31 @@ class SimulatedBench:
 
 def _drive(world: World, play: Play, ends: Sequence[Ends]) -> None:
     flows = {(each.client, each.sport, each.dport): index for index, each in enumerate(ends)}
-    play.begin(world.now)
+    inbox: list[bytes] = []
     left = _EVENTS
-    while True:
-        inbox = []
+    play.begin(world.now)
+    while left > 0:
         for packet in play.take_packets():
             inbox += world.give(packet)
-        while inbox:
-            for packet in inbox:
-                left -= 1
+        if inbox:
+            came, inbox = inbox, []
+            left -= len(came)
+            for packet in came:
                 key = key_of(packet)
                 index = flows.get(key) if key is not None else None
                 if index is not None:
                     play.arrive(index, packet, world.now)
-            inbox = []
-            for packet in play.take_packets():
-                inbox += world.give(packet)
-        if play.done or left <= 0:
-            break
+            continue
         deadline = play.deadline
-        assert deadline is not None
+        if play.done or deadline is None:
+            return
         timer = world.stack.deadline()
         if timer is not None and timer <= deadline:
             inbox = world.wait_until(max(timer, world.now))
-            for packet in inbox:
-                left -= 1
-                key = key_of(packet)
-                index = flows.get(key) if key is not None else None
-                if index is not None:
-                    play.arrive(index, packet, world.now)
         else:
             world.now = max(deadline, world.now)
             play.on_timer(world.now)
-    for packet in play.take_packets():
-        world.give(packet)
+        left -= 1
 
 
 def _introduce(world: World, program: Program, jar: Jar) -> None:

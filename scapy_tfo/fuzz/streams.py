@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from scapy_tfo.fuzz.frames import FIN, Reply
-from scapy_tfo.fuzz.knowledge import OPEN, Knowledge, older
+from scapy_tfo.fuzz.frames import Reply
+from scapy_tfo.fuzz.knowledge import OPEN, Knowledge
 from scapy_tfo.fuzz.options import Offer
 from scapy_tfo.fuzz.text import text, wrong_text
+from scapy_tfo.segment import FIN
+from scapy_tfo.seq import before
 
 _MASK = 0xFFFFFFFF
 
@@ -81,28 +83,18 @@ def take_text(link: Knowledge, reply: Reply, seq: int, now: float, packet: int, 
                 reply=kind,
                 packet=packet,
             )
-    if reply.flags & FIN:
-        if not link.may.ended or end < most:
-            link.blame(
-                "fin-early",
-                _fin_clause(link),
-                "FIN behind the whole echo, after our FIN",
-                f"FIN at {end}",
-                reply="fin",
-                packet=packet,
-            )
-        link.their_fin = end
+    if reply.flags & FIN and (not link.may.ended or end < most):
+        link.blame(
+            "fin-early",
+            _fin_clause(link),
+            "FIN behind the whole echo, after our FIN",
+            f"FIN at {end}",
+            reply="fin",
+            packet=packet,
+        )
     repeated = end + bool(reply.flags & FIN) <= link.received
-    link.theirs[seq] = max(end, link.theirs.get(seq, 0))
-    while (stop := link.theirs.pop(link.received, None)) is not None or any(
-        start < link.received < until for start, until in link.theirs.items()
-    ):
-        if stop is None:
-            start = next(s for s, u in link.theirs.items() if s < link.received < u)
-            stop = link.theirs.pop(start)
-        link.received = max(link.received, stop)
-    if link.their_fin is not None and link.received == link.their_fin:
-        link.received += 1
+    link.theirs.add(seq, end, bool(reply.flags & FIN))
+    link.received, link.their_fin = link.theirs.next, link.theirs.fin
     link.their_repeats = link.their_repeats + 1 if repeated else 0
     link.their_last = now
 
@@ -141,7 +133,7 @@ def check_times(link: Knowledge, offer: Offer, packet: int, kind: str) -> None:
     if offer.times is None:
         return
     value, echo = offer.times
-    if link.last_tsval is not None and older(value, link.last_tsval):
+    if link.last_tsval is not None and before(value, link.last_tsval):
         link.blame(
             "clock-back",
             "AFT-6",
@@ -157,8 +149,8 @@ def check_times(link: Knowledge, offer: Offer, packet: int, kind: str) -> None:
     settled = link.times_settled
     if kind != "syn-ack" and (
         echo not in link.times_sent
-        or (settled is not None and older(echo + 1 & 0xFFFFFFFF, settled))
-        or (link.times_may is not None and older(link.times_may, echo))
+        or (settled is not None and before(echo + 1 & 0xFFFFFFFF, settled))
+        or (link.times_may is not None and before(link.times_may, echo))
     ):
         link.blame(
             "echo-of-time",

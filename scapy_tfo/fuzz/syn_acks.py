@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from scapy_tfo.fuzz.assembly import Assembly
-from scapy_tfo.fuzz.frames import FIN, Reply
+from scapy_tfo.fuzz.frames import Reply
 from scapy_tfo.fuzz.grants import check_options, take_grant
 from scapy_tfo.fuzz.knowledge import AFTER, OPEN, RCVD, Knowledge
 from scapy_tfo.fuzz.options import Offer
 from scapy_tfo.fuzz.streams import take_text
 from scapy_tfo.fuzz.syn_rules import SynRule
 from scapy_tfo.option import FastOpen
+from scapy_tfo.segment import FIN
 
 _MASK = 0xFFFFFFFF
 

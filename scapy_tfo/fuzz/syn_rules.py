@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from scapy_tfo import option as opt
 from scapy_tfo.fuzz.cookies import Client, Jar
-from scapy_tfo.fuzz.frames import FIN, PSH, SYN
 from scapy_tfo.fuzz.options import Offer
 from scapy_tfo.fuzz.profile import Profile
 from scapy_tfo.fuzz.program import Cookie, Option
 from scapy_tfo.fuzz.room import Room, Vacancy
+from scapy_tfo.segment import FIN, PSH, SYN
 
 _NO_FORMS: frozenset[int] = frozenset()
 SIGNED = frozenset((19, 29))

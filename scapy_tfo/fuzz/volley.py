@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from scapy_tfo.fuzz.cookies import Jar
-from scapy_tfo.fuzz.frames import ACK, RST
 from scapy_tfo.fuzz.live_ports import Ports
 from scapy_tfo.fuzz.live_range import Range
 from scapy_tfo.fuzz.profile import Profile
@@ -21,7 +20,7 @@ from scapy_tfo.fuzz.program import Program
 from scapy_tfo.fuzz.text import text
 from scapy_tfo.fuzz.volley_recipes import TCP, Recipe, Template, cook
 from scapy_tfo.fuzz.volley_shapes import FLAGS, PORTS, SIZES, draw
-from scapy_tfo.segment import Address
+from scapy_tfo.segment import ACK, RST, Address
 
 SIZE = 1024
 """Probes in a volley."""

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 from scapy_tfo import option as opt
 from scapy_tfo.fuzz.cookies import Client, Jar
-from scapy_tfo.fuzz.frames import ACK, FIN, RST, SYN, Ends, build, flags_of
+from scapy_tfo.fuzz.frames import Ends, build, flags_of
 from scapy_tfo.fuzz.options import Offer, Times, offer_of, render
 from scapy_tfo.fuzz.profile import Profile
 from scapy_tfo.fuzz.program import Flow, Option, Program, Send, Wait
 from scapy_tfo.fuzz.syn_rules import SynRule, syn_rule
 from scapy_tfo.fuzz.text import text
+from scapy_tfo.segment import ACK, FIN, RST, SYN
 
 TCP = struct.Struct("!HHIIHHHH")
 """The fixed part of a TCP header."""

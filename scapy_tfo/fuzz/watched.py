@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scapy_tfo.fuzz.cookies import Jar
 from scapy_tfo.fuzz.digest import END, Rst, Seen, SynAck, Window
-from scapy_tfo.fuzz.frames import ACK, FIN, RST, SYN, Ends, Reply, read
-from scapy_tfo.fuzz.knowledge import Knowledge, relative
+from scapy_tfo.fuzz.frames import Reply, read
+from scapy_tfo.fuzz.knowledge import Knowledge
 from scapy_tfo.fuzz.options import offer_of
 from scapy_tfo.fuzz.play import Play
-from scapy_tfo.fuzz.profile import Patience, Profile
-from scapy_tfo.fuzz.program import Program, Wait
+from scapy_tfo.fuzz.profile import Patience
+from scapy_tfo.fuzz.program import Wait
 from scapy_tfo.fuzz.verdict import Verdict
 from scapy_tfo.option import Broken, FastOpen, Form
+from scapy_tfo.segment import ACK, FIN, RST, SYN
+from scapy_tfo.seq import distance
 
 PATIENCE = Patience(answer=0.6, text=1.5, linger=0.25)
 """Of both targets. Nobody is known to delay an ACK by more than 200 ms."""
@@ -29,20 +30,11 @@ _FAR = 1 << 20
 class WatchedPlay(Play):
     """See `Play`. What comes behind a violation, up to the next step, is seen as well."""
 
-    def __init__(
-        self,
-        program: Program,
-        ends: Sequence[Ends],
-        jar: Jar,
-        profile: Profile,
-        patience: Patience,
-        *,
-        seed: int = 0,
-        keep: bool = True,
-    ) -> None:
-        del keep
-        super().__init__(program, ends, jar, profile, patience, seed=seed, keep=True)
+    def begin(self, now: float) -> None:
+        # Packets are kept, or the first violation would end the run.
+        self._keep = True
         self._watch = Watch(self.links)
+        super().begin(now)
 
     def verdict(self) -> Verdict:
         """With what was seen; without its end where a violation broke the run off."""
@@ -94,7 +86,7 @@ class _Flow:
 
     def take(self, reply: Reply) -> None:
         link, flags = self._link, reply.flags
-        ack = relative(reply.ack, link.isn)
+        ack = distance(link.isn, reply.ack)
         if flags & RST:
             rst = Rst(self._seq(reply), ack if flags & ACK else None)
             if rst not in self._rsts:
@@ -108,7 +100,7 @@ class _Flow:
         if flags & ACK:
             self._ack = max(self._ack, ack)
         if self._iss is not None and (reply.payload or flags & FIN):
-            end = relative(reply.seq, self._iss) + bool(flags & SYN) + len(reply.payload)
+            end = distance(self._iss, reply.seq) + bool(flags & SYN) + len(reply.payload)
             self._text = max(self._text, end - 1)
             self._fin = self._fin or bool(flags & FIN)
 
@@ -118,9 +110,9 @@ class _Flow:
         if reply.flags & ACK and not reply.seq:
             return 0
         if self._link.iss is not None:
-            return relative(reply.seq, self._link.iss)
+            return distance(self._link.iss, reply.seq)
         # It may belong to a connection that was there before the last SYN.
-        earlier = _FAR if self._iss is None else relative(reply.seq, self._iss)
+        earlier = _FAR if self._iss is None else distance(self._iss, reply.seq)
         return earlier if abs(earlier) < _FAR else reply.seq
 
     def cut(self) -> Seen:

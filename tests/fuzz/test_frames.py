@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from scapy_tfo.fuzz.frames import ACK, SYN, Ends, build, flags_of, fragmented, key_of, read
-from scapy_tfo.segment import Segment, internet_checksum
+from scapy_tfo.fuzz.frames import Ends, build, flags_of, fragmented, key_of, read
+from scapy_tfo.segment import ACK, SYN, Segment, internet_checksum
 from tests.test_segment import segments
 
 ENDS = Ends(ip_address("192.0.2.10").packed, ip_address("192.0.2.1").packed, 40000, 80)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scapy_tfo import option as opt
 from scapy_tfo.fuzz.cookies import Jar
-from scapy_tfo.fuzz.frames import ACK, RST, SYN, Ends, build
+from scapy_tfo.fuzz.frames import Ends, build
 from scapy_tfo.fuzz.live_ports import Ports
 from scapy_tfo.fuzz.live_range import Range
 from scapy_tfo.fuzz.play import Play
@@ -20,7 +20,7 @@ from scapy_tfo.fuzz.program import check, dumps, loads
 from scapy_tfo.fuzz.volley import Volleys
 from scapy_tfo.fuzz.volley_recipes import cook
 from scapy_tfo.fuzz.volley_shapes import FLAGS, PORTS, SIZES, draw
-from scapy_tfo.segment import Segment
+from scapy_tfo.segment import ACK, RST, SYN, Segment
 
 SOURCES = {
     (family, number): ip_address(text)
