@@ -23,8 +23,9 @@ CLOSED = "closed"
 
 _AT_ONCE = 1024
 _LARGEST = 1 << 17
-_KEEP_ALIVE = {socket.TCP_KEEPIDLE: 20, socket.TCP_KEEPINTVL: 5, socket.TCP_KEEPCNT: 2}
-"""Seconds, seconds, probes: a connection whose client has gone without a word goes too."""
+_KEEP_ALIVE = {socket.TCP_KEEPIDLE: 120, socket.TCP_KEEPINTVL: 5, socket.TCP_KEEPCNT: 2}
+"""Seconds, seconds, probes: a connection whose client has gone without a word goes too, and none
+before the longest silence of a program, or a wait would seem to be answered with RST."""
 
 _accept4 = ctypes.CDLL(None, use_errno=True).accept4
 
