@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from scapy_tfo.errors import TargetError
+from scapy_tfo.fuzz.balance import MISCOUNTS
 from scapy_tfo.fuzz.batches import Kind, Maker
 from scapy_tfo.fuzz.bench import Bench
-from scapy_tfo.fuzz.findings import ALIVE, ROBUST, Finding, Status
+from scapy_tfo.fuzz.findings import ALIVE, BALANCED, ROBUST, Finding, Status
 from scapy_tfo.fuzz.liveness import AFTER, NONE, Patient, culprit, unexplained
 from scapy_tfo.fuzz.resolve import given_up, resolve
 from scapy_tfo.fuzz.sender import Sender
@@ -136,7 +137,8 @@ class Campaign:
         if not suspects:
             raise TargetError(f"{self.bench.name} is gone: {ill}")
         self._store.witness(_OF_DEATH, *suspects[-1], ALIVE, ill)
-        known = any(each.rule == ALIVE for each in self._store.findings())
+        rule = BALANCED if ill.startswith(MISCOUNTS) else ALIVE
+        known = any(each.rule == rule for each in self._store.findings())
         try:
             self._patient.revive()
             if not known:

@@ -15,9 +15,11 @@ from scapy_tfo.fuzz.verdict import Signature, TracedPacket
 ALIVE = "stays-alive"
 """Rule of a finding that no model makes: after a program the target serves nobody any more."""
 
-ROBUST = "robust"
-"""In place of a requirement's id, for that rule: no clause has to say it."""
+BALANCED = "counters-balance"
+"""Rule of one about the target's own counters, which cannot all be true of what was sent."""
 
+ROBUST = "robust"
+"""In place of a requirement's id, for those rules: no clause has to say it."""
 
 COLUMNS = (
     *("id", "requirement", "state", "reply", "rule", "status", "expected", "actual"),

@@ -116,6 +116,7 @@ class LiveBench:
         self._volleys = Volleys(
             at, self._usual.jar, self.profile, self._engine.ports, self._throttle.take
         )
+        self._engine.balance.begin(counters())
 
     @classmethod
     def lab(cls, *, rate: float | None = None) -> Self:
@@ -307,7 +308,7 @@ class LiveBench:
         return play.verdict(), play.trace
 
     def alive(self) -> str:
-        ill = self._ails()
+        ill = self._ails() or self._engine.balance.weigh(self._counters())
         if ill:
             return ill
         for family in self.families:
@@ -340,7 +341,9 @@ class LiveBench:
 
         Raises TargetError.
         """
-        return self._volleys.fire(seed, size)
+        result = self._volleys.fire(seed, size)
+        self._engine.balance.opening += result.sent + result.again
+        return result
 
     def close(self) -> None:
         self._close()

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from scapy_tfo.fuzz.balance import Balance
 from scapy_tfo.fuzz.cookies import Client
 from scapy_tfo.fuzz.frames import Ends, build, key_of, read
 from scapy_tfo.fuzz.live_ports import REST, Ports
@@ -62,12 +63,13 @@ class Pulse:
 class Engine:
     """Runs plays: `place` gives a program's flows their ends, `start` begins, `turn` goes on.
 
-    ports: of each source. pulse: how the target does.
+    ports: of each source. pulse: how the target does. balance: of what it must have counted.
     """
 
     def __init__(self, at: Range, throttle: Throttle) -> None:
         self.at = at
         self.pulse = Pulse()
+        self.balance = Balance()
         self._throttle = throttle
         sources = [*at.sources.values(), *at.spare.values()]
         self.ports = {source: Ports(at.batch, source) for source in sources}
@@ -231,6 +233,9 @@ class Engine:
         for key in running.keys:
             self._flows.pop(key, None)
         links = running.play.links
+        self.balance.opening += running.play.opening
+        for link in links:
+            self.balance.note(link)
         if running.program.end == "leave" or any(each.violations for each in links):
             rest = LONG_REST
         running.due = None

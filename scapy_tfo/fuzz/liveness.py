@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from scapy_tfo import __version__
 from scapy_tfo.errors import TargetError
+from scapy_tfo.fuzz.balance import MISCOUNTS
 from scapy_tfo.fuzz.bench import Bench
-from scapy_tfo.fuzz.findings import ALIVE, ROBUST, Finding, Status
+from scapy_tfo.fuzz.findings import ALIVE, BALANCED, ROBUST, Finding, Status
 from scapy_tfo.fuzz.plan import Plan
 from scapy_tfo.fuzz.program import Program
 from scapy_tfo.fuzz.reduce import reduced
@@ -17,10 +18,11 @@ from scapy_tfo.fuzz.reduce import reduced
 MOST_RUNS = 60
 """Runs of a reduction, each with a control handshake and often with a new target."""
 
-AFTER, NONE = "after", "none"
-"""State and reply class of a finding about that."""
+AFTER, NONE, COUNTERS = "after", "none", "counters"
+"""State of a finding about that, and its reply class: no answer, or a wrong count."""
 
 _ALIVE = "a control handshake and a fast open succeed"
+_BALANCED = "each SYN counted once at most, and each fast open that was seen"
 
 
 @dataclass(slots=True)
@@ -100,15 +102,16 @@ def _finding(
     plan: Plan, last: tuple[int, Program], smallest: Program, status: Status, what: str
 ) -> Finding:
     number, program = last
+    miscounts = what.startswith(MISCOUNTS)
     return Finding(
-        signature=(ROBUST, AFTER, NONE),
-        rule=ALIVE,
+        signature=(ROBUST, AFTER, COUNTERS if miscounts else NONE),
+        rule=BALANCED if miscounts else ALIVE,
         status=status,
         number=number,
         seed=plan.seed_of(number),
         program=program,
         reduced=smallest,
-        expected=_ALIVE,
+        expected=_BALANCED if miscounts else _ALIVE,
         actual=what,
         packets=(),
         packet=-1,

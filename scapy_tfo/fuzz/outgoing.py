@@ -9,7 +9,7 @@ from scapy_tfo.fuzz.cookies import Jar
 from scapy_tfo.fuzz.frames import Ends, build, flags_of, fragmented
 from scapy_tfo.fuzz.knowledge import LISTEN, OPEN, RCVD
 from scapy_tfo.fuzz.model import Connection
-from scapy_tfo.fuzz.options import Times, offer_of, render
+from scapy_tfo.fuzz.options import Times, may_open, offer_of, render
 from scapy_tfo.fuzz.program import Icmp, Option, Send
 from scapy_tfo.fuzz.text import text, wrong_text
 from scapy_tfo.icmp import packet_too_big, unreachable
@@ -29,7 +29,7 @@ class Outgoing:
     """links: the flows of a program, ends: theirs. clock: the first TSval, in milliseconds.
 
     packets: IP packets to send, in order. began, now: seconds, kept by whoever plays. ungranted:
-    a step wanted a cookie that the target never granted.
+    a step wanted a cookie that the target never granted. opening: SYNs that may have the option.
     """
 
     def __init__(
@@ -37,6 +37,7 @@ class Outgoing:
     ) -> None:
         self.packets: list[bytes] = []
         self.ungranted = False
+        self.opening = 0
         self.began = self.now = 0.0
         self._links = links
         self._ends = ends
@@ -85,6 +86,8 @@ class Outgoing:
             traffic_class=step.traffic_class,
         )
         self._tell(link, step, flags, ack, block, options)
+        if flags & SYN and (may_open(block) or step.data_offset is not None):
+            self.opening += 1
         if step.fragments:
             # Some drop every fragment.
             link.states |= LISTEN

@@ -79,6 +79,11 @@ class Play:
         self._unjudged = ""
         self._script = self._run()
 
+    @property
+    def opening(self) -> int:
+        """SYNs sent so far that may have a Fast Open option."""
+        return self._out.opening
+
     # Driving.
 
     def begin(self, now: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 
 from scapy_tfo.fuzz.benches import open_bench
-from scapy_tfo.fuzz.findings import ALIVE
+from scapy_tfo.fuzz.findings import ALIVE, BALANCED
 from scapy_tfo.fuzz.program import loads
 
 
@@ -16,7 +16,7 @@ def broken_by(program: str, rule: str, target: str) -> list[str]:
     """
     with closing(open_bench(target)) as bench:
         verdict, _ = bench.trace(loads(program))
-        ill = bench.alive() if rule == ALIVE else ""
+        ill = bench.alive() if rule in (ALIVE, BALANCED) else ""
     told = [
         f"{each.requirement}: expected {each.expected}; got {each.actual}"
         for each in verdict.violations

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from scapy_tfo.errors import TargetError
+from scapy_tfo.fuzz.balance import MISCOUNTS
 from scapy_tfo.fuzz.campaign import Campaign
-from scapy_tfo.fuzz.findings import ALIVE, Finding, Status
+from scapy_tfo.fuzz.findings import ALIVE, BALANCED, Finding, Status
 from scapy_tfo.fuzz.program import Program
 from scapy_tfo.fuzz.store import Store
 from scapy_tfo.fuzz.verdict import TracedPacket, Verdict
@@ -187,17 +188,15 @@ def test_a_flaky_one_is_tried_again_and_then_confirmed(tmp_path: Path) -> None:
     assert finding.packets
 
 
+def _deadly(program: Program) -> bool:
+    return sum(each.flags == "F." and each.size == 300 for each in sends(program)) >= 2
+
+
 def test_a_target_that_dies_is_a_finding_with_the_program_that_killed_it(tmp_path: Path) -> None:
-    def deadly(program: Program) -> bool:
-        return sum(each.flags == "F." and each.size == 300 for each in sends(program)) >= 2
-
-    opened = []
-
     def reopen() -> FakeBench:
-        opened.append(FakeBench(kills=deadly))
-        return opened[-1]
+        return FakeBench(kills=_deadly)
 
-    findings = run(tmp_path / "a.sqlite", FakeBench(kills=deadly), 320, reopen=reopen)
+    findings = run(tmp_path / "a.sqlite", reopen(), 320, reopen=reopen)
     (finding,) = findings
     assert (finding.requirement, finding.rule, finding.status) == (
         "robust",
@@ -205,10 +204,23 @@ def test_a_target_that_dies_is_a_finding_with_the_program_that_killed_it(tmp_pat
         Status.CONFIRMED,
     )
     assert len(finding.reduced.steps) == 2
-    assert deadly(finding.reduced)
+    assert _deadly(finding.reduced)
     assert "dead" in finding.actual or "no answer" in finding.actual
     with closing(Store.open(tmp_path / "a.sqlite")) as store:
         assert store.totals().batches == 5
+
+
+def test_a_target_that_miscounts_is_a_finding_of_its_own(tmp_path: Path) -> None:
+    class Miscounts(FakeBench):
+        def alive(self) -> str:
+            return f"{MISCOUNTS}: 3 for 2" if self.is_dead else ""
+
+    def reopen() -> FakeBench:
+        return Miscounts(kills=_deadly)
+
+    (finding,) = run(tmp_path / "a.sqlite", reopen(), 320, reopen=reopen)
+    assert (finding.rule, finding.reply) == (BALANCED, "counters")
+    assert finding.status is Status.CONFIRMED
 
 
 def test_a_target_that_stays_dead_ends_the_campaign(tmp_path: Path) -> None:

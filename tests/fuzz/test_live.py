@@ -8,6 +8,7 @@ from ipaddress import ip_address
 import pytest
 
 from scapy_tfo.errors import SetupError
+from scapy_tfo.fuzz.balance import ACCEPTED, MISCOUNTS, REQUESTS
 from scapy_tfo.fuzz.live import LiveBench
 from scapy_tfo.fuzz.live_ports import Ports
 from scapy_tfo.fuzz.live_range import Throttle, clients_of, leaves_a_mark
@@ -57,6 +58,20 @@ def test_the_kernel_counts_what_was_sent(bench):
     before = bench.counters()["TCPFastOpenPassive"]
     list(bench.run((number, _greeting()) for number in range(100)))
     assert bench.counters()["TCPFastOpenPassive"] == before + 100
+
+
+@pytest.mark.parametrize("lie", [{ACCEPTED: -60}, {ACCEPTED: 60}, {REQUESTS: 60}])
+def test_a_kernel_that_counted_wrong_would_be_told(bench, monkeypatch, lie):
+    assert bench.alive() == ""
+    counters = bench.counters()
+    list(bench.run((number, _greeting()) for number in range(100)))
+    rose = {name: value - counters[name] for name, value in bench.counters().items()}
+    told = {name: counters[name] + by + lie.get(name, 0) for name, by in rose.items()}
+    with monkeypatch.context() as patch:
+        patch.setattr(bench, "_counters", lambda: told)
+        assert bench.alive().startswith(MISCOUNTS)
+    bench.alive()
+    assert bench.alive() == ""
 
 
 def test_flows_of_one_program_can_share_a_port(bench):
