@@ -1,4 +1,4 @@
-"""The command line: `scapy-tfo test`, `soak`, `list`, `spec`, `demo`, `lab`, `pkt`, `fuzz`."""
+"""The command line: `scapy-tfo test`, `soak`, `list`, `demo`, `pkt`, `fuzz`, `capture`, ..."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from scapy_tfo import __version__, fuzz_command, pkt_command, soak_command
+from scapy_tfo import __version__, dissector_command, fuzz_command, pkt_command, soak_command
+from scapy_tfo.capture_command import add_commands as add_capture
 from scapy_tfo.errors import SetupError, TargetError
 
 EXIT_STATUS = """exit status:
@@ -88,9 +89,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_mutants(commands)
     _add_lab(commands)
     fuzz_command.add_commands(commands)
-    pkt_command.add_commands(
-        commands.add_parser("pkt", help=pkt_command.SUMMARY, allow_abbrev=False)
-    )
+    pkt_command.add_commands(commands)
+    add_capture(commands)
+    dissector_command.add_commands(commands)
     return parser
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,9 +12,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from scapy_tfo.errors import SetupError
+from scapy_tfo.report.commands import Commands
 from scapy_tfo.report.json_report import write_json
 from scapy_tfo.report.junit import write_junit
-from scapy_tfo.report.output import check_writable, write_all
+from scapy_tfo.report.output import CAPTURE, check_file, check_writable, write_all
 from scapy_tfo.report.text import print_summary
 from scapy_tfo.suite.result import Result, Run, Verdict, exit_status
 from scapy_tfo.suite.session import Request, chosen_cases, run
@@ -50,13 +50,8 @@ def judge_and_report(
     Raises SetupError and TargetError as the run does, before anything is written.
     """
     console = make_console(color)
-    for path in (json, junit):
-        if path is not None and not path.parent.is_dir():
-            raise SetupError(f"cannot write {path}: there is no directory {path.parent}")
-        if path is not None and path.is_dir():
-            raise SetupError(f"cannot write {path}: it is a directory")
-        if path is not None and not os.access(path if path.exists() else path.parent, os.W_OK):
-            raise SetupError(f"cannot write {path}: no permission")
+    for path in filter(None, (json, junit)):
+        check_file(path)
     check_writable(out)
     done = _judge(request, console, quiet=quiet)
     directory = write_all(done, out, strict=strict)
@@ -64,7 +59,8 @@ def judge_and_report(
         write_json(done, json, strict=strict)
     if junit is not None:
         write_junit(done, junit, strict=strict)
-    print_summary(done, console, strict=strict)
+    commands = Commands(done.packets, directory / CAPTURE)
+    print_summary(done, console, strict=strict, commands=commands)
     console.print(f"Reports and capture: {directory}", soft_wrap=True)
     return exit_status(done, strict=strict)
 

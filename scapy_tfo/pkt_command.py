@@ -33,8 +33,9 @@ or not in canonical form), 2 a file cannot be read or written"""
 _SCHEMA = 1
 
 
-def add_commands(parser: argparse.ArgumentParser) -> None:
-    """`check`, `fmt`, `run` and `export`, below `pkt`."""
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """`pkt`, and `check`, `fmt`, `run` and `export` below it."""
+    parser = commands.add_parser("pkt", help=SUMMARY, allow_abbrev=False)
     group = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, run, summary, description in (
         ("check", _check, CHECK, _CHECK_TEXT),

@@ -34,7 +34,8 @@ ARROWS: dict[str, set[str]] = {
     "cases": MECHANISMS | {"lab", "suite"},
     "pkt": JUDGES,
     "fuzz": JUDGES | {"pkt"},
-    "report": JUDGES | {"pkt", "fuzz"},
+    "dissector": VALUES,
+    "report": JUDGES | {"pkt", "fuzz", "dissector"},
     "listing": VALUES | {"mutants", "suite", "pkt"},
     "front": JUDGES | {"report"},
     "matrix_command": JUDGES | {"report"},
@@ -54,10 +55,12 @@ ARROWS: dict[str, set[str]] = {
         "errors",
     },
     "fuzz_cluster_command": VALUES | {"fuzz", "report", "fuzz_run_command"},
-    "fuzz_capture_command": VALUES | {"fuzz"},
+    "fuzz_capture_command": VALUES | {"fuzz", "dissector"},
     "fuzz_boofuzz_command": VALUES | {"fuzz", "report"},
     "fuzz_run_command": VALUES | {"fuzz", "report", "front"},
     "fuzz_store_command": VALUES | {"fuzz", "report", "fuzz_run_command"},
+    "dissector_command": VALUES | {"dissector"},
+    "capture_command": VALUES | {"dissector", "report", "front"},
     "cli": JUDGES
     | {
         "pkt",
@@ -70,6 +73,8 @@ ARROWS: dict[str, set[str]] = {
         "fuzz_command",
         "soak_command",
         "matrix_command",
+        "dissector_command",
+        "capture_command",
     },
     "__main__": {"cli"},
 }

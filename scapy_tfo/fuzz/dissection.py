@@ -27,12 +27,6 @@ class Dissection:
     problems: tuple[str, ...]
 
 
-def own_plugin() -> Path | None:
-    """The plugin in this checkout; None where there is none."""
-    path = Path(__file__).resolve().parents[2] / "dissector" / "tfo.lua"
-    return path if path.is_file() else None
-
-
 def has_tshark() -> bool:
     """Whether it is on PATH."""
     return shutil.which("tshark") is not None

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from html import escape
 
 from scapy_tfo import spec
+from scapy_tfo.report.commands import Commands
 from scapy_tfo.report.diagram import Trace
 from scapy_tfo.report.escape import visible
 from scapy_tfo.report.outline import (
@@ -20,7 +21,7 @@ from scapy_tfo.report.outline import (
 )
 from scapy_tfo.suite.result import Result, Run, Standing
 
-_STYLE = """
+STYLE = """
 :root{color-scheme:light dark;--bad:light-dark(#b3001b,#ff7b8a);--good:light-dark(#116329,#5fd07f);
 --warn:light-dark(#8a5a00,#e8b64c);--calm:light-dark(#57606a,#9aa4af);--edge:light-dark(#d0d7de,#3d444d)}
 body{font:15px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem}
@@ -43,28 +44,38 @@ def html_page(
     strict: bool = False,
     catalogue: Requirements | None = None,
     trace: Trace | None = None,
+    commands: Commands | None = None,
 ) -> str:
     """The whole report as an HTML document; every string of the run is escaped.
 
     catalogue: the requirements, where not those of specs/. trace: the run's packets, where
-    already indexed. Raises SetupError where specs/ is needed and cannot be read.
+    already indexed. commands: to tell with each failure, where there is a capture. Raises
+    SetupError where specs/ is needed and cannot be read.
     """
-    page = _Page(Outline(run, strict=strict), catalogue, trace or Trace(run.packets))
+    outline = Outline(run, strict=strict)
+    page = _Page(outline, catalogue, trace or Trace(run.packets), commands)
     return "\n".join(page.parts()) + "\n"
 
 
 class _Page:
-    def __init__(self, outline: Outline, catalogue: Requirements | None, trace: Trace) -> None:
+    def __init__(
+        self,
+        outline: Outline,
+        catalogue: Requirements | None,
+        trace: Trace,
+        commands: Commands | None,
+    ) -> None:
         self.outline = outline
         self.catalogue = catalogue
         self.trace = trace
+        self.commands = commands
 
     def parts(self) -> Iterator[str]:
         run, outline = self.outline.run, self.outline
         title = f"TCP Fast Open conformance of {_safe(run.target)}"
         yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
         yield '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        yield f"<title>{title}</title>\n<style>\n{_STYLE}\n{_filter_rules()}\n</style>\n</head>"
+        yield f"<title>{title}</title>\n<style>\n{STYLE}\n{_filter_rules()}\n</style>\n</head>"
         yield f"<body>\n<h1>{title}</h1>"
         strict = ", strict" if outline.strict else ""
         yield (
@@ -116,6 +127,9 @@ class _Page:
                 f'<td class="b">{_safe(result.actual)}</td></tr></table>'
             )
         yield f"<p>{_safe(evidence(result))}</p>"
+        command = self.commands.command(result) if self.commands else ""
+        if command:
+            yield f"<pre>{_safe(command)}</pre>"
         diagram = self.trace.draw(result)
         if diagram:
             yield f"<pre>{_safe(diagram)}</pre>"

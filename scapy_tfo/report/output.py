@@ -8,17 +8,22 @@ from pathlib import Path
 
 from scapy_tfo import spec
 from scapy_tfo.errors import SetupError
+from scapy_tfo.report.commands import Commands
 from scapy_tfo.report.diagram import Trace
+from scapy_tfo.report.escape import visible
 from scapy_tfo.report.html import html_page
 from scapy_tfo.report.json_report import write_json
 from scapy_tfo.report.junit import write_junit
-from scapy_tfo.report.outline import Requirements
+from scapy_tfo.report.outline import Outline, Requirements
 from scapy_tfo.report.text import summary
 from scapy_tfo.suite.result import Run
 from scapy_tfo.wire.pcapng import write_pcapng
 
 BASE = Path("tfo-results")
 """Where runs are kept that were not told where to write."""
+
+CAPTURE = "capture.pcapng"
+"""The file that holds a run's packets."""
 
 LATEST = "latest"
 """The symbolic link in BASE to its newest run."""
@@ -45,12 +50,14 @@ def write_all(
     place = begin(directory, run.started, base=base)
     write_json(run, place / "results.json", strict=strict)
     write_junit(run, place / "junit.xml", strict=strict, trace=trace)
-    text = summary(run, strict=strict, catalogue=requirements, trace=trace)
-    page = html_page(run, strict=strict, catalogue=requirements, trace=trace)
+    commands = Commands(run.packets, place / CAPTURE)
+    text = summary(run, strict=strict, catalogue=requirements, trace=trace, commands=commands)
+    page = html_page(run, strict=strict, catalogue=requirements, trace=trace, commands=commands)
     try:
         (place / "report.txt").write_text(text, encoding="utf-8")
         (place / "report.html").write_text(page, encoding="utf-8")
-        write_pcapng(place / "capture.pcapng", run.packets)
+        about = f"{run.tool} at {run.target}: {Outline(run, strict=strict).verdict_line()}"
+        write_pcapng(place / CAPTURE, run.packets, comment=visible(about))
     except OSError as error:
         raise _unwritable(place, error) from error
     if directory is None:
@@ -81,6 +88,19 @@ def check_writable(directory: Path | None = None, *, base: Path = BASE) -> None:
     latest = base / LATEST
     if directory is None and latest.exists() and not latest.is_symlink():
         raise SetupError(f"{latest} is not a symbolic link: move it away, or give --out")
+
+
+def check_file(path: Path) -> None:
+    """Find out before a run whether a file can be written; makes nothing.
+
+    Raises SetupError if it cannot.
+    """
+    if not path.parent.is_dir():
+        raise SetupError(f"cannot write {path}: there is no directory {path.parent}")
+    if path.is_dir():
+        raise SetupError(f"cannot write {path}: it is a directory")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise SetupError(f"cannot write {path}: no permission")
 
 
 def _made(directory: Path) -> Path:

@@ -8,6 +8,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from scapy_tfo import spec
+from scapy_tfo.report.commands import Commands
 from scapy_tfo.report.diagram import WIDTH, Trace
 from scapy_tfo.report.escape import one_line, visible
 from scapy_tfo.report.outline import (
@@ -59,13 +60,16 @@ def summary(
     strict: bool = False,
     catalogue: Requirements | None = None,
     trace: Trace | None = None,
+    commands: Commands | None = None,
 ) -> str:
     """The whole report as plain text, 100 columns wide, without colour.
 
     catalogue: the requirements, where not those of specs/. trace: the run's packets, where
-    already indexed. Raises SetupError where specs/ is needed and cannot be read.
+    already indexed. commands: to tell with each failure, where there is a capture. Raises
+    SetupError where specs/ is needed and cannot be read.
     """
-    layout = _Layout(Outline(run, strict=strict), catalogue, trace or Trace(run.packets))
+    outline = Outline(run, strict=strict)
+    layout = _Layout(outline, catalogue, trace or Trace(run.packets), commands)
     return "\n".join(_plain(line) for line in layout.lines()) + "\n"
 
 
@@ -76,6 +80,7 @@ def print_summary(
     strict: bool = False,
     catalogue: Requirements | None = None,
     trace: Trace | None = None,
+    commands: Commands | None = None,
 ) -> None:
     """Print the report in short, coloured where the console is: the first dozen failures in full,
     a few members of each group, and how many facts were recorded.
@@ -86,7 +91,8 @@ def print_summary(
 
     width = max(60, min(console.width, WIDTH))
     outline = Outline(run, strict=strict)
-    layout = _Layout(outline, catalogue, trace or Trace(run.packets), width, _TERMINAL_BLOCKS)
+    trace = trace or Trace(run.packets)
+    layout = _Layout(outline, catalogue, trace, commands, width, _TERMINAL_BLOCKS)
     for line in layout.lines():
         text = Text()
         for piece, style in line:
@@ -103,12 +109,14 @@ class _Layout:
         outline: Outline,
         catalogue: Requirements | None,
         trace: Trace,
+        commands: Commands | None = None,
         width: int = WIDTH,
         blocks: int | None = None,
     ) -> None:
         self.outline = outline
         self.catalogue = catalogue
         self.trace = trace
+        self.commands = commands
         self.width = width
         self.blocks = blocks
 
@@ -186,6 +194,10 @@ class _Layout:
         if result.expected or result.actual:
             yield from self._side_by_side(result.expected, result.actual)
         yield from self._wrapped(evidence(result), "    ", "dim")
+        command = self.commands.command(result) if self.commands else ""
+        if command:
+            # In one line, however long: it is there to be copied.
+            yield _line(f"    {one_line(command)}", "dim")
         diagram = self.trace.draw(result)
         if diagram:
             yield _line()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import enum
+import re
 from dataclasses import dataclass, field
 
 from scapy_tfo.spec import Level
 from scapy_tfo.values import value
 
 __all__ = ["CapturedPacket", "Level", "Result", "Run", "Verdict"]
+
+_LABEL = re.compile(r"(?:sent by|for) (\S+ \[ipv[46]\])")
 
 
 class Verdict(enum.StrEnum):
@@ -69,6 +72,12 @@ class CapturedPacket:
     outbound: bool
     data: bytes
     comment: str
+
+
+def label_of(comment: str) -> str:
+    """The case that a packet is of, by its comment, as `ACC-2.valid [ipv4]`; "" for no case."""
+    told = _LABEL.match(comment)
+    return told[1] if told else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

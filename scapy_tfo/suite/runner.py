@@ -159,8 +159,8 @@ async def judge(
     results = [runner.result(job) for job in jobs]
     runner.tell_deferred()
     for result in results:
-        if result.reason:
-            board.note(result.packets, f"{result.verdict.name}: {result.reason}")
+        said = f"{result.verdict.name}: {result.reason or result.title}"
+        board.conclude(f"{result.case} [ipv{result.family}]", result.packets, said)
     return Run(
         target=target.name,
         tool=TOOL,

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.segment import Address, MalformedPacketError, Segment
-from scapy_tfo.suite.result import CapturedPacket
+from scapy_tfo.suite.result import CapturedPacket, label_of
 from scapy_tfo.wire.link import Link
 
 Key = tuple[Address, int, Address, int]
@@ -38,6 +38,7 @@ class Switchboard:
         self.random = random.Random(seed)
         self._flows: dict[Key, tuple[Heard, float]] = {}
         self._announced: dict[str, list[str]] = {}
+        self._first: dict[str, int] = {}
         link.start(self._receive)
 
     def open(self, key: Key, heard: Heard) -> None:
@@ -75,12 +76,21 @@ class Switchboard:
                 comment=f"{kept.comment}; {comment}",
             )
 
+    def conclude(self, label: str, numbers: tuple[int, ...], comment: str) -> None:
+        """Write a comment beside these packets of a case or, without any, beside its first one.
+
+        label: of the case, as in `label_of`.
+        """
+        first = self._first.get(label)
+        self.note(numbers or (() if first is None else (first,)), comment)
+
     def _keep(self, data: bytes, *, outbound: bool, when: float, owner: str, comment: str) -> int:
         self._count = number = self._count + 1
         if not self._capture:
             return number
         verb = "sent by" if outbound else "for"
         text = f"{verb} {owner}" + (f": {comment}" if comment else "")
+        self._first.setdefault(label_of(text), number)
         self.packets.append(
             CapturedPacket(number=number, when=when, outbound=outbound, data=data, comment=text)
         )

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from scapy_tfo.cli import main
+from scapy_tfo.dissector.files import own_plugin
 from scapy_tfo.fuzz.captures import fuzzed, write_capture
-from scapy_tfo.fuzz.dissection import dissect, has_tshark, own_plugin
+from scapy_tfo.fuzz.dissection import dissect, has_tshark
 from scapy_tfo.wire.capture_file import read_frames
 
 needs_tshark = pytest.mark.skipif(

@@ -1,0 +1,59 @@
+"""`scapy-tfo capture report`: what became of the fast opens in a capture."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+SUMMARY = "tell what became of the fast opens in a capture: report"
+
+_REPORT = """Let tshark and the plugin judge every fast open in a capture, and sum it up.
+
+FILE is whatever tshark can read; nothing has to be installed in Wireshark. A file that was cut
+short is told as far as it goes.
+
+exit status: 0 told, 2 wrong usage or set-up, no such file, or one that cannot be read"""
+
+
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """`capture`, and what is below it."""
+    group = commands.add_parser("capture", help=SUMMARY, allow_abbrev=False)
+    below = group.add_subparsers(metavar="COMMAND", required=True)
+    parser = below.add_parser(
+        "report",
+        help="sum up what happened",
+        description=_REPORT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(command=_report)
+    add = parser.add_argument
+    add("file", type=Path, metavar="FILE", help="a capture")
+    add(
+        "--filter",
+        default="",
+        metavar="DISPLAYFILTER",
+        help="look only at packets that match, e.g. 'tcp.port == 443'",
+    )
+    add("--json", type=Path, metavar="FILE", help="also write it as JSON, each connection in it")
+    add("--html", type=Path, metavar="FILE", help="also write it as a page that needs nothing else")
+    add("--color", choices=("auto", "always", "never"), default="auto", help="default: auto")
+
+
+def _report(chosen: argparse.Namespace) -> int:
+    from scapy_tfo.dissector.connections import read
+    from scapy_tfo.front import make_console
+    from scapy_tfo.report.capture_html import write_html
+    from scapy_tfo.report.capture_json import write_json
+    from scapy_tfo.report.capture_text import print_capture
+    from scapy_tfo.report.output import check_file
+
+    for path in filter(None, (chosen.json, chosen.html)):
+        check_file(path)
+    reading = read(chosen.file, display_filter=chosen.filter)
+    print_capture(reading, make_console(chosen.color))
+    if chosen.json is not None:
+        write_json(reading, chosen.json)
+    if chosen.html is not None:
+        write_html(reading, chosen.html)
+    return 0

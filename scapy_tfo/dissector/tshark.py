@@ -1,0 +1,170 @@
+"""tshark: where it is, which it is, and a run of it that nothing of the user's disturbs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from scapy_tfo.errors import SetupError
+
+_OFF_THE_PATH = (
+    "/Applications/Wireshark.app/Contents/MacOS/tshark",
+    r"C:\Program Files\Wireshark\tshark.exe",
+)
+_VERSION = re.compile(r"(\d+)\.(\d+)\.\d+")
+_LUA = re.compile(r"Lua (\d+\.\d+(?:\.\d+)?)")
+_PREFIX = "tshark: "
+_NOBODY = 65534
+_AT_ONCE = 60.0
+"""Seconds that are enough for what reads no capture of the user's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tshark:
+    """path: of the program. text: `TShark (Wireshark) 4.0.17`. version: (4, 0). lua: `5.2.4`, or
+    "" where it was built without."""
+
+    path: str
+    text: str
+    version: tuple[int, int]
+    lua: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a run came to. complaints: what tshark itself said was wrong, line by line."""
+
+    status: int
+    output: str
+    complaints: tuple[str, ...]
+
+
+def path_of_tshark() -> str | None:
+    """On PATH, or where the installers of macOS and Windows put it; None where it is not."""
+    return next(filter(None, map(shutil.which, ("tshark", *_OFF_THE_PATH))), None)
+
+
+def find() -> Tshark:
+    """The tshark of this machine. Raises SetupError where there is none, or it does not run."""
+    path = path_of_tshark()
+    if path is None:
+        raise SetupError(
+            "there is no tshark on PATH: install it (Debian, Ubuntu: apt-get install tshark; it "
+            "comes with Wireshark elsewhere)"
+        )
+    return _known(path)
+
+
+@cache
+def _known(path: str) -> Tshark:
+    done = run([path, "--version"], patience=_AT_ONCE)
+    text = done.output.partition("\n")[0].partition(" (Git")[0].rstrip(".")
+    number = _VERSION.search(text)
+    if number is None:
+        raise SetupError(f"{path} --version tells no version ({_last(done)}): install it anew")
+    lua = _LUA.search(done.output)
+    return Tshark(path, text, (int(number[1]), int(number[2])), lua[1] if lua else "")
+
+
+def run(command: Sequence[str], *, patience: float | None = None) -> Done:
+    """Run a command in the user's own environment. patience: seconds.
+
+    Raises SetupError where it cannot be started or takes longer.
+    """
+    return _run(list(command), patience, {})
+
+
+def run_alone(
+    tshark: Tshark,
+    arguments: Sequence[str],
+    *,
+    capture: Path,
+    plugin: Path | None = None,
+    patience: float | None = None,
+) -> Done:
+    """Let tshark read a capture with this plugin and nothing of the user's: no preferences, no
+    other plugin.
+
+    As root it runs as nobody, where that is possible: since 4.4 root's tshark passes over every
+    script but the global ones, and dissectors are no code to run as root. The capture is handed
+    in as standard input, so that nobody needs no right to it. Raises SetupError where the capture
+    cannot be opened, tshark cannot be started, or it takes longer than `patience` seconds.
+    """
+    with tempfile.TemporaryDirectory(prefix="scapy-tfo-") as name:
+        place = Path(name)
+        place.chmod(0o755)
+        script = []
+        if plugin is not None:
+            copy = place / plugin.name
+            shutil.copyfile(plugin, copy)
+            copy.chmod(0o644)
+            script = ["-X", f"lua_script:{copy}"]
+        empty = place / "empty"
+        empty.mkdir()
+        names = ("HOME", "XDG_CONFIG_HOME", "WIRESHARK_CONFIG_DIR", "WIRESHARK_PLUGIN_DIR")
+        environment = dict.fromkeys((*names, "APPDATA"), str(empty))
+        command = [tshark.path, "-n", "-r", "-", *script, *arguments]
+        try:
+            with capture.open("rb") as file:
+                return _run(command, patience, environment, file.fileno(), is_alone=True)
+        except OSError as error:
+            raise SetupError(f"cannot read {capture}: {error.strerror}") from error
+
+
+def _run(
+    command: list[str],
+    patience: float | None,
+    environment: dict[str, str],
+    standard_input: int = subprocess.DEVNULL,
+    *,
+    is_alone: bool = False,
+) -> Done:
+    users = [_nobody(), {}] if is_alone and _nobody() else [{}]
+    for user in users:
+        try:
+            done = subprocess.run(
+                command,
+                stdin=standard_input,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                env={**os.environ, **environment},
+                timeout=patience,
+                check=False,
+                **user,  # type: ignore[call-overload]
+            )
+        except subprocess.TimeoutExpired as error:
+            raise SetupError(f"{command[0]} did not end within {patience:.0f} s") from error
+        except PermissionError as error:
+            if not user:
+                raise SetupError(f"cannot run {command[0]}: {error.strerror}") from error
+        except OSError as error:
+            raise SetupError(f"cannot run {command[0]}: {error.strerror}") from error
+        else:
+            return Done(done.returncode, done.stdout, _complaints(done.stderr))
+    raise AssertionError("the last user of the list is ourselves")
+
+
+def _nobody() -> dict[str, object]:
+    if sys.platform == "win32" or os.geteuid() != 0:
+        return {}
+    return {"user": _NOBODY, "group": _NOBODY, "extra_groups": []}
+
+
+def _complaints(errors: str) -> tuple[str, ...]:
+    """The lines from the first complaint on; what comes before is about root and the like."""
+    lines = [line for line in errors.splitlines() if line.strip()]
+    at = next((n for n, line in enumerate(lines) if line.startswith(_PREFIX)), len(lines))
+    return tuple(line.removeprefix(_PREFIX) for line in lines[at:])
+
+
+def _last(done: Done) -> str:
+    return done.complaints[-1] if done.complaints else f"status {done.status}"
