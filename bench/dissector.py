@@ -1,0 +1,394 @@
+"""What the Wireshark plugin costs, beside tshark without it, on the same capture in the same run.
+
+The capture is made first: interleaved connections of ten packets each, of which four in five use
+Fast Open, in a known mix of outcomes, over IPv4 and IPv6; the plugin's table must show that mix
+exactly. Then tshark reads it four ways, in turns:
+
+    text output with the plugin, and with a Lua post-dissector that does nothing;
+    `-q -z tfo,outcome` with the plugin, and `-q -z io,stat,0` without any.
+
+What counts is CPU time and the most memory that was resident; each ratio is the median over the
+rounds.
+
+    python bench/dissector.py [--connections N] [--rounds N] [--json] [--check] [--tshark PROGRAM]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+PLUGIN = Path(__file__).resolve().parent.parent / "dissector" / "tfo.lua"
+EMPTY = """
+local empty = Proto("emptyone", "A post-dissector that does nothing")
+function empty.dissector() end
+register_postdissector(empty)
+"""
+
+LIMITS = {"text": 1.3, "text memory": 1.3, "table": 1.5, "table memory": 1.3}
+"""Ratios that must not be exceeded."""
+
+PACKETS = 10
+"""Of each connection."""
+
+DATA, ANSWER, PART, BEYOND = 100, 200, 40, 5
+"""Bytes that a client sends and a server answers, that are acknowledged in part, and too many."""
+
+FIN, SYN, RST, ACK = 1, 2, 4, 16
+RTT, TIMEOUT = 20_000, 1_000_000
+"""Microseconds."""
+
+TOGETHER = 200
+"""Connections that are open at the same time."""
+
+CLIENT_OF = 40
+"""Connections of one client."""
+
+REQUEST, COOKIE, ANOTHER = "request", "cookie", "another cookie"
+
+
+class Packet(NamedTuple):
+    """One packet of a connection, its numbers counted from the sides' ISNs.
+
+    wait: microseconds since the one before. start: what the server's ISN is moved by.
+    """
+
+    wait: int
+    flags: int
+    seq: int = 0
+    ack: int = 0
+    size: int = 0
+    option: str = ""
+    is_answer: bool = False
+    start: int = 0
+
+
+class Row(NamedTuple):
+    """A line of the table: connections, bytes in SYNs, of these acknowledged by the SYN-ACK,
+    sent again behind it, and round trips saved less those lost."""
+
+    connections: int
+    sent: int
+    acked: int
+    resent: int
+    saved: int
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Connections of one kind: how many in a hundred, the packets they begin with, how many bytes
+    each side has sent in them, and what one adds to the table."""
+
+    share: int
+    packets: tuple[Packet, ...]
+    client: int = DATA
+    server: int = ANSWER
+    row: Row | None = None
+
+
+def _syn(option: str = "", size: int = DATA, wait: int = RTT) -> Packet:
+    return Packet(wait, SYN, size=size, option=option)
+
+
+def _syn_ack(ack: int, option: str = "", start: int = 0) -> Packet:
+    return Packet(RTT, SYN | ACK, 0, 1 + ack, 0, option, True, start)
+
+
+def _data(seq: int = 0) -> Packet:
+    return Packet(9, ACK, 1 + seq, 1, DATA - seq)
+
+
+def _answer(start: int = 0) -> Packet:
+    return Packet(RTT, ACK, 1, 1 + DATA, ANSWER, "", True, start)
+
+
+_RESET = Packet(9, RST, 1 + DATA)
+_ACCEPTED = (_syn(COOKIE), _syn_ack(DATA), _answer())
+_LATE = _syn(size=0, wait=TIMEOUT)
+
+KINDS = {
+    "": Kind(20, (_syn(size=0), _syn_ack(0), _data(), _answer())),
+    "requested-granted": Kind(
+        14, (_syn(REQUEST, 0), _syn_ack(0, COOKIE), _data(), _answer()), row=Row(1, 0, 0, 0, 0)
+    ),
+    "requested-not-granted": Kind(
+        10, (_syn(REQUEST, 0), _syn_ack(0), _data(), _answer()), row=Row(1, 0, 0, 0, 0)
+    ),
+    "accepted": Kind(30, _ACCEPTED, row=Row(1, DATA, DATA, 0, 1)),
+    "accepted-partially": Kind(
+        3,
+        (_syn(COOKIE), _syn_ack(PART), _data(PART), _answer()),
+        row=Row(1, DATA, PART, DATA - PART, 0),
+    ),
+    "over-acknowledged": Kind(
+        1,
+        (
+            _syn(COOKIE),
+            _syn_ack(DATA + BEYOND),
+            Packet(9, RST, 1 + DATA + BEYOND),
+            _LATE,
+            _syn_ack(DATA),
+            _answer(),
+        ),
+        row=Row(1, DATA, DATA, 0, -1),
+    ),
+    "refused-cookie": Kind(
+        5,
+        (_syn(COOKIE), _syn_ack(0, ANOTHER), _data(), _answer()),
+        row=Row(1, DATA, 0, DATA, 0),
+    ),
+    "refused-off-or-stripped": Kind(
+        4, (_syn(COOKIE), _syn_ack(0), _data(), _answer()), row=Row(1, DATA, 0, DATA, 0)
+    ),
+    "syn-lost-fallback": Kind(
+        3, (_syn(COOKIE), _LATE, _syn_ack(0), _data(), _answer()), row=Row(1, DATA, 0, DATA, -1)
+    ),
+    "syn-ack-lost": Kind(
+        3, (_syn(COOKIE), _LATE, _syn_ack(DATA), _answer()), row=Row(1, DATA, DATA, 0, -1)
+    ),
+    "cookieless-accepted": Kind(
+        2, (_syn(), _syn_ack(DATA), _answer()), row=Row(1, DATA, DATA, 0, 1)
+    ),
+    "cookieless-refused": Kind(
+        2, (_syn(), _syn_ack(0), _data(), _answer()), row=Row(1, DATA, 0, DATA, 0)
+    ),
+    "replayed": Kind(
+        1,
+        (*_ACCEPTED, _RESET, _syn(COOKIE), _syn_ack(DATA, start=7919), _answer(7919)),
+        row=Row(1, DATA, DATA, 0, 1),
+    ),
+    "unknown": Kind(2, (_syn(COOKIE, 0), _syn_ack(0), _data(), _answer()), row=Row(1, 0, 0, 0, 0)),
+}
+"""By outcome; "" has none, and is in no table."""
+
+
+def _whole(kind: Kind) -> tuple[Packet, ...]:
+    """Its packets, followed by an exchange that ends the connection with the tenth."""
+    start = kind.packets[-1].start
+    client, server = 1 + kind.client, 1 + kind.server
+    packets = list(kind.packets)
+    while len(packets) < PACKETS - 3:
+        from_server = bool(len(packets) % 2)
+        at = (server, client) if from_server else (client, server)
+        packets.append(Packet(RTT, ACK, *at, DATA, "", from_server, start if from_server else 0))
+        if from_server:
+            server += DATA
+        else:
+            client += DATA
+    packets += (
+        Packet(RTT, FIN | ACK, client, server),
+        Packet(RTT, FIN | ACK, server, client + 1, 0, "", True, start),
+        Packet(RTT, ACK, client + 1, server + 1),
+    )
+    return tuple(packets)
+
+
+_SHARES = [name for name, kind in KINDS.items() for _ in range(kind.share)]
+
+
+def outcome_of(number: int) -> str:
+    """Of a connection: in every hundred the same mix, not in blocks."""
+    return _SHARES[number * 37 % 100]
+
+
+def expected(connections: int) -> dict[str, Row]:
+    """The table that a capture of so many connections must give."""
+    counts = Counter(outcome_of(number) for number in range(connections))
+    return {
+        name: Row(*(count * each for each in row))
+        for name, count in counts.items()
+        if (row := KINDS[name].row) is not None
+    }
+
+
+_RECORD = struct.Struct("<IIII")
+_IPV4, _IPV6 = struct.Struct("!BBHHHBBH4s4s"), struct.Struct("!IHBB16s16s")
+_TCP, _TIMES = struct.Struct("!HHIIHHHH"), struct.Struct("!HBBII")
+_SYN_OPTIONS = bytes.fromhex("020405b4 0402 030307 010101")
+_MACS = bytes.fromhex("020000000001 020000000002")
+
+
+def _option(option: str, client: int) -> bytes:
+    if not option:
+        return b""
+    if option == REQUEST:
+        return b"\x22\x02\x01\x01"
+    return b"\x22\x0a" + struct.pack("!II", client, len(option)) + b"\x01\x01"
+
+
+def _frames(number: int, packets: tuple[Packet, ...]) -> Iterator[tuple[int, bytes]]:
+    """Each packet's time since the connection began, in microseconds, and its frame."""
+    client, server = number // CLIENT_OF, number % 7
+    ports = 20000 + number % CLIENT_OF, 4433
+    isns = number * 64007 & 0xFFFFFFFF, number * 75011 + 7 & 0xFFFFFFFF
+    family = 6 if number % 5 == 4 else 4
+    size = 16 if family == 6 else 4
+    hosts = struct.pack("!I", 0x0A000000 + client), struct.pack("!I", 0xC6120000 + server)
+    addresses = [b"\xfd\0".ljust(size - 4, b"\0") * (size > 4) + each for each in hosts]
+    when = 0
+    for each in packets:
+        when += each.wait
+        mine = each.is_answer
+        options = _option(each.option, client)
+        if each.flags & SYN:
+            options = _SYN_OPTIONS + options
+        else:
+            options = _TIMES.pack(0x0101, 8, 10, when, when)
+        seq, ack = isns[mine] + each.start + each.seq, isns[not mine] + each.ack
+        flags = (20 + len(options)) << 10 | each.flags
+        tcp = _TCP.pack(
+            ports[mine],
+            ports[not mine],
+            seq & 0xFFFFFFFF,
+            ack & 0xFFFFFFFF if each.flags & ACK else 0,
+            flags,
+            65535,
+            0,
+            0,
+        )
+        length = len(tcp) + len(options) + each.size
+        ends = addresses[mine], addresses[not mine]
+        if family == 4:
+            head = _MACS + b"\x08\0" + _IPV4.pack(0x45, 0, 20 + length, 0, 0x4000, 64, 6, 0, *ends)
+        else:
+            head = _MACS + b"\x86\xdd" + _IPV6.pack(6 << 28, length, 6, 64, *ends)
+        yield when, head + tcp + options + bytes(each.size)
+
+
+def write_capture(path: Path, connections: int) -> None:
+    """Write a capture of so many connections, interleaved; always the same. Raises OSError."""
+    whole = {name: _whole(kind) for name, kind in KINDS.items()}
+    began = 1_600_000_000_000_000
+    numbers = iter(range(connections))
+    with path.open("wb") as file:
+        file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 16, 1))
+        while together := list(islice(numbers, TOGETHER)):
+            frames = [
+                (began + at * 997 + when, number, frame)
+                for at, number in enumerate(together)
+                for when, frame in _frames(number, whole[outcome_of(number)])
+            ]
+            frames.sort(key=lambda each: each[:2])
+            for when, _, frame in frames:
+                seconds, microseconds = divmod(when, 1_000_000)
+                file.write(_RECORD.pack(seconds, microseconds, len(frame), len(frame)) + frame)
+            began = frames[-1][0] + RTT
+
+
+def read_table(text: str) -> dict[str, Row]:
+    """The rows of `-z tfo,outcome` that count any connection."""
+    rows = {}
+    for line in text.splitlines():
+        name, *numbers = line.split() or [""]
+        if name in KINDS and len(numbers) == len(Row._fields):
+            rows[name] = Row(*map(int, numbers))
+    return {name: row for name, row in rows.items() if row.connections}
+
+
+class Cost(NamedTuple):
+    """seconds: of CPU. memory: most that was resident, in MiB."""
+
+    seconds: float
+    memory: float
+
+
+def run(command: list[str], output: Path) -> Cost:
+    """Run a program to its end. Raises SystemExit where it fails."""
+    with output.open("wb") as file:
+        process = subprocess.Popen(command, stdout=file, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)} ended with status {process.returncode}")
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def measure(tshark: str, connections: int, rounds: int) -> dict[str, Any]:
+    """The ratios, what they are of, and where the table differs from the mix."""
+    with tempfile.TemporaryDirectory() as directory:
+        capture, empty, table = (Path(directory, name) for name in ("mix.pcap", "empty.lua", "out"))
+        write_capture(capture, connections)
+        empty.write_text(EMPTY)
+        plugin = ["-X", f"lua_script:{PLUGIN}"]
+        read = [tshark, "-n", "-r", str(capture)]
+        ways = {
+            "text": [*read, *plugin],
+            "text, empty": [*read, "-X", f"lua_script:{empty}"],
+            "table": [*read, *plugin, "-q", "-z", "tfo,outcome"],
+            "table, io": [*read, "-q", "-z", "io,stat,0"],
+        }
+        costs: dict[str, list[Cost]] = {name: [] for name in ways}
+        wrong: set[str] = set()
+        for _ in range(rounds):
+            for name, command in ways.items():
+                sink = table if name == "table" else Path(os.devnull)
+                costs[name].append(run(command, sink))
+            rows, wanted = read_table(table.read_text()), expected(connections)
+            wrong |= {
+                f"{name}: {rows.get(name)} for {wanted.get(name)}"
+                for name in rows.keys() | wanted.keys()
+                if rows.get(name) != wanted.get(name)
+            }
+
+    def ratio(ours: str, theirs: str, what: int) -> float:
+        pairs = zip(costs[ours], costs[theirs], strict=True)
+        return round(statistics.median(mine[what] / other[what] for mine, other in pairs), 2)
+
+    ratios = {}
+    for ours, theirs in (("text", "text, empty"), ("table", "table, io")):
+        ratios[ours] = ratio(ours, theirs, 0)
+        ratios[f"{ours} memory"] = ratio(ours, theirs, 1)
+    return {
+        "connections": connections,
+        "packets": connections * PACKETS,
+        "rounds": rounds,
+        "costs": {
+            name: [round(statistics.median(each), 2) for each in zip(*values, strict=True)]
+            for name, values in costs.items()
+        },
+        "ratios": ratios,
+        "wrong": sorted(wrong),
+    }
+
+
+def main() -> int:
+    """Print the figures; 1 where the table is wrong, or with --check a ratio over its limit."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--connections", type=int, default=100_000, help="of ten packets (100000)")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of each way (3)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--check", action="store_true", help="fail where a ratio is over its limit")
+    parser.add_argument("--tshark", default="tshark", help="the program to measure")
+    arguments = parser.parse_args()
+    if arguments.rounds < 1 or arguments.connections < 1:
+        parser.error("--rounds and --connections must be 1 or more")
+    result = measure(arguments.tshark, arguments.connections, arguments.rounds)
+    if arguments.json:
+        print(json.dumps(result))
+    else:
+        print(f"{result['packets']} packets, median of {arguments.rounds} rounds")
+        for name, (seconds, memory) in result["costs"].items():
+            print(f"  {name:12} {seconds:7.2f} s of CPU {memory:7.0f} MiB")
+        for name, found in result["ratios"].items():
+            print(f"  {name:12} {found:7.2f}x (limit {LIMITS[name]})")
+        print("the table is " + ("exact" if not result["wrong"] else "wrong"))
+        for each in result["wrong"]:
+            print(f"  {each}")
+    over = arguments.check and any(result["ratios"][name] > LIMITS[name] for name in LIMITS)
+    return int(bool(result["wrong"] or over))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
