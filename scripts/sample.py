@@ -1,0 +1,82 @@
+"""Makes dissector/sample.pcapng, the capture with known outcomes that `scapy-tfo dissector check`
+lets tshark read: connections between two kernels, as tests/dissector/lab holds them. As root.
+
+Its answers, dissector/sample.json, are what was done to each connection, and agree with what the
+kernel said of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "dissector" / "lab"))
+
+import mapping  # noqa: E402
+import plan  # noqa: E402
+import two_kernels  # noqa: E402
+
+from scapy_tfo.segment import MalformedPacketError, Segment  # noqa: E402
+from scapy_tfo.wire.capture_file import read_frames  # noqa: E402
+from scapy_tfo.wire.pcapng import write_pcapng  # noqa: E402
+
+NAMES = (
+    *("accepted", "accepted, kind 254", "rotated key", "fast open off", "lost SYN"),
+    *("lost SYN-ACK", "cut data", "acknowledged too much", "replayed after a reset"),
+    *("no cookie, accepted", "no cookie, refused", "no fast open"),
+)
+"""Of the plan's conversations: each outcome, and one connection without."""
+
+
+@dataclass(frozen=True)
+class Packet:
+    """What write_pcapng takes."""
+
+    when: float
+    outbound: bool
+    data: bytes
+    comment: str
+
+
+def main() -> None:
+    by_name = {each.name: each for each in plan.CONVERSATIONS}
+    with tempfile.TemporaryDirectory() as name:
+        chosen = [by_name[each] for each in NAMES]
+        evidence = asyncio.run(two_kernels.hold(chosen, Path(name)))
+        frames = list(read_frames(evidence.captures["client"]))
+    words = {word.port: word for word in evidence.words}
+    packets, streams = [], {}
+    for frame in frames:
+        try:
+            segment = Segment.from_bytes(frame.data)
+        except MalformedPacketError:
+            continue
+        port = segment.sport if segment.sport in words else segment.dport
+        is_first = port not in streams
+        streams.setdefault(port, len(streams))
+        word = words[port]
+        told = f"{word.conversation.name}: {word.step.outcome or 'no fast open'}"
+        outbound = segment.sport == port
+        packets.append(Packet(frame.when / 1e9, outbound, frame.data, told if is_first else ""))
+    answers = {}
+    for port, stream in streams.items():
+        word = words[port]
+        assert (word.acked, word.failed) in mapping.CLIENT[word.step.outcome], word
+        if word.step.outcome:
+            answers[stream] = word.step.outcome
+    begun = packets[0].when
+    packets = [replace(each, when=1_767_225_600 + each.when - begun) for each in packets]
+    about = "Fast opens between two Linux kernels, 20 ms of delay each way, and what became of them"
+    write_pcapng(ROOT / "dissector" / "sample.pcapng", packets, comment=about)
+    text = json.dumps({"outcomes": answers}, indent=1)
+    (ROOT / "dissector" / "sample.json").write_text(text + "\n", encoding="utf-8")
+    print(f"{len(packets)} packets, {len(streams)} connections, {len(answers)} with fast open")
+
+
+if __name__ == "__main__":
+    main()
