@@ -141,7 +141,7 @@ def _told(error: Exception) -> str:
 
 def _task(job: Job, shard: tuple[int, int], name: str) -> bytes:
     """What a worker runs. name: of the event that ends it early."""
-    from distributed import Event
+    from distributed import Event, get_worker
 
     over = Event(name)
     asked = time.monotonic()
@@ -153,4 +153,5 @@ def _task(job: Job, shard: tuple[int, int], name: str) -> bytes:
         asked = time.monotonic()
         return bool(over.is_set())
 
-    return run_shard(job, shard, is_over)
+    # Dask clears up behind a worker that was killed.
+    return run_shard(job, shard, is_over, Path(get_worker().local_directory))

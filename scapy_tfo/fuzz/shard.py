@@ -53,11 +53,14 @@ class Job:
         )
 
 
-def run_shard(job: Job, shard: tuple[int, int], is_over: Callable[[], bool]) -> bytes:
+def run_shard(
+    job: Job, shard: tuple[int, int], is_over: Callable[[], bool], place: Path | None = None
+) -> bytes:
     """Send a shard, and return its store.
 
-    is_over: asked after each batch; what is kept until then is returned where it says so. Raises
-    SetupError and TargetError.
+    is_over: asked after each batch; what is kept until then is returned where it says so. place:
+    where the store may stand meanwhile, None for where temporary files do; one that is killed
+    leaves it there. Raises SetupError and TargetError.
     """
 
     def reopen() -> ProfiledBench:
@@ -67,7 +70,7 @@ def run_shard(job: Job, shard: tuple[int, int], is_over: Callable[[], bool]) -> 
         if is_over():
             raise KeyboardInterrupt
 
-    with tempfile.TemporaryDirectory(prefix="scapy-tfo-") as directory:
+    with tempfile.TemporaryDirectory(prefix="scapy-tfo-", dir=place) as directory:
         path = Path(directory) / "shard.sqlite"
         bench = reopen()
         try:

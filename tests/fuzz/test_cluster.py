@@ -26,7 +26,7 @@ distributed = pytest.importorskip("distributed", reason="the extra 'cluster' is 
 
 
 @pytest.fixture(scope="module")
-def local() -> Iterator[Any]:
+def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Two workers, each a process that is started again when it dies."""
     quiet = {"distributed.logging.distributed": "critical"}
     import dask
@@ -39,6 +39,7 @@ def local() -> Iterator[Any]:
             processes=True,
             dashboard_address=None,
             host="127.0.0.1",
+            local_directory=str(tmp_path_factory.mktemp("workers")),
             silence_logs=50,
         ) as found,
     ):
