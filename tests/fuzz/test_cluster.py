@@ -28,18 +28,20 @@ distributed = pytest.importorskip("distributed", reason="the extra 'cluster' is 
 @pytest.fixture(scope="module")
 def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Two workers, each a process that is started again when it dies."""
-    quiet = {"distributed.logging.distributed": "critical"}
+    configured = {
+        "distributed.logging.distributed": "critical",
+        "temporary-directory": str(tmp_path_factory.mktemp("workers")),
+    }
     import dask
 
     with (
-        dask.config.set(quiet),
+        dask.config.set(configured),
         distributed.LocalCluster(
             n_workers=2,
             threads_per_worker=1,
             processes=True,
             dashboard_address=None,
             host="127.0.0.1",
-            local_directory=str(tmp_path_factory.mktemp("workers")),
             silence_logs=50,
         ) as found,
     ):
