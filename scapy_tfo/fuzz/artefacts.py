@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from scapy_tfo.errors import SetupError
 from scapy_tfo.fuzz.findings import Finding, to_record
 from scapy_tfo.fuzz.frames import key_of
 from scapy_tfo.fuzz.program import dumps
+from scapy_tfo.pkt import tree
 from scapy_tfo.pkt.connections import captured, connections
 from scapy_tfo.pkt.export import Wishes, cookies, export
 from scapy_tfo.pkt.printing import show_script
@@ -20,6 +21,9 @@ from scapy_tfo.wire.capture_file import Frame
 from scapy_tfo.wire.pcapng import write_pcapng
 
 _LINKTYPE_RAW = 101
+_SURELY = 0.9
+_LEAST = 0.2
+"""Of the time that nothing came, the part a script waits for, and the least it waits (seconds)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,7 @@ def write_script(finding: Finding, path: Path) -> None:
     """
     _demand_packets(finding)
     start = int(finding.first_seen * 1e9)
+    silent_from, silence = _silence(finding)
     frames = [
         Frame(
             number=number,
@@ -83,6 +88,7 @@ def write_script(finding: Finding, path: Path) -> None:
             outbound=each.outbound,
         )
         for number, each in enumerate(finding.packets, 1)
+        if finding.packet >= 0 or each.when <= silent_from
     ]
     found = connections(captured(frames, finding.id))
     if not found:
@@ -103,6 +109,9 @@ def write_script(finding: Finding, path: Path) -> None:
         f"What came from {finding.target} is expected here as it came.",
     ]
     script = export(kept, Wishes(), about=about, granted=cookies(found))
+    if finding.packet < 0:
+        nothing = tree.Event(tree.Time(), tree.Silence(round(silence * 1e9)))
+        script = replace(script, lines=(*script.lines, nothing))
     path.write_text(show_script(script), encoding="utf-8")
 
 
@@ -183,6 +192,16 @@ def _demand_packets(finding: Finding) -> None:
         raise SetupError(
             f"{finding.id} has no packets: it is {finding.status}, or no single reply shows it"
         )
+
+
+def _silence(finding: Finding) -> tuple[float, float]:
+    """When nothing came any more, and for how long at least: until we gave up and parted, if that
+    was told to the target. Seconds."""
+    last = finding.packets[-1]
+    before = [each.when for each in finding.packets if each.when < last.when]
+    if last.outbound and before and last.when - before[-1] > _LEAST:
+        return before[-1], (last.when - before[-1]) * _SURELY
+    return last.when, _LEAST
 
 
 def _ends(finding: Finding) -> tuple[object, int] | None:
