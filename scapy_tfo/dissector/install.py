@@ -14,9 +14,9 @@ from scapy_tfo.errors import SetupError
 PROFILE_NAME = "fast-open"
 """What `wireshark -C` calls our profile."""
 
-MARK = "scapy-tfo"
-"""Our files say this in their first lines; a profile's file that Wireshark has written anew, since
-the user changed it, does not."""
+MARKS = (b"scapy-tfo", b"TCP Fast Open in Wireshark")
+"""Our files say one of these in their first lines; a profile's file that Wireshark has written
+anew, since the user changed it, does not."""
 
 _HEAD = 600
 
@@ -89,7 +89,8 @@ def is_foreign(path: Path) -> bool:
     if not path.is_file():
         return not path.is_symlink()
     with path.open("rb") as file:
-        return MARK.encode() not in file.read(_HEAD)
+        head = file.read(_HEAD)
+    return not any(mark in head for mark in MARKS)
 
 
 def is_current(path: Path, source: Path) -> bool:

@@ -20,7 +20,7 @@ _OFF_THE_PATH = (
     r"C:\Program Files\Wireshark\tshark.exe",
 )
 _VERSION = re.compile(r"(\d+)\.(\d+)\.\d+")
-_LUA = re.compile(r"Lua (\d+\.\d+(?:\.\d+)?)")
+_LUA = re.compile(r"Lua\s+(\d+\.\d+(?:\.\d+)?)")
 _PREFIX = "tshark: "
 _NOBODY = 65534
 _AT_ONCE = 60.0
@@ -163,7 +163,7 @@ def _complaints(errors: str) -> tuple[str, ...]:
     """The lines from the first complaint on; what comes before is about root and the like."""
     lines = [line for line in errors.splitlines() if line.strip()]
     at = next((n for n, line in enumerate(lines) if line.startswith(_PREFIX)), len(lines))
-    return tuple(line.removeprefix(_PREFIX) for line in lines[at:])
+    return tuple(" ".join(line.removeprefix(_PREFIX).split()) for line in lines[at:])
 
 
 def _last(done: Done) -> str:

@@ -1,5 +1,5 @@
 """Makes dissector/sample.pcapng, the capture with known outcomes that `scapy-tfo dissector check`
-lets tshark read: connections between two kernels, as tests/dissector/lab holds them. As root.
+lets tshark read: some of the plan's connections between two kernels. To be run as root.
 
 Its answers, dissector/sample.json, are what was done to each connection, and agree with what the
 kernel said of it.
@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "dissector" / "lab"))
+import mapping
+import plan
+import two_kernels
 
-import mapping  # noqa: E402
-import plan  # noqa: E402
-import two_kernels  # noqa: E402
+from scapy_tfo.segment import MalformedPacketError, Segment
+from scapy_tfo.wire.capture_file import read_frames
+from scapy_tfo.wire.pcapng import write_pcapng
 
-from scapy_tfo.segment import MalformedPacketError, Segment  # noqa: E402
-from scapy_tfo.wire.capture_file import read_frames  # noqa: E402
-from scapy_tfo.wire.pcapng import write_pcapng  # noqa: E402
+HOME = Path(__file__).resolve().parents[3] / "dissector"
 
 NAMES = (
     *("accepted", "accepted, kind 254", "rotated key", "fast open off", "lost SYN"),
@@ -72,9 +70,9 @@ def main() -> None:
     begun = packets[0].when
     packets = [replace(each, when=1_767_225_600 + each.when - begun) for each in packets]
     about = "Fast opens between two Linux kernels, 20 ms of delay each way, and what became of them"
-    write_pcapng(ROOT / "dissector" / "sample.pcapng", packets, comment=about)
+    write_pcapng(HOME / "sample.pcapng", packets, comment=about)
     text = json.dumps({"outcomes": answers}, indent=1)
-    (ROOT / "dissector" / "sample.json").write_text(text + "\n", encoding="utf-8")
+    (HOME / "sample.json").write_text(text + "\n", encoding="utf-8")
     print(f"{len(packets)} packets, {len(streams)} connections, {len(answers)} with fast open")
 
 
