@@ -1,0 +1,8 @@
+std = "lua52c"
+max_line_length = 120
+read_globals = {
+    "Proto", "ProtoField", "ProtoExpert", "Pref", "Listener", "TextWindow", "NSTime", "ByteArray", "Dissector",
+    "register_postdissector", "register_stat_cmd_arg", "register_menu", "retap_packets", "gui_enabled",
+    "new_dialog", "set_plugin_info",
+    "base", "expert", "MENU_TOOLS_UNSORTED",
+}
