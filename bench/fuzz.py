@@ -3,22 +3,29 @@
     python bench/fuzz.py [SECONDS]      (default: 10 for each)
 
 Prints how many a second, by the wall clock and by this process's own time: of single SYNs in
-volleys; of short sequences (a fast open whose echo is awaited, more data, and its echo); and of
-programs of the grammar. The kernel answers a packet while it takes it, so its work at the other end
-of the way is in both; the echo server's is not. Programs that wait for time to pass are left out.
-Without the right to make namespaces it measures nothing.
+volleys; of short sequences (a fast open whose echo is awaited, more data, and its echo), also as
+a campaign that keeps what it sent in a store; and of programs of the grammar. The kernel answers
+a packet while it takes it, so its work at the other end of the way is in both; the echo server's
+is not. Programs that wait for time to pass are left out. Without the right to make namespaces it
+measures nothing.
 """
 
 from __future__ import annotations
 
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
 
 from scapy_tfo.errors import SetupError, TargetError
+from scapy_tfo.fuzz.campaign import Campaign
 from scapy_tfo.fuzz.grammar import program_for
 from scapy_tfo.fuzz.live import LiveBench
+from scapy_tfo.fuzz.plan import Plan
 from scapy_tfo.fuzz.program import Cookie, Flow, Option, Program, Send, Wait
+from scapy_tfo.fuzz.store import Store
 
 SECONDS = 10.0
 LONGEST_WAIT = 0.5
@@ -40,8 +47,9 @@ def main(arguments: list[str]) -> int:
         return 2
     try:
         measure("single SYNs", seconds, lambda until: volleys(bench, until))
-        for what, made in (("short sequences", _short), ("programs", _of_grammar)):
-            measure(what, seconds, lambda until, made=made: programs(bench, made(until)))
+        measure("short sequences", seconds, lambda until: programs(bench, _all_short(until)))
+        measure("the same, store on", seconds, lambda _: campaign(bench, seconds))
+        measure("programs", seconds, lambda until: programs(bench, _of_grammar(until)))
         print(f"after that: {bench.alive() or 'the target is well'}")
     finally:
         bench.close()
@@ -83,14 +91,29 @@ def programs(bench: LiveBench, made: Iterator[tuple[int, Program]]) -> Count:
     return count, packets
 
 
-def _short(until: float) -> Iterator[tuple[int, Program]]:
-    number = 0
+def campaign(bench: LiveBench, seconds: float) -> Count:
+    """Run a campaign of short sequences, with its looks at the target's health in between."""
+    with tempfile.TemporaryDirectory() as directory:
+        plan = Plan(target=bench.name, profile="linux", grammar="short", live=True, mutate=False)
+        with closing(Store.create(Path(directory) / "campaign.sqlite", plan)) as store:
+            Campaign(store, short, bench, lambda: bench, seconds=seconds).run()
+            totals = store.totals()
+    return totals.programs, totals.probes + totals.heard
+
+
+def short(seed: int, _profile: str) -> Program:
+    """A fast open whose echo is awaited, more data, and its echo; then a RST."""
+    size = 1 + seed % 300
+    opening = Send(0, "S", size=size, options=_GOOD)
+    more = Send(0, "P.", 1 + size, "all", 10 + seed % 7)
+    return Program((Flow(),), (opening, Wait(), more, Wait()), "reset")
+
+
+def _all_short(until: float) -> Iterator[tuple[int, Program]]:
+    seed = 0
     while time.perf_counter() < until:
-        size = 1 + number % 300
-        opening = Send(0, "S", size=size, options=_GOOD)
-        more = Send(0, "P.", 1 + size, "all", 10 + number % 7)
-        yield number, Program((Flow(),), (opening, Wait(), more, Wait()), "reset")
-        number += 1
+        yield seed, short(seed, "live")
+        seed += 1
 
 
 def _of_grammar(until: float) -> Iterator[tuple[int, Program]]:

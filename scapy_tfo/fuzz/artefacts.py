@@ -10,7 +10,7 @@ from pathlib import Path
 
 from scapy_tfo import spec
 from scapy_tfo.errors import SetupError
-from scapy_tfo.fuzz.findings import Finding, to_record
+from scapy_tfo.fuzz.findings import Finding, Status, to_record
 from scapy_tfo.fuzz.frames import key_of
 from scapy_tfo.fuzz.program import dumps
 from scapy_tfo.pkt import tree
@@ -154,6 +154,8 @@ FORMATS: dict[str, tuple[str, Callable[[Finding, Path], None]]] = {
 }
 """Name of a format -> how its file is called, and what writes it."""
 
+_OF_PACKETS = ("pcapng", "pkt")
+
 
 def write(finding: Finding, form: str, directory: Path) -> Path:
     """One file of a finding in a directory. Raises SetupError where it cannot be made."""
@@ -174,10 +176,13 @@ def write_to(finding: Finding, form: str, path: Path) -> None:
 def write_all(finding: Finding, directory: Path) -> list[str]:
     """Every file that can be made of a finding; what could not, in words.
 
-    Raises SetupError where the directory cannot be written to.
+    A flaky one that keeps no packets has none to write. Raises SetupError where the
+    directory cannot be written to.
     """
     problems = []
     for form in FORMATS:
+        if form in _OF_PACKETS and not finding.packets and finding.status is Status.FLAKY:
+            continue
         try:
             write(finding, form, directory)
         except SetupError as error:

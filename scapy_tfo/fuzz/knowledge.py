@@ -158,6 +158,12 @@ class Knowledge:
         return self.rule is not None and self.rule.early and self.taken != 0
 
     @property
+    def is_known(self) -> bool:
+        """Whether a RST can be sent that ends what there may be at the target."""
+        known = self.iss is not None or self.states == LISTEN
+        return known and not self.vague and not self.violations
+
+    @property
     def answer_size(self) -> int:
         """Bytes that the echo may have sent by now at most."""
         text = self.may.next - self.base - 1

@@ -236,7 +236,7 @@ class Engine:
         self.balance.opening += running.play.opening
         for link in links:
             self.balance.note(link)
-        if running.program.end == "leave" or any(each.violations for each in links):
+        if running.program.end == "leave" or not all(each.is_known for each in links):
             rest = LONG_REST
         running.due = None
         self._give(running.taken, now, rest)
