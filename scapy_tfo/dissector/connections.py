@@ -27,6 +27,8 @@ OUTCOMES = (
 )
 """All that a connection can come to, the good ones first."""
 
+_ERRORS = ("-T", "fields", "-e", "frame.number", "-e", "_ws.expert.message")
+_PATIENCE = 60.0
 _BEGIN, _END = "tfo-json-begin", "tfo-json-end"
 
 
@@ -100,12 +102,21 @@ def read(capture: Path, *, display_filter: str = "") -> Reading:
     program, plugin = tshark.find(), files.plugin()
     if not program.lua:
         raise SetupError(f"{program.text} was built without Lua, which the plugin needs")
+    if display_filter:
+        _try(program, display_filter)
     tap = f"tfo,json,{display_filter}" if display_filter else "tfo,json"
-    done = tshark.run_alone(program, ["-q", "-z", tap], capture=capture, plugin=plugin)
-    warnings = _warnings(capture, done, display_filter)
-    lines = _between(done.output)
+    # Errors of a dissector are in the tree of their packet and nowhere else.
+    arguments = ["-Y", "_ws.lua.error", *_ERRORS, "-z", tap]
+    done = tshark.run_alone(program, arguments, capture=capture, plugin=plugin)
+    warnings = _warnings(capture, done)
+    errors, lines = _parts(done.output)
     if lines is None:
         raise SetupError(f"the plugin failed on {capture}: {_said(done)}")
+    if errors:
+        number, _, message = errors[0].partition("\t")
+        noun = "packet" if len(errors) == 1 else "packets"
+        told = f"the plugin failed on {len(errors)} {noun}, first on {number}: {message.strip()}"
+        warnings = (*warnings, f"{told}; what became of their connections may be told wrongly")
     try:
         connections = tuple(_connection(json.loads(line)) for line in lines)
     except (ValueError, KeyError, TypeError) as error:
@@ -123,7 +134,17 @@ def read(capture: Path, *, display_filter: str = "") -> Reading:
     )
 
 
-def _warnings(capture: Path, done: tshark.Done, display_filter: str) -> tuple[str, ...]:
+def _try(program: tshark.Tshark, display_filter: str) -> None:
+    """Raises SetupError where a filter is none: a tap would not say what is wrong with it."""
+    arguments = ["-c", "1", "-Y", display_filter]
+    done = tshark.run_alone(
+        program, arguments, capture=files.sample(), plugin=files.plugin(), patience=_PATIENCE
+    )
+    if done.status:
+        raise SetupError(f"'{display_filter}' is no display filter: {_said(done)}")
+
+
+def _warnings(capture: Path, done: tshark.Done) -> tuple[str, ...]:
     """What is to be told of a run whose result can be used. Raises SetupError where it cannot."""
     told = " ".join(done.complaints).replace("The standard input", str(capture))
     told = told.replace('The file "-"', str(capture))
@@ -133,18 +154,19 @@ def _warnings(capture: Path, done: tshark.Done, display_filter: str) -> tuple[st
         raise SetupError(f"tshark was killed by signal {-done.status} while it read {capture}")
     if not told and not done.status:
         return ()
-    if _between(done.output) is not None:
+    if _parts(done.output)[1] is not None:
         return (told or f"tshark ended with status {done.status}",)
-    what = f"the filter '{display_filter}' or the file" if display_filter else f"{capture}"
-    raise SetupError(f"tshark cannot read {what}: {told or f'status {done.status}'}")
+    raise SetupError(f"tshark cannot read {capture}: {told or f'status {done.status}'}")
 
 
-def _between(output: str) -> list[str] | None:
-    """The lines of the plugin's JSON; None where it did not come to its end."""
+def _parts(output: str) -> tuple[list[str], list[str] | None]:
+    """The lines of packets, and those of the plugin's JSON; None where it did not come to its
+    end."""
     lines = output.splitlines()
     if _BEGIN not in lines or _END not in lines:
-        return None
-    return lines[lines.index(_BEGIN) + 1 : lines.index(_END)]
+        return lines, None
+    begin = lines.index(_BEGIN)
+    return lines[:begin], lines[begin + 1 : lines.index(_END)]
 
 
 def _connection(record: dict[str, Any]) -> Connection:
@@ -178,4 +200,4 @@ def _count(program: tshark.Tshark, capture: Path) -> tuple[int, int]:
 
 
 def _said(done: tshark.Done) -> str:
-    return done.complaints[-1] if done.complaints else f"tshark ended with status {done.status}"
+    return done.complaints[0] if done.complaints else f"tshark ended with status {done.status}"

@@ -17,6 +17,7 @@ from scapy_tfo.report.capture_summary import (
     Row,
     Summary,
     milliseconds,
+    signed,
 )
 from scapy_tfo.report.escape import visible
 from scapy_tfo.report.html import STYLE
@@ -89,7 +90,7 @@ def _outcomes(summary: Summary) -> Iterator[str]:
 def _numbers(row: Row) -> Iterator[Cell]:
     for number in (row.connections, row.sent, row.acknowledged, row.resent):
         yield f"{number:,}", "n"
-    yield "" if row.round_trips is None else f"{row.round_trips:+,}", "n"
+    yield signed(row.round_trips), "n"
     yield milliseconds(row.rtt), "n"
     yield milliseconds(row.first_answer), "n"
 

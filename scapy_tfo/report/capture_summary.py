@@ -97,7 +97,7 @@ class Summary:
         ]
         text = f"{plural(count, 'connection')} with fast open: {', '.join(parts)}"
         trips = self.total.round_trips
-        return text if trips is None else f"{text}; round trips saved, less lost: {trips:+,}"
+        return text if trips is None else f"{text}; round trips saved, less lost: {signed(trips)}"
 
     def _nothing(self) -> str:
         text = "no connection with a fast open option or data in its SYN"
@@ -119,6 +119,11 @@ class Summary:
 def plural(count: int, noun: str) -> str:
     """`1 packet`, `1,234 packets`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def signed(number: int | None) -> str:
+    """`+3`, `0`, `-1`; "" for None."""
+    return "" if number is None else f"{number:+,}" if number else "0"
 
 
 def milliseconds(seconds: float | None) -> str:

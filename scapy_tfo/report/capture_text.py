@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from scapy_tfo.report.capture_summary import (
     ACCEPTED,
@@ -11,6 +11,7 @@ from scapy_tfo.report.capture_summary import (
     WRONG,
     Summary,
     milliseconds,
+    signed,
 )
 from scapy_tfo.report.escape import one_line
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from scapy_tfo.dissector.connections import Reading
 
 _MOST_ROWS = 20
+_WIDTH_OF_A_FILE = 110
 _MOST_FRAMES = 8
 _SEVERITIES = {"error": "bold red", "warning": "yellow"}
 
@@ -32,18 +34,20 @@ def print_capture(reading: Reading, console: Console) -> None:
     Each but the first is cut after twenty rows; JSON and HTML have them all.
     """
     summary = Summary(reading)
-    console.print(f"Fast open in {one_line(str(reading.capture))}", style="bold", soft_wrap=True)
-    console.print(one_line(reading.tool), soft_wrap=True)
-    console.print()
+    _say(console, f"Fast open in {one_line(str(reading.capture))}", "bold")
+    _say(console, one_line(reading.tool))
+    _say(console)
     for warning in reading.warnings:
-        console.print(f"warning: {one_line(warning)}", style="yellow", soft_wrap=True)
-    console.print(summary.headline(), soft_wrap=True)
+        _say(console, f"warning: {one_line(warning)}", "yellow")
+    _say(console, summary.headline())
     if not summary.connections:
         return
-    tables = (_outcomes(summary), _servers(summary), _problems(summary), _telling(summary))
-    for table in filter(None, tables):
-        console.print()
+    if not console.is_terminal:
+        console.width = max(console.width, _WIDTH_OF_A_FILE)
+    for table in filter(None, (_outcomes(summary), _servers(summary), _problems(summary))):
+        _say(console)
         console.print(table)
+    _print_telling(summary, console)
 
 
 def style_of(outcome: str) -> str:
@@ -59,15 +63,26 @@ def _table(title: str, *columns: str, numbers: tuple[str, ...] = ()) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+    table = Table(
+        title=_styled(title, "bold"),
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
     for name in columns:
-        table.add_column(name, justify="right" if name in numbers else "left", overflow="fold")
+        is_whole = name in (*numbers, "outcome", "severity")
+        justify: Literal["left", "right"] = "right" if name in numbers else "left"
+        table.add_column(name, justify=justify, overflow="fold", no_wrap=is_whole)
     return table
 
 
 def _outcomes(summary: Summary) -> Table:
-    numbers = ("connections", "sent", "acked", "resent", "trips saved", "RTT ms", "answer ms")
-    table = _table("OUTCOMES (bytes in SYNs; medians)", "outcome", *numbers, numbers=numbers)
+    numbers = ("count", "sent", "acked", "resent", "trips", "RTT ms", "answer ms")
+    table = _table(
+        "OUTCOMES: bytes in SYNs, round trips saved, medians", "outcome", *numbers, numbers=numbers
+    )
     for row in [*summary.outcomes, summary.total]:
         table.add_row(
             _styled(row.name, "bold" if row is summary.total else style_of(row.name)),
@@ -75,7 +90,7 @@ def _outcomes(summary: Summary) -> Table:
             f"{row.sent:,}",
             f"{row.acknowledged:,}",
             f"{row.resent:,}",
-            "" if row.round_trips is None else f"{row.round_trips:+,}",
+            signed(row.round_trips),
             milliseconds(row.rtt),
             milliseconds(row.first_answer),
         )
@@ -83,7 +98,7 @@ def _outcomes(summary: Summary) -> Table:
 
 
 def _servers(summary: Summary) -> Table:
-    numbers = ("connections", "accepted", "granted", "refused", "lost", "wrong", "unknown")
+    numbers = ("count", "accepted", "granted", "refused", "lost", "wrong", "unknown")
     table = _table(
         _titled("SERVERS", len(summary.servers)),
         *("server", *numbers, "RTT ms"),
@@ -93,7 +108,7 @@ def _servers(summary: Summary) -> Table:
         groups = (ACCEPTED, ("requested-granted",), REFUSED, LOST, WRONG, ("unknown",))
         counts = [each.among(names) for names in groups]
         cells = [f"{count:,}" if count else "." for count in (each.connections, *counts)]
-        table.add_row(one_line(each.name), *cells, milliseconds(each.rtt))
+        table.add_row(_styled(one_line(each.name)), *cells, milliseconds(each.rtt))
     return table
 
 
@@ -105,31 +120,32 @@ def _problems(summary: Summary) -> Table | None:
     for each in summary.problems[:_MOST_ROWS]:
         table.add_row(
             _styled(one_line(each.severity), _SEVERITIES.get(each.severity, "")),
-            one_line(each.rule),
+            _styled(one_line(each.rule)),
             f"{len(each.frames):,}",
             _frames(each.frames),
         )
     return table
 
 
-def _telling(summary: Summary) -> Table | None:
+def _print_telling(summary: Summary, console: Console) -> None:
     telling = summary.telling
     if not telling:
-        return None
-    title = _titled("WORTH A LOOK", len(telling))
-    table = _table(
-        title, "stream", "client", "server", "outcome", "why", "packets", numbers=("stream",)
-    )
+        return
+    _say(console)
+    _say(console, _titled("WORTH A LOOK", len(telling)), "bold")
     for each in telling[:_MOST_ROWS]:
-        table.add_row(
-            str(each.stream),
-            one_line(each.client),
-            one_line(each.endpoint),
-            _styled(one_line(each.outcome), style_of(each.outcome)),
-            one_line(each.why),
-            _frames(each.frames),
-        )
-    return table
+        outcome = one_line(each.outcome)
+        text = _styled(f"  {outcome:<24}", style_of(each.outcome))
+        text.append(f"{one_line(each.client)} > {one_line(each.endpoint)}, stream {each.stream}")
+        console.print(text, soft_wrap=True)
+        packets = f" (packets {_frames(each.frames)})" if each.frames else ""
+        _say(console, f"    {one_line(each.why)}{packets}")
+
+
+def _say(console: Console, text: str = "", style: str = "") -> None:
+    """A line; what looks like markup in it stays as it is, what cannot be encoded is escaped."""
+    fit = text.encode(console.encoding, "backslashreplace").decode(console.encoding)
+    console.print(_styled(fit, style), soft_wrap=True)
 
 
 def _titled(name: str, count: int) -> str:
@@ -143,7 +159,7 @@ def _frames(frames: tuple[int, ...]) -> str:
     return f"{shown}, ..." if len(frames) > _MOST_FRAMES else shown
 
 
-def _styled(text: str, style: str) -> Text:
+def _styled(text: str, style: str = "") -> Text:
     from rich.text import Text
 
     return Text(text, style)

@@ -160,3 +160,12 @@ def test_the_wheel_has_all_of_it(tmp_path: Path) -> None:
     assert done.stdout.split() == [
         str(here / name) for name in ("tfo.lua", "profile", "sample.pcapng")
     ]
+
+
+def test_named_and_installed_it_is_loaded_once() -> None:
+    """Else everybody who has installed it would see an error with our commands."""
+    main(["dissector", "install"])
+    where = f"lua_script:{files.plugin()}"
+    command = ["tshark", "-r", str(files.sample()), "-X", where, "-q", "-z", "tfo,outcome"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "Lua" not in done.stderr
