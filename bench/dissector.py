@@ -142,7 +142,7 @@ KINDS = {
             _syn_ack(DATA),
             _answer(),
         ),
-        row=Row(1, DATA, DATA, 0, -1),
+        row=Row(1, DATA, DATA + BEYOND, 0, 0),
     ),
     "refused-cookie": Kind(
         5,
@@ -156,7 +156,7 @@ KINDS = {
         3, (_syn(COOKIE), _LATE, _syn_ack(0), _data(), _answer()), row=Row(1, DATA, 0, DATA, -1)
     ),
     "syn-ack-lost": Kind(
-        3, (_syn(COOKIE), _LATE, _syn_ack(DATA), _answer()), row=Row(1, DATA, DATA, 0, -1)
+        3, (_syn(COOKIE), _LATE, _syn_ack(DATA), _answer()), row=Row(1, DATA, DATA, 0, 0)
     ),
     "cookieless-accepted": Kind(
         2, (_syn(), _syn_ack(DATA), _answer()), row=Row(1, DATA, DATA, 0, 1)
@@ -167,7 +167,7 @@ KINDS = {
     "replayed": Kind(
         1,
         (*_ACCEPTED, _RESET, _syn(COOKIE), _syn_ack(DATA, start=7919), _answer(7919)),
-        row=Row(1, DATA, DATA, 0, 1),
+        row=Row(1, DATA, DATA, 0, 0),
     ),
     "unknown": Kind(2, (_syn(COOKIE, 0), _syn_ack(0), _data(), _answer()), row=Row(1, 0, 0, 0, 0)),
 }

@@ -40,8 +40,13 @@ CLIENT_COUNTERS = {
 }
 """What a connection with that TCP_INFO adds to, in the client's namespace."""
 
+NEVER_ANSWERED = ("over-acknowledged", (False, NOT_TRIED))
+"""Every SYN-ACK was dropped. The third SYN in vain adds to TCPFastOpenActiveFail, too."""
+
 SERVER_COUNTERS = {
+    # Every request counts, whether the listener grants it or not.
     "requested-granted": "TCPFastOpenCookieReqd",
+    "requested-not-granted": "TCPFastOpenCookieReqd",
     "accepted": "TCPFastOpenPassive",
     "accepted-partially": "TCPFastOpenPassive",
     "cookieless-accepted": "TCPFastOpenPassive",

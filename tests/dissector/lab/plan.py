@@ -89,17 +89,20 @@ CONVERSATIONS = (
         Step(outcome="refused-off-or-stripped", at_server="cookieless-refused", path=StripSyn),
     ),
     *_used("lost SYN", Step(outcome="syn-lost-fallback", at_server="", path=LoseSyn)),
-    *_used("late SYN", Step(outcome="syn-lost-fallback", path=DelaySyn)),
+    # Nothing is kept of a plain SYN, so that what comes behind it lacks its beginning.
+    *_used("late SYN", Step(outcome="syn-lost-fallback", at_server="unknown", path=DelaySyn)),
     *_used("lost SYN-ACK", Step(outcome="syn-ack-lost", path=LoseSynAck)),
     *_used("late SYN-ACK", Step(outcome="syn-ack-lost", path=DelaySynAck)),
     *_used("cut data", Step(outcome="accepted-partially", at_server="accepted", path=CutData)),
     *_used(
         "acknowledged too much",
-        Step(outcome="over-acknowledged", at_server="accepted", path=AckTooMuch),
+        Step(outcome="over-acknowledged", at_server="syn-ack-lost", path=AckTooMuch),
     ),
     *_used("replayed after a reset", Step(outcome="replayed", ends="reset", path=Replay)),
     *_used("replayed after a close", Step(outcome="replayed", path=Replay)),
-    *_used("SYN later than all", Step(outcome="replayed", path=DelaySynBeyond)),
+    *_used(
+        "SYN later than all", Step(outcome="replayed", at_server="accepted", path=DelaySynBeyond)
+    ),
     *_used("SYN twice", Step(outcome="accepted", path=DoubleSyn)),
     *_used("cookie without data", Step(outcome="unknown", data=b"")),
     *_used("closed port", Step(outcome="unknown", port="closed")),
