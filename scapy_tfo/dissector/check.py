@@ -12,7 +12,10 @@ from scapy_tfo.dissector import files, tshark
 from scapy_tfo.dissector.folders import Folders
 from scapy_tfo.dissector.install import is_current
 
-_FIELDS = ("-T", "fields", "-e", "tcp.stream", "-e", "tfo.outcome")
+_FIELDS = (
+    *("-T", "fields", "-e", "tcp.srcport", "-e", "tcp.dstport", "-e", "tfo.outcome"),
+    *("-E", "occurrence=l"),
+)
 _PATIENCE = 60.0
 _ROOT_IS_REFUSED = (4, 4)
 """From this version on, root's tshark passes over the scripts of users, and -X."""
@@ -47,9 +50,8 @@ def _findings(program: tshark.Tshark, folders: Folders) -> Iterator[Finding]:
     if trouble:
         yield Finding(f"the plugin {files.plugin()} does not work: {trouble}", False)
         return
-    yield Finding(
-        f"{files.plugin()} tells the outcomes of the sample ({len(wanted)} of them)", True
-    )
+    what = f"the {len(wanted)} connections of the sample"
+    yield Finding(f"{files.plugin()} tells what became of {what}", True)
     command = [program.path, "-n", "-r", str(files.sample()), *_FIELDS]
     here = tshark.run(command, patience=_PATIENCE)
     trouble = _difference(wanted, here)
@@ -61,9 +63,10 @@ def _findings(program: tshark.Tshark, folders: Folders) -> Iterator[Finding]:
 
 
 def expected_outcomes() -> dict[int, str]:
-    """The outcomes in the sample by tcp.stream."""
+    """The outcomes in the sample by the client's port, which is of one connection only; "" for one
+    without fast open. (Numbers of tcp.stream depend on Wireshark's version.)"""
     kept = json.loads(files.answers().read_text(encoding="utf-8"))
-    return {int(stream): outcome for stream, outcome in kept["outcomes"].items()}
+    return {int(port): outcome for port, outcome in kept["outcomes"].items()}
 
 
 def installed_copies(folders: Folders) -> list[Path]:
@@ -74,14 +77,14 @@ def installed_copies(folders: Folders) -> list[Path]:
 
 
 def root_advice(program: tshark.Tshark | None, folders: Folders) -> str:
-    """What root has to do so that the user's plugins are loaded; "" where nothing."""
+    """What root has to do so that the plugin is loaded; "" where nothing."""
     if not _is_root() or program is None or program.version < _ROOT_IS_REFUSED:
         return ""
-    system = folders.system_plugins or Path("(Global Lua Plugins of 'tshark -G folders')")
+    place = folders.system_plugins or Path("the folder of global Lua plugins")
     return (
-        "Wireshark 4.4 and later pass over root's own plugins and -X lua_script: run "
-        "'scapy-tfo dissector install --system', or write 'run_user_scripts_when_superuser = "
-        f"true' into {system / 'init.lua'}, or run Wireshark as another user"
+        "Wireshark 4.4 and later do not load root's own plugins: run 'scapy-tfo dissector install"
+        " --system', or Wireshark as another user; -X lua_script is heeded with"
+        f" 'run_user_scripts_when_superuser = true' in {place / 'init.lua'}"
     )
 
 
@@ -97,18 +100,17 @@ def _installed(folders: Folders) -> Iterator[Finding]:
 
 def _why(program: tshark.Tshark, folders: Folders, done: tshark.Done) -> str:
     copies = installed_copies(folders)
+    advice = root_advice(program, folders)
     if not copies:
-        return "it is not installed; 'scapy-tfo dissector install' does that"
-    if any("Lua" in line for line in done.complaints):
-        return f"Lua complains: {' '.join(done.complaints)}"
+        option = " --system" if advice else ""
+        return f"it is not installed; 'scapy-tfo dissector install{option}' does that"
+    if advice and folders.system_plugins not in [path.parent for path in copies]:
+        return advice
     stale = [path for path in copies if not is_current(path, files.plugin())]
     if stale:
         return f"{stale[0]} is of another version; 'scapy-tfo dissector install' replaces it"
-    # A copy that everybody's tshark loads is loaded for root, too.
-    if any(path.parent != folders.system_plugins for path in copies):
-        advice = root_advice(program, folders)
-        if advice:
-            return advice
+    if any("Lua" in line for line in done.complaints):
+        return f"Lua complains: {' '.join(done.complaints)}"
     return (
         f"{copies[0]} is there, but it gives other outcomes; is Lua switched off (enable_lua in an "
         "init.lua), or the protocol (Analyze, Enabled Protocols)?"
@@ -116,19 +118,20 @@ def _why(program: tshark.Tshark, folders: Folders, done: tshark.Done) -> str:
 
 
 def _difference(wanted: dict[int, str], done: tshark.Done) -> str:
-    """How the last outcome of each stream differs from what it should be; "" where none does."""
+    """How the last outcome of a connection differs from what it should be; "" where none does."""
     seen: dict[int, str] = {}
     for line in done.output.splitlines():
-        number, _, told = line.partition("\t")
-        if number.isdigit() and told:
-            seen[int(number)] = told.split(",")[-1]
-    for stream, outcome in wanted.items():
-        if seen.get(stream) != outcome:
-            said = seen.get(stream, "nothing")
-            rest = f" ({' '.join(done.complaints)})" if done.complaints else ""
-            return f"of connection {stream} it says {said} where {outcome} is right{rest}"
-    extra = seen.keys() - wanted.keys()
-    return f"it speaks of connection {min(extra)}, which is plain" if extra else ""
+        source, destination, outcome = line.split("\t")
+        if outcome:
+            seen[int(source) if int(source) in wanted else int(destination)] = outcome
+    for port, outcome in wanted.items():
+        if seen.get(port, "") != outcome:
+            told = (
+                f"of port {port} it says {seen.get(port, 'nothing')} where"
+                f" {outcome or 'nothing'} is right"
+            )
+            return f"{told} ({' '.join(done.complaints)})" if done.complaints else told
+    return ""
 
 
 def _is_root() -> bool:

@@ -45,16 +45,17 @@ class Problem:
 class Connection:
     """A connection with a Fast Open option or with data in its SYN.
 
-    stream: number of tcp.stream. client, server: addresses. port: of the server. outcome: one of
-    OUTCOMES. why: one phrase. frames: numbers that the outcome rests on. sent, acknowledged,
-    resent: bytes of data in the SYN, of these acknowledged by the SYN-ACK, and sent again.
-    first_answer: seconds from the SYN to the server's first byte. rtt: seconds from the SYN to
-    its SYN-ACK. round_trips: 1 saved, -1 lost. cookie: in hexadecimal, "" for none. What the
-    capture does not tell is None.
+    stream: number of tcp.stream. client, server: addresses. client_port, port: of the client and
+    of the server. outcome: one of OUTCOMES. why: one phrase. frames: numbers that the outcome
+    rests on. sent, acknowledged, resent: bytes of data in the SYN, of these acknowledged by the
+    SYN-ACK, and sent again. first_answer: seconds from the SYN to the server's first byte. rtt:
+    seconds from the SYN to its SYN-ACK. round_trips: 1 saved, -1 lost. cookie: in hexadecimal, ""
+    for none. What the capture does not tell is None.
     """
 
     stream: int
     client: str
+    client_port: int
     server: str
     port: int
     outcome: str
@@ -70,11 +71,14 @@ class Connection:
     problems: tuple[Problem, ...] = ()
 
     @property
+    def source(self) -> str:
+        """The client's address and port as one text."""
+        return _joined(self.client, self.client_port)
+
+    @property
     def endpoint(self) -> str:
         """The server's address and port as one text."""
-        return (
-            f"[{self.server}]:{self.port}" if ":" in self.server else f"{self.server}:{self.port}"
-        )
+        return _joined(self.server, self.port)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +177,7 @@ def _connection(record: dict[str, Any]) -> Connection:
     return Connection(
         stream=record["stream"],
         client=record["client"],
+        client_port=record["client_port"],
         server=record["server"],
         port=record["port"],
         outcome=record["outcome"],
@@ -197,6 +202,10 @@ def _count(program: tshark.Tshark, capture: Path) -> tuple[int, int]:
     arguments = ["-T", "fields", "-e", "frame.number", "-e", "tcp.stream"]
     lines = tshark.run_alone(program, arguments, capture=capture).output.splitlines()
     return len(lines), sum(bool(line.partition("\t")[2]) for line in lines)
+
+
+def _joined(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 def _said(done: tshark.Done) -> str:

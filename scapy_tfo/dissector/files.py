@@ -42,6 +42,6 @@ def sample() -> Path:
 
 
 def answers() -> Path:
-    """What `sample` holds: JSON, {"outcomes": {number of tcp.stream: outcome}}. Raises SetupError
-    where there is no plugin."""
+    """What `sample` holds: JSON, {"outcomes": {port of the client: outcome, "" for a connection
+    without fast open}}. Raises SetupError where there is no plugin."""
     return plugin().with_name(_ANSWERS)

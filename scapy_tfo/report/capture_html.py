@@ -165,7 +165,7 @@ def _cells(each: Connection) -> list[Cell]:
     broken = "".join(f"; {problem.rule} ({problem.frame})" for problem in each.problems)
     return [
         (str(each.stream), "n"),
-        (each.client, ""),
+        (each.source, ""),
         (each.endpoint, ""),
         (each.outcome, "v"),
         (each.why + broken, ""),

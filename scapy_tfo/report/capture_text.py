@@ -136,7 +136,7 @@ def _print_telling(summary: Summary, console: Console) -> None:
     for each in telling[:_MOST_ROWS]:
         outcome = one_line(each.outcome)
         text = _styled(f"  {outcome:<24}", style_of(each.outcome))
-        text.append(f"{one_line(each.client)} > {one_line(each.endpoint)}, stream {each.stream}")
+        text.append(f"{one_line(each.source)} > {one_line(each.endpoint)}, stream {each.stream}")
         console.print(text, soft_wrap=True)
         packets = f" (packets {_frames(each.frames)})" if each.frames else ""
         _say(console, f"    {one_line(each.why)}{packets}")

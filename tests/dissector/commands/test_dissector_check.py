@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -29,6 +30,12 @@ register_postdissector(tfo)
 pytestmark = pytest.mark.usefixtures("home", "tshark")
 
 
+def skip_if_root_is_refused() -> None:
+    """Root's own plugins are loaded up to 4.0 only."""
+    if os.geteuid() == 0 and tshark.find().version >= (4, 4):
+        pytest.skip("this tshark passes over root's plugins")
+
+
 def checked(capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
     """The status, and the lines said."""
     capsys.readouterr()
@@ -38,7 +45,7 @@ def checked(capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
 
 def test_the_sample_has_every_outcome_but_unknown() -> None:
     outcomes = check.expected_outcomes()
-    assert set(outcomes.values()) == set(OUTCOMES) - {"unknown"}
+    assert set(outcomes.values()) == {"", *OUTCOMES} - {"unknown"}
     assert len(list(read_frames(files.sample()))) < 500
 
 
@@ -49,21 +56,22 @@ def test_not_installed_it_works_when_named_and_is_explained(
     assert status == 1
     assert version.startswith("ok  TShark (Wireshark) ")
     assert works.startswith("ok  ")
-    assert by_itself == (
-        "NO  tshark by itself does not load it: it is not installed; "
-        "'scapy-tfo dissector install' does that"
+    assert re.fullmatch(
+        r"NO  tshark by itself does not load it: it is not installed; "
+        r"'scapy-tfo dissector install( --system)?' does that",
+        by_itself,
     )
 
 
 def test_installed_it_works_by_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    skip_if_root_is_refused()
     main(["dissector", "install"])
     status, lines = checked(capsys)
-    if "as another user" in lines[-1]:
-        pytest.skip("this tshark passes over root's plugins")
     assert (status, lines[-1]) == (0, "ok  Wireshark and tshark load it by themselves")
 
 
 def test_a_copy_of_another_version_is_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    skip_if_root_is_refused()
     main(["dissector", "install"])
     copy = home / ".local/lib/wireshark/plugins/tfo.lua"
     copy.write_text(copy.read_text() + "\n-- scapy-tfo of yesterday\n")
@@ -75,6 +83,7 @@ def test_a_copy_of_another_version_is_named(home: Path, capsys: pytest.CaptureFi
 def test_one_that_tells_something_else_is_found_out(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    skip_if_root_is_refused()
     plugins = home / ".local/lib/wireshark/plugins"
     plugins.mkdir(parents=True)
     (plugins / "tfo.lua").write_text(STRANGE)
@@ -92,7 +101,7 @@ def test_a_plugin_that_does_not_work_is_told_first(
     monkeypatch.setattr(files, "own_plugin", lambda: here / "tfo.lua")
     status, lines = checked(capsys)
     assert status == 1
-    assert "does not work: of connection 0 it says nothing where" in lines[-1]
+    assert "does not work: of port 20000 it says nothing where" in lines[-1]
     assert "unexpected symbol" in lines[-1]
 
 
@@ -164,6 +173,7 @@ def test_the_wheel_has_all_of_it(tmp_path: Path) -> None:
 
 def test_named_and_installed_it_is_loaded_once() -> None:
     """Else everybody who has installed it would see an error with our commands."""
+    skip_if_root_is_refused()
     main(["dissector", "install"])
     where = f"lua_script:{files.plugin()}"
     command = ["tshark", "-r", str(files.sample()), "-X", where, "-q", "-z", "tfo,outcome"]

@@ -48,32 +48,32 @@ def main() -> None:
         evidence = asyncio.run(two_kernels.hold(chosen, Path(name)))
         frames = list(read_frames(evidence.captures["client"]))
     words = {word.port: word for word in evidence.words}
-    packets, streams = [], {}
+    packets: list[Packet] = []
+    seen: set[int] = set()
     for frame in frames:
         try:
             segment = Segment.from_bytes(frame.data)
         except MalformedPacketError:
             continue
         port = segment.sport if segment.sport in words else segment.dport
-        is_first = port not in streams
-        streams.setdefault(port, len(streams))
+        is_first = port not in seen
+        seen.add(port)
         word = words[port]
         told = f"{word.conversation.name}: {word.step.outcome or 'no fast open'}"
         outbound = segment.sport == port
         packets.append(Packet(frame.when / 1e9, outbound, frame.data, told if is_first else ""))
     answers = {}
-    for port, stream in streams.items():
+    for port in sorted(seen):
         word = words[port]
         assert (word.acked, word.failed) in mapping.CLIENT[word.step.outcome], word
-        if word.step.outcome:
-            answers[stream] = word.step.outcome
+        answers[port] = word.step.outcome
     begun = packets[0].when
     packets = [replace(each, when=1_767_225_600 + each.when - begun) for each in packets]
     about = "Fast opens between two Linux kernels, 20 ms of delay each way, and what became of them"
     write_pcapng(HOME / "sample.pcapng", packets, comment=about)
     text = json.dumps({"outcomes": answers}, indent=1)
     (HOME / "sample.json").write_text(text + "\n", encoding="utf-8")
-    print(f"{len(packets)} packets, {len(streams)} connections, {len(answers)} with fast open")
+    print(f"{len(packets)} packets, {len(answers)} connections")
 
 
 if __name__ == "__main__":
