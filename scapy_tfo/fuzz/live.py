@@ -94,6 +94,8 @@ class LiveBench:
         self.families = tuple(at.addresses)
         self.again = self.excused = 0
         self._refused: list[int] = []
+        self._is_known = False
+        self._never_right: set[tuple[str, int]] = set()
         self._at = at
         self._patience = patience
         self._alone_patience = ALONE
@@ -311,27 +313,33 @@ class LiveBench:
         ill = self._ails() or self._engine.balance.weigh(self._counters())
         if ill:
             return ill
+        first, self._is_known = not self._is_known, True
         for family in self.families:
-            control = Program((Flow(family),), (Send(0, "S", options=(_MSS,)), Wait()))
-            why = self._fails(control)
-            if why:
-                return f"{_HANDSHAKE} over IPv{family} fails: {why}"
-            if self.profile.fast_open:
-                why = self._fails(Program((Flow(family),), (_GREETING, Wait())))
-                if why:
-                    return f"{_FAST_OPEN} over IPv{family} fails: {why}"
+            checks = [(_HANDSHAKE, Send(0, "S", options=(_MSS,)))]
+            checks += [(_FAST_OPEN, _GREETING)] * self.profile.fast_open
+            for what, opening in checks:
+                if (what, family) in self._never_right:
+                    continue
+                why, answers = self._fails(Program((Flow(family),), (opening, Wait())))
+                if why and answers and first:
+                    # That is no death: programs will show what is wrong about it.
+                    self._never_right.add((what, family))
+                elif why:
+                    return f"{what} over IPv{family} fails: {why}"
         return ""
 
-    def _fails(self, control: Program) -> str:
-        why = ""
+    def _fails(self, control: Program) -> tuple[str, bool]:
+        """What is wrong about a control, "" where nothing is, and whether anything came."""
+        why, heard = "", 0
         for _ in range(_ATTEMPTS):
             verdict = self._alone(control).verdict()
             if not verdict.violations and not verdict.unjudged:
-                return ""
+                return "", True
+            heard += verdict.heard
             why = verdict.unjudged
             for each in verdict.violations:
                 why = f"{each.actual} instead of {each.expected}"
-        return why
+        return why, heard > 0
 
     def counters(self) -> dict[str, int]:
         return self._counters()

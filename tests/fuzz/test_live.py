@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from ipaddress import ip_address
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +14,7 @@ from scapy_tfo.fuzz.live import LiveBench
 from scapy_tfo.fuzz.live_ports import Ports
 from scapy_tfo.fuzz.live_range import Throttle, clients_of, leaves_a_mark
 from scapy_tfo.fuzz.program import Cookie, Flow, Icmp, Option, Program, Send, Wait
+from scapy_tfo.fuzz.verdict import Violation
 from scapy_tfo.option import FastOpen, find_fast_open
 
 MSS = Option("mss", 1460)
@@ -72,6 +74,31 @@ def test_a_kernel_that_counted_wrong_would_be_told(bench, monkeypatch, lie):
         assert bench.alive().startswith(MISCOUNTS)
     bench.alive()
     assert bench.alive() == ""
+
+
+class TestAStackThatWasNeverRight:
+    """Its fast open goes wrong from the beginning: that is for programs to show, and no death."""
+
+    @pytest.fixture
+    def wrong(self, bench, monkeypatch):
+        def alone(program, run=bench._alone):
+            play = run(program)
+            if len(program.steps[0].options) == 1:
+                return play
+            violation = Violation("ACC-3", "takes-text", "SYN-RCVD", "syn-ack", 0, 0, "a", "b")
+            return SimpleNamespace(verdict=lambda: replace(play.verdict(), violations=(violation,)))
+
+        monkeypatch.setattr(bench, "_alone", alone)
+        monkeypatch.setattr(bench, "_never_right", set())
+        return bench
+
+    def test_can_be_fuzzed(self, wrong, monkeypatch):
+        monkeypatch.setattr(wrong, "_is_known", False)
+        assert (wrong.alive(), wrong.alive()) == ("", "")
+
+    def test_one_that_becomes_so_is_ill(self, wrong, monkeypatch):
+        monkeypatch.setattr(wrong, "_is_known", True)
+        assert wrong.alive().startswith("a valid fast open over IPv4 fails")
 
 
 def test_flows_of_one_program_can_share_a_port(bench):
