@@ -51,9 +51,10 @@ def _report(chosen: argparse.Namespace) -> int:
     for path in filter(None, (chosen.json, chosen.html)):
         check_file(path)
     reading = read(chosen.file, display_filter=chosen.filter)
-    print_capture(reading, make_console(chosen.color))
     if chosen.json is not None:
         write_json(reading, chosen.json)
     if chosen.html is not None:
         write_html(reading, chosen.html)
+    # Last, since whoever reads it may have seen enough before its end.
+    print_capture(reading, make_console(chosen.color))
     return 0
