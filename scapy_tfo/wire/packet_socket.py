@@ -16,8 +16,14 @@ Arrival = Callable[[bytes, float, bool], None]
 """Called with the bytes, the time in seconds since the epoch, and whether the TCP checksum is
 still to be filled in (the sender left it to hardware that a virtual link does not have)."""
 
-LOST = frozenset({errno.EAGAIN, errno.ENOBUFS, errno.EPERM, errno.EHOSTUNREACH, errno.ENETUNREACH})
-"""Errors of a send that amount to a packet lost on the way (EPERM: dropped by a firewall)."""
+LOST = frozenset(
+    (
+        *(errno.EAGAIN, errno.ENOBUFS, errno.EPERM, errno.EHOSTUNREACH, errno.ENETUNREACH),
+        *(errno.ENETDOWN, errno.ENODEV, errno.ENXIO, errno.EMSGSIZE),
+    )
+)
+"""Errors of a send that amount to a packet lost on the way (EPERM: dropped by a firewall; the last
+four: the interface, or the route that had room for it, has gone)."""
 
 _SOL_PACKET, _PACKET_AUXDATA = 263, 8
 _SO_TIMESTAMPNS, _SO_RCVBUFFORCE = 35, 33
