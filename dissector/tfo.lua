@@ -6,6 +6,11 @@
 -- look. It also means that all works in the first pass of `tshark -2`, which has no fields.
 
 local VERSION = "1.0"
+-- Installed, and named with -X besides: the second would be an error, since a protocol's name is taken once.
+if rawget(_G, "tfo_plugin_version") then
+    return
+end
+rawset(_G, "tfo_plugin_version", VERSION)
 if set_plugin_info then
     set_plugin_info({ version = VERSION, description = "TCP Fast Open: the outcome of each connection" })
 end
@@ -23,13 +28,12 @@ local PORTS_OF_TCP = 2 -- pinfo.port_type
 local HEAD = 128 -- bytes of a frame that are looked at first: Ethernet, IPv6 and the longest TCP header fit
 
 -- Flags byte -> has it that flag. Bit operators are not in 5.2, bit32 is not in 5.4.
-local FIN, SYN, RST, ACK, CONTROL = {}, {}, {}, {}, {}
+local FIN, SYN, RST, ACK = {}, {}, {}, {}
 for flags = 0, 255 do
     FIN[flags] = flags % 2 >= 1
     SYN[flags] = flags % 4 >= 2
     RST[flags] = flags % 8 >= 4
     ACK[flags] = flags % 32 >= 16
-    CONTROL[flags] = flags % 8 >= 1
 end
 
 local function number16(raw, at)
@@ -132,7 +136,9 @@ local function distance(from, to)
     return ahead < WRAP / 2 and ahead or ahead - WRAP
 end
 
--- All that matters of a segment, as numbers. nil where it is cut off or its data offset is impossible.
+-- All that matters of a segment, as numbers: one table for all of them. nil where it is cut off or its data offset
+-- is impossible.
+local the_segment = {}
 local function read_segment(raw, tcp, ip, whole)
     local offset, flags = byte(raw, tcp + 13, tcp + 14)
     if not flags or offset < 0x50 then
@@ -147,14 +153,14 @@ local function read_segment(raw, tcp, ip, whole)
         local size = number16(raw, ip + 4)
         finish = size > 0 and ip + 40 + size or whole
     end
-    return {
-        flags = flags,
-        seq = number32(raw, tcp + 4),
-        ack = number32(raw, tcp + 8),
-        len = max(finish - tcp - head, 0),
-        options = tcp + 20,
-        options_end = min(tcp + head, finish, #raw),
-    }
+    local segment = the_segment
+    segment.flags = flags
+    segment.seq = number32(raw, tcp + 4)
+    segment.ack = number32(raw, tcp + 8)
+    segment.len = max(finish - tcp - head, 0)
+    segment.options = tcp + 20
+    segment.options_end = min(tcp + head, finish, #raw)
+    return segment
 end
 
 -- Options: what stands in a header --------------------------------------------------------------------------------
@@ -231,17 +237,26 @@ local function read_options(raw, at, finish)
     return found, nil, mss, related
 end
 
--- Plain timestamps, as nearly all segments without SYN have them, need no walk.
+-- Whether there may be an option that matters here. Plain timestamps, as nearly all segments have them, need no walk.
 local function has_odd_options(raw, tcp)
     local offset = byte(raw, tcp + 13)
-    if not offset or offset < 0x60 then
+    if offset < 0x60 then
         return false
     end
     local a, b, c, d = byte(raw, tcp + 21, tcp + 24)
     if d == 10 and c == 8 and b == 1 and a == 1 and offset < 0x90 then
         return false
     end
-    return find(sub(raw, tcp + 21, tcp + floor(offset / 16) * 4), "[\34\253\254]") ~= nil
+    return find(sub(raw, tcp + 21, tcp + floor(offset / 16) * 4), "[\11-\13\34\253\254]") ~= nil
+end
+
+-- False only where the IP header says that nothing stands behind the TCP header.
+local function may_hold_data(raw, tcp, ip)
+    local head = floor(byte(raw, tcp + 13) / 16) * 4
+    if byte(raw, ip + 1) < 0x60 then
+        return number16(raw, ip + 2) ~= tcp - ip + head
+    end
+    return number16(raw, ip + 4) ~= tcp - ip - 40 + head
 end
 
 -- What breaks a rule in the options of one segment: a list of {rule, severity}.
@@ -270,7 +285,7 @@ local function option_problems(raw, options, after_eol, finish, has_syn)
     if not has_syn and #options > 0 then
         problem("OPT-4: the option on a segment without SYN", "warning")
     end
-    if after_eol then
+    if after_eol and find(sub(raw, after_eol + 1, finish), "[\34\253\254]") then
         local hidden = read_options(raw, after_eol, finish)
         if hidden[1] and not hidden[1].rule then
             problem("OPT-10: the option behind the end of the list is not read", "warning")
@@ -281,16 +296,35 @@ end
 
 -- Facts: the few that are kept of a connection with fast open -----------------------------------------------------
 
--- Addresses and ports, as a packet has them -> the newest connection of that pair. Older ones hang on `earlier`.
-local connections
+-- A connection is one flat table, as there may be a hundred thousand of them. Numbers of frames, times in seconds:
+--   key                     addresses and ports, as the client's packets have them
+--   first                   its first frame
+--   isn, len, fin           of the SYN: sequence number, bytes of data, whether it has FIN
+--   syn, syn_time           the SYN
+--   cookie                  of the SYN: "" in a request, nil without a valid option
+--   again, again_time, again_len, again_plain   the same SYN once more
+--   reply, reply_time, reply_seq, acked         the SYN-ACK; bytes of data that it acknowledges
+--   granted                 the cookie in the SYN-ACK; had_option where there is an option without one
+--   second_reply            a sign that a second connection took the same data
+--   foreign_reply           a SYN-ACK that answers something else
+--   established             the client's first packet after the SYN-ACK
+--   resent, resent_to, resent_in                bytes of the SYN's data sent again, up to which, where first
+--   answer, answer_time     the server's first byte
+--   reset, server_went_on, client_went_on       where there is no SYN-ACK: what there is instead
+--   ended, earlier          where another connection begins; the one before on these ports
+--   changed, shared_with    the frame of the cookie had before; another client with the same one
+--   over_mss, unsolicited, problems
+-- Each fact is the earliest frame's, in whatever order the frames come.
+
+local connections -- key, of either direction -> the newest connection
 local in_order -- all connections, as they were met
-local event_of -- frame number -> its event
-local cookies -- server .. cookie -> where it was first met
-local newest_cookie -- client .. server -> the cookies that this client had from there
-local plain_syn, plain_before, plain_count -- SYNs without fast open, until answered; forgotten by and by
+local owner -- frame -> its connection, where the frame is one of its facts
+local first_with_cookie -- server .. cookie -> the connection that met it first
+local newest_of_pair -- client .. server -> the connection with the newest cookie
+local plain_syn, plain_before, plain_count -- keys of SYNs without fast open; forgotten by and by
 
 local function forget()
-    connections, in_order, event_of, cookies, newest_cookie = {}, {}, {}, {}, {}
+    connections, in_order, owner, first_with_cookie, newest_of_pair = {}, {}, {}, {}, {}
     plain_syn, plain_before, plain_count = {}, {}, 0
     usual_place = 14
 end
@@ -309,6 +343,424 @@ local function reversed(key)
     local size = (#key - 4) / 2
     return sub(key, size + 1, 2 * size) .. sub(key, 1, size) .. sub(key, -2) .. sub(key, -4, -3)
 end
+
+local function client_of(connection)
+    return sub(connection.key, 1, (#connection.key - 4) / 2)
+end
+
+local function server_of(connection)
+    local size = (#connection.key - 4) / 2
+    return sub(connection.key, size + 1, 2 * size)
+end
+
+-- The connection of that pair to which a frame of that number belongs, or nil.
+local function connection_at(key, number)
+    local connection = connections[key]
+    while connection and connection.first > number do
+        connection = connection.earlier
+    end
+    if connection and connection.ended and number >= connection.ended then
+        return nil
+    end
+    return connection
+end
+
+-- Frames may come out of order: connections of one pair stay sorted by their first frame.
+local function open_connection(key, number)
+    -- The names that most have, so that the table is made with room for them.
+    local connection = {
+        key = key, first = number, isn = nil, len = nil, syn = nil, syn_time = nil, cookie = nil, reply = nil,
+        reply_time = nil, reply_seq = nil, acked = nil, answer = nil, answer_time = nil, established = nil,
+    }
+    local newer, older = nil, connections[key]
+    while older and older.first > number do
+        newer, older = older, older.earlier
+    end
+    connection.earlier = older
+    if newer then
+        newer.earlier = connection
+    else
+        connections[key] = connection
+        connections[reversed(key)] = connection
+    end
+    in_order[#in_order + 1] = connection
+    return connection
+end
+
+local function add_problem(connection, frame, rule, severity)
+    connection.problems = connection.problems or {}
+    connection.problems[#connection.problems + 1] = { frame = frame, rule = rule, severity = severity }
+end
+
+-- A fact that is the earliest frame's.
+local function note_first(connection, name, number)
+    local known = connection[name]
+    if not known or number < known then
+        connection[name] = number
+        return true
+    end
+    return false
+end
+
+-- The newest cookie of a connection: the one that came, or the one that was sent; its frame and its time.
+local function newest_cookie(connection)
+    if connection.granted then
+        return connection.granted, connection.reply, connection.reply_time
+    end
+    return connection.cookie, connection.syn, connection.syn_time
+end
+
+-- Where a cookie was met before; which other this client had; who else has it.
+local function note_cookie(connection, cookie, number)
+    local client, server = client_of(connection), server_of(connection)
+    local known = first_with_cookie[server .. cookie]
+    if not known or known.first > number then
+        first_with_cookie[server .. cookie] = connection
+    end
+    if known and client_of(known) ~= client then
+        connection.shared_with = client_of(known)
+        add_problem(connection, number, "SRV-1: another client has this cookie", "warning")
+    end
+    local had = newest_of_pair[client .. server]
+    if had and had.first <= number then
+        local old, frame = newest_cookie(had)
+        if old ~= cookie and frame < number then
+            connection.changed = frame
+        end
+    end
+    newest_of_pair[client .. server] = connection
+end
+
+local function last_valid(options)
+    for place = #options, 1, -1 do
+        if not options[place].rule then
+            return options[place].cookie
+        end
+    end
+    return nil
+end
+
+-- Seconds. No SYN is sent again so soon (RFC 6298: after one; Linux: after 0.2 at least): the path has doubled it.
+local COPIED_WITHIN = 0.1
+
+local function feed_syn(key, segment, options, related, number, pinfo)
+    local connection = connection_at(key, number)
+    if connection and connection.key ~= key then
+        connection = nil -- a simultaneous open: the other side's is a connection of its own
+    end
+    -- The same ISN is the same SYN, also when its connection is over: whoever takes its data takes it twice.
+    if connection and connection.isn and connection.isn ~= segment.seq then
+        connection.ended = min(connection.ended or number, number)
+        connection = nil
+    end
+    if not connection then
+        if #options == 0 and (segment.len == 0 or related) then
+            note_plain_syn(key)
+            return nil
+        end
+        connection = open_connection(key, number)
+    end
+    if not note_first(connection, "syn", number) then
+        local is_copy = segment.len == connection.len and (segment.len > 0 or #options > 0)
+            and pinfo.abs_ts - connection.syn_time < COPIED_WITHIN
+        if not is_copy and note_first(connection, "again", number) then
+            connection.again_time, connection.again_len = pinfo.abs_ts, segment.len
+            connection.again_plain = #options == 0
+        end
+        return connection
+    end
+    local cookie = last_valid(options)
+    connection.isn, connection.len, connection.syn_time = segment.seq, segment.len, pinfo.abs_ts
+    if FIN[segment.flags] then
+        connection.fin = true
+    end
+    if cookie then
+        if cookie ~= "" then
+            note_cookie(connection, cookie, number)
+        end
+        connection.cookie = cookie
+    end
+    return connection
+end
+
+local function feed_syn_ack(key, segment, options, mss, number, pinfo)
+    local connection = connection_at(key, number)
+    if connection and connection.key == key then
+        connection = nil
+    end
+    if not connection then
+        if #options == 0 then
+            return nil
+        end
+        key = reversed(key)
+        connection = open_connection(key, number)
+        if plain_syn[key] or plain_before[key] then
+            connection.unsolicited = true
+            add_problem(connection, number, "SRV-8: a cookie that nobody asked for", "warning")
+        end
+    end
+    local acked = connection.isn and distance(connection.isn, segment.ack) - 1
+    if not acked or acked < 0 then
+        if note_first(connection, "foreign_reply", number) and acked then
+            add_problem(connection, number, "CLI-15: the acknowledgement is not of this SYN", "warning")
+        end
+        return connection
+    end
+    local was_taken = connection.reply and (connection.acked > 0 or connection.resent)
+    if was_taken and segment.seq ~= connection.reply_seq and acked > 0 then
+        note_first(connection, "second_reply", max(number, connection.reply))
+    end
+    connection.acked = max(connection.acked or 0, acked)
+    if note_first(connection, "reply", number) then
+        connection.reply_time, connection.reply_seq = pinfo.abs_ts, segment.seq
+    end
+    if mss and connection.len > mss then
+        connection.over_mss = mss
+    end
+    local cookie = last_valid(options)
+    if cookie and cookie ~= "" then
+        if connection.granted ~= cookie then
+            note_cookie(connection, cookie, number)
+        end
+        connection.granted = connection.granted or cookie
+    elseif #options > 0 then
+        connection.had_option = true
+    end
+    return connection
+end
+
+local function feed_from_client(connection, segment, number)
+    if connection.reply and not RST[segment.flags] then
+        note_first(connection, "established", number)
+    elseif not connection.reply then
+        return note_first(connection, "client_went_on", number)
+    end
+    local start = connection.isn and distance(connection.isn, segment.seq) - 1 or -1
+    if segment.len == 0 or start < 0 or start >= connection.len then
+        return false
+    end
+    local finish, reached = min(start + segment.len, connection.len), connection.resent_to or 0
+    if finish > reached then
+        connection.resent = (connection.resent or 0) + finish - max(start, reached)
+        connection.resent_to = finish
+        note_first(connection, "resent_in", number)
+    end
+    return true
+end
+
+local function feed_from_server(connection, segment, number, pinfo)
+    if RST[segment.flags] then
+        return not connection.reply and note_first(connection, "reset", number)
+    end
+    local is_fact = false
+    if segment.len > 0 then
+        if note_first(connection, "answer", number) then
+            connection.answer_time = pinfo.abs_ts
+            is_fact = true
+        end
+        -- Data that lies before the first byte that the SYN-ACK announced is another connection's.
+        if connection.reply and connection.acked > 0 and distance(connection.reply_seq, segment.seq) < 0 then
+            is_fact = note_first(connection, "second_reply", number) or is_fact
+        end
+    end
+    if not connection.reply then
+        is_fact = note_first(connection, "server_went_on", number) or is_fact
+    end
+    return is_fact
+end
+
+-- Whether nothing more can come that matters: the server has answered and has got all data of the SYN.
+local function is_settled(connection)
+    local len = connection.len
+    return connection.answer and connection.reply and (connection.acked >= len or (connection.resent or 0) >= len)
+end
+
+-- A segment without SYN of a connection that is known, or with an option that has no business there.
+local function feed_other(key, segment, options, number, pinfo)
+    local connection = connection_at(key, number)
+    if not connection then
+        return #options > 0 and open_connection(key, number) or nil
+    end
+    local is_client = connection.key == key
+    local is_fact = false
+    if not is_settled(connection) then
+        is_fact = (is_client and feed_from_client or feed_from_server)(connection, segment, number, pinfo)
+    end
+    return (is_fact or #options > 0) and connection or nil
+end
+
+-- The outcome: from the facts of a connection, without looking at anything else ------------------------------------
+
+local function bytes_of(count)
+    return count == 1 and "1 byte" or format("%d bytes", count)
+end
+
+-- Where no SYN-ACK answers a SYN that was seen: unknown, and what is missing.
+local function judge_unanswered(facts, again)
+    if not facts.syn then
+        if facts.unsolicited then
+            return "unknown", "a cookie that nobody asked for"
+        elseif facts.foreign_reply then
+            return "unknown", "the capture begins after the SYN"
+        end
+        return "unknown", "an option on a segment without SYN, nothing else"
+    elseif facts.server_went_on then
+        return "unknown", format("a frame is missing before %d: the SYN-ACK", facts.server_went_on)
+    elseif facts.reset then
+        return "unknown", "answered by RST"
+    elseif facts.client_went_on then
+        return "unknown", "one direction only: nothing from the server"
+    elseif facts.foreign_reply then
+        return "unknown", "the SYN-ACK acknowledges another SYN"
+    elseif again then
+        return "unknown", "no answer to the SYN, nor to the next"
+    end
+    return "unknown", "no answer to the SYN"
+end
+
+-- Where the SYN was sent again: had the first arrived?
+local function judge_repeated(facts)
+    local accepted = facts.len > 0 and facts.acked >= facts.len
+    local waited = format("the SYN was sent again after %.3f s", facts.again_time - facts.syn_time)
+    if facts.reply < facts.again or (facts.again_len == 0 and facts.acked > 0) then
+        if accepted then
+            return "syn-ack-lost", waited .. ", but the first had arrived: its data was accepted", 0
+        end
+        return "syn-ack-lost", waited .. ", but the first had arrived", -1
+    end
+    local how = ", as it was"
+    if facts.again_plain then
+        how = facts.len > facts.again_len and ", plain" or ", without the option"
+    end
+    local at_last = accepted and "; its data was accepted then" or facts.granted and "; a cookie came then" or ""
+    return "syn-lost-fallback", waited .. how .. at_last, -1
+end
+
+local function judge_cookie_and_data(facts)
+    local len, acked = facts.len, facts.acked
+    if acked >= len then
+        return "accepted", facts.granted and "all data acknowledged, and a cookie came" or "all data acknowledged", 1
+    elseif acked > 0 then
+        return "accepted-partially", format("%d of %s acknowledged", acked, bytes_of(len)), 0
+    elseif facts.granted then
+        return "refused-cookie", facts.granted == facts.cookie and "data not acknowledged, the same cookie came back"
+            or "data not acknowledged, a new cookie came", 0
+    end
+    return "refused-off-or-stripped", facts.had_option and "data not acknowledged, no cookie in the SYN-ACK's option"
+        or "data not acknowledged, no option in the SYN-ACK", 0
+end
+
+local function judge_data_alone(facts)
+    local len, acked = facts.len, facts.acked
+    local granted = facts.granted and "; a cookie came" or ""
+    if acked >= len then
+        return "cookieless-accepted", "data without a cookie acknowledged" .. granted, 1
+    elseif acked > 0 then
+        local why = format("%d of %s without a cookie acknowledged", acked, bytes_of(len))
+        return "cookieless-accepted", why .. granted, 0
+    end
+    return "cookieless-refused", "data without a cookie not acknowledged" .. granted, 0
+end
+
+-- A second SYN counts only before the handshake was done: later it is a stray copy.
+local function repetition(facts)
+    local again, established = facts.again, facts.established
+    return again and not (established and established < again) and again or nil
+end
+
+local function most_bytes(facts)
+    return max(facts.len, repetition(facts) and facts.again_len or 0)
+end
+
+-- Outcome, why, and round trips saved (1) or lost (-1), nil where that cannot be told.
+local function judge(facts)
+    local cookie, again = facts.cookie, repetition(facts)
+    if not facts.syn or not facts.reply then
+        return judge_unanswered(facts, again)
+    elseif facts.second_reply then
+        return "replayed", "the data of one SYN was accepted twice", 0
+    elseif facts.acked > most_bytes(facts) + (facts.fin and 1 or 0) then
+        return "over-acknowledged", format("%d acknowledged of %s", facts.acked, bytes_of(facts.len)), 0
+    elseif again then
+        return judge_repeated(facts)
+    elseif facts.len > 0 then
+        return (cookie and cookie ~= "" and judge_cookie_and_data or judge_data_alone)(facts)
+    elseif cookie == "" then
+        if facts.granted then
+            return "requested-granted", "a cookie came", 0
+        end
+        return "requested-not-granted", facts.had_option and "no valid cookie in the SYN-ACK"
+            or "no option in the SYN-ACK", 0
+    elseif not cookie then
+        return "unknown", "the SYN's option is not valid"
+    elseif facts.granted and facts.granted ~= cookie then
+        return "refused-cookie", "no data, and another cookie came", 0
+    end
+    return "unknown", "a cookie but no data to judge"
+end
+
+-- What breaks a rule, of single segments and of the connection, by frame: a list of {frame, rule, severity}.
+local function problems_of(facts)
+    local found = {}
+    for _, problem in ipairs(facts.problems or found) do
+        found[#found + 1] = problem
+    end
+    local function problem(frame, severity, rule)
+        found[#found + 1] = { frame = frame, rule = rule, severity = severity }
+    end
+    if facts.reply then
+        local most = most_bytes(facts)
+        if facts.acked > most + (facts.fin and 1 or 0) then
+            problem(facts.reply, "error", format("CLI-15: %d acknowledged of %s", facts.acked, bytes_of(most)))
+        elseif facts.acked > 0 and facts.acked < facts.len then
+            problem(facts.reply, "note", format("CLI-15: %d of %s acknowledged", facts.acked, bytes_of(facts.len)))
+        end
+    end
+    if facts.over_mss then
+        problem(facts.reply, "warning", format("CLI-4: %s in the SYN, over the MSS of %d", bytes_of(facts.len),
+            facts.over_mss))
+    end
+    if facts.second_reply then
+        problem(facts.second_reply, "error", "DUP-3: the data of one SYN was accepted twice")
+    end
+    sort(found, function(a, b)
+        return a.frame < b.frame or (a.frame == b.frame and a.rule < b.rule)
+    end)
+    return found
+end
+
+-- All that can be said of a connection now.
+local function verdict_of(facts)
+    local outcome, why, round_trips = judge(facts)
+    local verdict = {
+        outcome = outcome, why = why, round_trips = round_trips, problems = problems_of(facts), evidence = {},
+        sent = facts.len, acked = facts.acked, resent = facts.len and (facts.resent or 0),
+    }
+    local again = repetition(facts)
+    local frames = verdict.evidence
+    for _, frame in ipairs({
+        facts.syn or 0, again or 0, facts.reply or facts.foreign_reply or facts.reset or 0, facts.second_reply or 0,
+        facts.resent_in or 0,
+    }) do
+        if frame > 0 then
+            frames[#frames + 1] = frame
+        end
+    end
+    if #frames == 0 then
+        frames[1] = facts.first
+    end
+    sort(frames)
+    if facts.reply then
+        local answers_second = again and again < facts.reply and outcome ~= "syn-ack-lost"
+        verdict.rtt = facts.reply_time - (answers_second and facts.again_time or facts.syn_time)
+    end
+    if facts.syn and facts.answer and facts.answer > facts.syn then
+        verdict.first_answer = facts.answer_time - facts.syn_time
+    end
+    return verdict
+end
+
+-- Values as text ---------------------------------------------------------------------------------------------------
 
 local function address_text(raw)
     if #raw == 4 then
@@ -345,464 +797,6 @@ end
 
 local function hex(raw)
     return (raw:gsub(".", function(one) return format("%02x", byte(one)) end))
-end
-
-local function client_of(connection)
-    return sub(connection.key, 1, (#connection.key - 4) / 2)
-end
-
-local function server_of(connection)
-    local size = (#connection.key - 4) / 2
-    return sub(connection.key, size + 1, 2 * size)
-end
-
--- The connection of that pair to which a frame of that number belongs, or nil.
-local function connection_at(key, number)
-    local connection = connections[key]
-    while connection and connection.first > number do
-        connection = connection.earlier
-    end
-    if connection and connection.ended and number >= connection.ended then
-        return nil
-    end
-    return connection
-end
-
--- Frames may come out of order: those of one pair stay sorted by their first frame.
-local function open_connection(key, number, isn)
-    local connection = { key = key, first = number, isn = isn, events = {} }
-    local newer, older = nil, connections[key]
-    while older and older.first > number do
-        newer, older = older, older.earlier
-    end
-    connection.earlier = older
-    if newer then
-        newer.earlier = connection
-    else
-        connections[key] = connection
-        connections[reversed(key)] = connection
-    end
-    in_order[#in_order + 1] = connection
-    return connection
-end
-
-local function add_event(connection, kind, segment, pinfo)
-    local number = pinfo.number
-    local event = {
-        kind = kind, frame = number, time = pinfo.abs_ts, connection = connection,
-        seq = segment.seq, ack = segment.ack, len = segment.len, fin = FIN[segment.flags] or nil,
-    }
-    local events = connection.events
-    local last = events[#events]
-    events[#events + 1] = event
-    if last and last.frame > number then
-        sort(events, function(a, b) return a.frame < b.frame end)
-    end
-    if number < connection.first then
-        connection.first = number
-    end
-    event_of[number] = event
-    return event
-end
-
-local function add_problem(connection, frame, rule, severity)
-    connection.problems = connection.problems or {}
-    connection.problems[#connection.problems + 1] = { frame = frame, rule = rule, severity = severity }
-end
-
--- Where a cookie was met first, its grant before its use; whether another client has it; which this client had.
-local function note_cookie(connection, event, is_grant)
-    local client, server = client_of(connection), server_of(connection)
-    local known = cookies[server .. event.cookie]
-    if not known then
-        cookies[server .. event.cookie] = { frame = event.frame, time = event.time, client = client, granted = is_grant }
-    else
-        if known.client ~= client then
-            event.shared_with = known.client
-        end
-        if event.frame > known.frame then
-            event.seen_in, event.seen_at = known.frame, known.time
-        elseif event.frame < known.frame then
-            known.frame, known.time = event.frame, event.time
-        end
-        if is_grant and not known.granted then
-            known.granted = true
-        end
-    end
-    local pair = client .. server
-    local had = newest_cookie[pair]
-    if had and had.cookie ~= event.cookie and had.frame < event.frame then
-        event.changed = had.frame
-    end
-    if not had or had.frame < event.frame then
-        newest_cookie[pair] = event
-    end
-end
-
-local function last_valid(options)
-    for place = #options, 1, -1 do
-        if not options[place].rule then
-            return options[place]
-        end
-    end
-    return nil
-end
-
-local function feed_syn(key, segment, options, related, pinfo)
-    local number = pinfo.number
-    local connection = connection_at(key, number)
-    local option = last_valid(options)
-    if connection and connection.key ~= key then
-        connection = nil -- a simultaneous open: the other side's is a connection of its own
-    end
-    if connection and (connection.isn ~= segment.seq or (connection.closed and connection.closed < number)) then
-        connection.ended = min(connection.ended or number, number)
-        connection = nil
-    end
-    if not connection then
-        if #options == 0 and (segment.len == 0 or related) then
-            note_plain_syn(key)
-            return nil
-        end
-        connection = open_connection(key, number, segment.seq)
-    end
-    local event = add_event(connection, "syn", segment, pinfo)
-    event.plain = #options == 0 or nil
-    if option then
-        event.cookie = option.cookie
-        if event.cookie ~= "" then
-            note_cookie(connection, event, false)
-        end
-    end
-    connection.settled = nil
-    return event
-end
-
-local function feed_syn_ack(key, segment, options, mss, pinfo)
-    local connection = connection_at(key, pinfo.number)
-    local option = last_valid(options)
-    if connection and connection.key == key then
-        connection = nil
-    end
-    if not connection then
-        local back = reversed(key)
-        local was_plain = plain_syn[back] or plain_before[back]
-        plain_syn[back], plain_before[back] = nil, nil
-        if #options == 0 then
-            return nil
-        end
-        connection = open_connection(back, pinfo.number, nil)
-        connection.unsolicited = was_plain
-        if was_plain then
-            add_problem(connection, pinfo.number, "SRV-8: a cookie that nobody asked for", "warning")
-        end
-    end
-    local event = add_event(connection, "syn-ack", segment, pinfo)
-    event.plain = #options == 0 or nil
-    connection.mss = mss or connection.mss
-    if option then
-        event.cookie = option.cookie
-        if event.cookie ~= "" then
-            note_cookie(connection, event, true)
-        end
-    end
-    connection.answered = true
-    if connection.isn then
-        connection.acked = max(connection.acked or 0, distance(connection.isn, segment.ack) - 1)
-    end
-    return event
-end
-
--- How many bytes the SYN of a connection held at most.
-local function syn_bytes(connection)
-    local most = 0
-    for _, event in ipairs(connection.events) do
-        if event.kind == "syn" then
-            most = max(most, event.len)
-        end
-    end
-    return most
-end
-
-local function feed_from_client(connection, segment, pinfo)
-    if RST[segment.flags] then
-        return add_event(connection, "client-reset", segment, pinfo)
-    end
-    if connection.answered then
-        connection.established = min(connection.established or pinfo.number, pinfo.number)
-    end
-    local start = connection.isn and distance(connection.isn, segment.seq) - 1
-    if start and segment.len > 0 and start < syn_bytes(connection) and start >= 0 then
-        return add_event(connection, "resent", segment, pinfo)
-    elseif not connection.answered and not connection.went_on then
-        connection.went_on = true
-        return add_event(connection, "client-went-on", segment, pinfo)
-    end
-    return nil
-end
-
-local function feed_from_server(connection, segment, pinfo)
-    if RST[segment.flags] then
-        return add_event(connection, "server-reset", segment, pinfo)
-    end
-    if connection.isn and ACK[segment.flags] then
-        local acked = distance(connection.isn, segment.ack) - 1
-        connection.acked = max(connection.acked or 0, acked)
-    end
-    if segment.len > 0 and (not connection.answer or connection.answer > pinfo.number) then
-        connection.answer = pinfo.number
-        return add_event(connection, "answer", segment, pinfo)
-    elseif not connection.answered and not connection.server_went_on then
-        connection.server_went_on = true
-        return add_event(connection, "server-went-on", segment, pinfo)
-    end
-    return nil
-end
-
--- A segment without SYN of a connection that is known, or with an option that has no business there.
-local function feed_other(key, segment, options, pinfo)
-    local number = pinfo.number
-    local connection = connection_at(key, number)
-    if not connection and #options > 0 then
-        connection = open_connection(key, number, nil)
-    end
-    if not connection then
-        return nil
-    end
-    local is_client = connection.key == key
-    if (FIN[segment.flags] or RST[segment.flags]) and (is_client or RST[segment.flags]) then
-        connection.closed = min(connection.closed or number, number)
-    end
-    local event
-    if not connection.settled then
-        event = (is_client and feed_from_client or feed_from_server)(connection, segment, pinfo)
-        connection.settled = connection.answer and (connection.acked or 0) >= syn_bytes(connection)
-    end
-    if #options > 0 and not event then
-        event = add_event(connection, "stray", segment, pinfo)
-    end
-    return event
-end
-
--- The outcome: from the facts of a connection, without looking at anything else ------------------------------------
-
--- What the events of a connection say, in their order.
-local function gather(connection)
-    local facts = { problems = {}, syn_acks = 0 }
-    local function problem(event, rule, severity)
-        facts.problems[#facts.problems + 1] = { frame = event.frame, rule = rule, severity = severity }
-    end
-    local resent_to = 0
-    for _, event in ipairs(connection.events) do
-        local kind = event.kind
-        if kind == "syn" then
-            if not facts.syn then
-                facts.syn = event
-            elseif not (connection.established and connection.established < event.frame) then
-                facts.again = facts.again or event
-            end
-        elseif kind == "syn-ack" then
-            facts.syn_acks = facts.syn_acks + 1
-            facts.any_syn_ack = facts.any_syn_ack or event
-            local acked = facts.syn and distance(facts.syn.seq, event.ack) - 1
-            if acked and acked >= 0 then
-                if not facts.reply then
-                    facts.reply, facts.acked = event, acked
-                elseif event.seq ~= facts.reply.seq and acked > 0 and facts.acked > 0 then
-                    facts.second_reply = facts.second_reply or event
-                end
-                facts.acked = max(facts.acked, acked)
-                facts.cookie_reply = facts.cookie_reply or (event.cookie and event.cookie ~= "" and event) or nil
-            elseif acked then
-                problem(event, "CLI-15: the acknowledgement is not of this SYN", "warning")
-            end
-        elseif kind == "answer" then
-            facts.answer = facts.answer or event
-            local reply = facts.reply
-            if reply and facts.acked > 0 and distance(reply.seq, event.seq) - 1 < 0 then
-                facts.second_reply = facts.second_reply or event
-            end
-        elseif kind == "resent" and facts.syn then
-            local start = distance(facts.syn.seq, event.seq) - 1
-            local finish = min(start + event.len, facts.syn.len)
-            if finish > resent_to then
-                facts.resent = (facts.resent or 0) + finish - max(start, resent_to)
-                facts.resent_event = facts.resent_event or event
-                resent_to = finish
-            end
-        elseif kind == "server-reset" then
-            facts.reset = facts.reset or event
-        elseif kind == "server-went-on" then
-            facts.server_went_on = facts.server_went_on or event
-        elseif kind == "client-went-on" then
-            facts.client_went_on = facts.client_went_on or event
-        end
-    end
-    facts.server_went_on = facts.server_went_on or facts.answer
-    local syn = facts.syn
-    if syn then
-        facts.sent = syn.len
-        facts.resent = facts.resent or 0
-        facts.most = syn.len + (syn.fin and 1 or 0)
-        if facts.again and facts.again.len > syn.len then
-            facts.most = facts.again.len + (facts.again.fin and 1 or 0)
-        end
-        if facts.acked and facts.acked > facts.most then
-            problem(facts.reply, format("CLI-15: %d bytes acknowledged of %d that were sent", facts.acked, syn.len),
-                "error")
-        elseif facts.acked and facts.acked > 0 and facts.acked < syn.len then
-            problem(facts.reply, format("CLI-15: %d of %d bytes acknowledged", facts.acked, syn.len), "note")
-        end
-        if connection.mss and syn.len > connection.mss then
-            problem(syn, format("CLI-4: %d bytes in the SYN, over the MSS of %d", syn.len, connection.mss), "warning")
-        end
-        for _, event in ipairs(connection.events) do
-            if event.shared_with then
-                problem(event, "SRV-1: another client, " .. address_text(event.shared_with) .. ", has this cookie",
-                    "warning")
-            end
-        end
-    end
-    if facts.second_reply then
-        problem(facts.second_reply, "DUP-3: the data of one SYN was accepted twice", "error")
-    end
-    return facts
-end
-
-local function waited(facts)
-    return format("the SYN was sent again after %.3f s", facts.again.time - facts.syn.time)
-end
-
--- Where no SYN-ACK answers a SYN that was seen: unknown, and what is missing.
-local function judge_unanswered(facts, connection)
-    if not facts.syn then
-        if connection.unsolicited then
-            return "unknown", "a cookie that nobody asked for"
-        elseif facts.any_syn_ack then
-            return "unknown", "the capture begins after the SYN"
-        end
-        return "unknown", "an option on a segment without SYN, nothing else"
-    elseif facts.server_went_on then
-        return "unknown", format("a frame is missing before %d: the SYN-ACK", facts.server_went_on.frame)
-    elseif facts.client_went_on then
-        return "unknown", "one direction only: nothing from the server"
-    elseif facts.reset then
-        return "unknown", "answered by RST"
-    elseif facts.any_syn_ack then
-        return "unknown", "the SYN-ACK acknowledges another SYN"
-    elseif facts.again then
-        return "unknown", "no answer to the SYN, nor to the next"
-    end
-    return "unknown", "no answer to the SYN"
-end
-
--- Where the SYN was sent again: had the first arrived?
-local function judge_repeated(facts)
-    local syn, again, reply = facts.syn, facts.again, facts.reply
-    local accepted = facts.sent > 0 and facts.acked >= facts.sent
-    if reply.frame < again.frame or (again.len == 0 and facts.acked > 0) then
-        if accepted then
-            return "syn-ack-lost", waited(facts) .. ", but the first had arrived: its data was accepted", 0
-        end
-        return "syn-ack-lost", waited(facts) .. ", but the first had arrived", -1
-    end
-    local how = again.plain and syn.len > again.len and ", plain"
-        or again.plain and ", without the option" or ", as it was"
-    local then_what = accepted and "; its data was accepted then"
-        or facts.cookie_reply and "; a cookie was granted then" or ""
-    return "syn-lost-fallback", waited(facts) .. how .. then_what, -1
-end
-
-local function judge_cookie_and_data(facts)
-    local sent, acked = facts.sent, facts.acked
-    if acked >= sent then
-        return "accepted", facts.cookie_reply and "all data acknowledged, and a new cookie" or "all data acknowledged", 1
-    elseif acked > 0 then
-        return "accepted-partially", format("%d of %d bytes acknowledged", acked, sent), 0
-    elseif facts.cookie_reply then
-        local same = facts.cookie_reply.cookie == facts.syn.cookie
-        return "refused-cookie", same and "data not acknowledged, the same cookie again"
-            or "data not acknowledged, a new cookie", 0
-    elseif facts.reply.plain then
-        return "refused-off-or-stripped", "data not acknowledged, no option in the SYN-ACK", 0
-    end
-    return "refused-off-or-stripped", "data not acknowledged, no cookie in the SYN-ACK's option", 0
-end
-
-local function judge_data_alone(facts)
-    local sent, acked = facts.sent, facts.acked
-    local granted = facts.cookie_reply and "; a cookie was granted" or ""
-    if acked >= sent then
-        return "cookieless-accepted", "data without a cookie acknowledged" .. granted, 1
-    elseif acked > 0 then
-        return "cookieless-accepted", format("%d of %d bytes without a cookie acknowledged", acked, sent) .. granted, 0
-    end
-    return "cookieless-refused", "data without a cookie not acknowledged" .. granted, 0
-end
-
--- Outcome, why, and round trips saved (1) or lost (-1), nil where that cannot be told.
-local function judge(facts, connection)
-    local syn, cookie = facts.syn, facts.syn and facts.syn.cookie
-    if facts.second_reply then
-        return "replayed", "the data of one SYN was accepted twice", 0
-    elseif not facts.reply then
-        return judge_unanswered(facts, connection)
-    elseif facts.acked > facts.most then
-        return "over-acknowledged", format("%d bytes acknowledged of %d", facts.acked, syn.len), 0
-    elseif facts.again then
-        return judge_repeated(facts)
-    elseif facts.sent > 0 then
-        return (cookie and cookie ~= "" and judge_cookie_and_data or judge_data_alone)(facts)
-    elseif cookie == "" then
-        if facts.cookie_reply then
-            return "requested-granted", "a cookie came back", 0
-        end
-        return "requested-not-granted", facts.reply.plain and "no option in the SYN-ACK"
-            or "no valid cookie in the SYN-ACK", 0
-    elseif not cookie then
-        return "unknown", "the SYN's option is not valid"
-    elseif facts.cookie_reply and facts.cookie_reply.cookie ~= cookie then
-        return "refused-cookie", "no data, and another cookie came back", 0
-    end
-    return "unknown", "a cookie but no data to judge"
-end
-
--- All that can be said of a connection now.
-local function verdict_of(connection)
-    local facts = gather(connection)
-    local outcome, why, round_trips = judge(facts, connection)
-    local verdict = {
-        outcome = outcome, why = why, round_trips = round_trips,
-        sent = facts.sent, acked = facts.acked, resent = facts.resent,
-        problems = facts.problems, evidence = {},
-        syn = facts.syn, reply = facts.reply,
-    }
-    local seen = {}
-    for _, name in ipairs({ "syn", "again", "reply", "second_reply", "resent_event", "reset", "any_syn_ack" }) do
-        local event = facts[name]
-        if event and not seen[event.frame] and not (name == "any_syn_ack" and facts.reply) then
-            seen[event.frame] = true
-            verdict.evidence[#verdict.evidence + 1] = event.frame
-        end
-    end
-    sort(verdict.evidence)
-    if facts.reply then
-        local asked = facts.again and facts.again.frame < facts.reply.frame and outcome ~= "syn-ack-lost"
-            and facts.again or facts.syn
-        verdict.rtt = facts.reply.time - asked.time
-    end
-    if facts.syn and facts.answer and facts.answer.frame > facts.syn.frame then
-        verdict.first_answer = facts.answer.time - facts.syn.time
-    end
-    if connection.problems then
-        for _, problem in ipairs(connection.problems) do
-            verdict.problems[#verdict.problems + 1] = problem
-        end
-    end
-    sort(verdict.problems, function(a, b)
-        return a.frame < b.frame or (a.frame == b.frame and a.rule < b.rule)
-    end)
-    return verdict
 end
 
 -- The protocol: fields, expert information, tree and Info column ---------------------------------------------------
@@ -889,16 +883,22 @@ local function show_option(tree, tvb, option, flags)
     end
 end
 
-local function show_cookie(tree, event)
-    if event.seen_in then
-        tree:add(fields.seen_in, event.seen_in):set_generated()
-        tree:add(fields.age, span(event.time - event.seen_at)):set_generated()
+-- Where a cookie was met before, from what is known of its first connection.
+local function show_cookie(tree, connection, cookie, number, time)
+    local known = first_with_cookie[server_of(connection) .. cookie]
+    if known then
+        local is_grant = known.granted == cookie
+        local frame, when = is_grant and known.reply or known.syn, is_grant and known.reply_time or known.syn_time
+        if frame and frame < number then
+            tree:add(fields.seen_in, frame):set_generated()
+            tree:add(fields.age, span(time - when)):set_generated()
+        end
     end
-    if event.changed then
-        tree:add(fields.changed, event.changed):set_generated()
+    if connection.changed and connection.changed < number then
+        tree:add(fields.changed, connection.changed):set_generated()
     end
-    if event.shared_with then
-        tree:add(fields.shared_with, address_text(event.shared_with)):set_generated()
+    if connection.shared_with then
+        tree:add(fields.shared_with, address_text(connection.shared_with)):set_generated()
     end
 end
 
@@ -920,65 +920,117 @@ local function show_verdict(tree, verdict)
     end
 end
 
-local function show_problem(tree, rule)
-    local each = expert_of[rule:match("^[^:]+")]
-    if each then
-        tree:add_proto_expert_info(each, rule)
+local function show(tvb, pinfo, tree, segment, options, related, connection)
+    local item
+    if segment.options_end > segment.options then
+        item = tree:add(tfo, tvb(segment.options, segment.options_end - segment.options))
+    else
+        item = tree:add(tfo)
     end
-end
-
-local function show(tvb, tree, segment, options, related, event, verdict, problems)
-    local item = tree:add(tfo, tvb(segment.options, max(segment.options_end - segment.options, 0)))
     for _, option in ipairs(options) do
         show_option(item, tvb, option, segment.flags)
     end
     for _, name in ipairs(related or {}) do
         item:add(fields.other, name):set_generated()
     end
-    if event then
-        show_cookie(item, event)
-        show_verdict(item, verdict)
-        item:append_text(": " .. verdict.outcome)
+    if not connection then
+        return
     end
-    for _, problem in ipairs(problems) do
-        show_problem(item, problem.rule)
+    local number, cookie = pinfo.number, last_valid(options)
+    local verdict = verdict_of(connection)
+    if cookie and cookie ~= "" then
+        show_cookie(item, connection, cookie, number, pinfo.abs_ts)
+    end
+    show_verdict(item, verdict)
+    item:append_text(": " .. verdict.outcome)
+    for _, problem in ipairs(verdict.problems) do
+        if problem.frame == number then
+            item:add_proto_expert_info(expert_of[problem.rule:match("^[^:]+")], problem.rule)
+        end
     end
 end
 
-local function say_in_info(pinfo, event)
-    local connection, kind = event.connection, event.kind
+-- A few words of a SYN: what it holds, and what came of it where that is known.
+local function say_of_syn(connection, segment, options)
+    local cookie = last_valid(options)
     local text
-    if kind == "syn" then
-        if event.cookie == "" and event.len == 0 then
-            text = "request"
-        elseif event.cookie and event.cookie ~= "" then
-            text = event.len > 0 and format("cookie and %d bytes", event.len) or "cookie"
-        elseif event.len > 0 then
-            text = format("%d bytes without a cookie", event.len)
+    if segment.len > 0 then
+        text = (cookie and cookie ~= "" and "cookie and " or "") .. bytes_of(segment.len)
+            .. (cookie and cookie ~= "" and "" or " without a cookie")
+    elseif cookie then
+        text = cookie == "" and "request" or "cookie"
+    else
+        text = #options > 0 and "invalid option" or "sent again"
+    end
+    local outcome = connection.reply and judge(connection) or "unknown"
+    return outcome == "unknown" and text or text .. ": " .. outcome
+end
+
+local function say_in_info(pinfo, connection, segment, options)
+    local text
+    if SYN[segment.flags] then
+        if ACK[segment.flags] then
+            text = judge(connection)
         else
-            text = event.plain and "sent again" or "invalid option"
+            text = say_of_syn(connection, segment, options)
         end
-        if connection.answered then
-            local outcome = verdict_of(connection).outcome
-            text = outcome ~= "unknown" and text .. ": " .. outcome or text
+        -- A protocol that rides on the SYN writes its own text over it.
+        if segment.len > 0 and not find(tostring(pinfo.cols.info), "[SYN", 1, true) then
+            pinfo.cols.info:prepend(ACK[segment.flags] and "[SYN, ACK] " or "[SYN] ")
         end
-        if event.len > 0 and not find(tostring(pinfo.cols.info), "[SYN", 1, true) then
-            pinfo.cols.info:prepend("[SYN] ")
-        end
-    elseif kind == "syn-ack" then
-        text = verdict_of(connection).outcome
-    elseif kind == "resent" then
-        text = "data of the SYN again"
-    elseif kind == "stray" then
+    elseif #options > 0 then
         text = "option without SYN"
+    elseif connection.resent_in == pinfo.number then
+        text = "data of the SYN again"
     else
         return
     end
     pinfo.cols.info:append(" [TFO: " .. text .. "]")
 end
 
--- Every frame passes here: most leave after the first lines.
+-- Take in what a frame tells, once. Its connection, where the frame is one of its facts.
+local function feed(key, segment, options, problems, related, mss, pinfo)
+    local number = pinfo.number
+    local connection = owner[number]
+    if connection then
+        return connection
+    elseif not SYN[segment.flags] then
+        connection = feed_other(key, segment, options, number, pinfo)
+    elseif ACK[segment.flags] then
+        connection = feed_syn_ack(key, segment, options, mss, number, pinfo)
+    else
+        connection = feed_syn(key, segment, options, related, number, pinfo)
+    end
+    owner[number] = connection
+    if connection then
+        for _, problem in ipairs(problems) do
+            add_problem(connection, number, problem.rule, problem.severity)
+        end
+    end
+    return connection
+end
+
+-- Whether a frame is to be left, by as little as possible: nearly all are.
+local function is_dull(raw, tcp, ip, key, flags, pinfo)
+    local connection = connections[key]
+    if SYN[flags] then
+        if connection or has_odd_options(raw, tcp) or may_hold_data(raw, tcp, ip) then
+            return false
+        end
+        if not ACK[flags] then
+            note_plain_syn(key)
+        end
+        return true
+    elseif connection then
+        return is_settled(connection) and not owner[pinfo.number] and not has_odd_options(raw, tcp)
+    end
+    return not has_odd_options(raw, tcp)
+end
+
 local NONE = {}
+local handle -- by which Wireshark knows this protocol
+
+-- Every frame passes here.
 function tfo.dissector(tvb, pinfo, tree)
     local whole = tvb:captured_len()
     local raw = tvb:raw(0, whole < HEAD and whole or HEAD)
@@ -993,69 +1045,41 @@ function tfo.dissector(tvb, pinfo, tree)
         usual_place = ip
     end
     local flags = byte(raw, tcp + 14)
-    if not flags then
+    if not flags or is_dull(raw, tcp, ip, key, flags, pinfo) then
         return
     end
-    local connection = connections[key]
-    local is_syn = SYN[flags]
-    local event
-    if not is_syn then
-        if connection then
-            event = event_of[pinfo.number]
-            if not event and connection.settled and not CONTROL[flags] and not has_odd_options(raw, tcp) then
-                return
-            end
-        elseif not has_odd_options(raw, tcp) then
-            return
-        end
-    end
     if number16(raw, tcp) ~= pinfo.src_port or number16(raw, tcp + 2) ~= pinfo.dst_port then
+        -- A tunnel: Wireshark has found another segment further in.
         raw = tvb:raw()
         tcp, key, ip = search(raw, pinfo)
         if not tcp then
             return
         end
-        flags = byte(raw, tcp + 14)
-    end
-    if whole > HEAD and #raw == HEAD then
+    elseif whole > HEAD and #raw < tcp + 60 then
         raw = tvb:raw()
     end
     local segment = read_segment(raw, tcp, ip, tvb:reported_len())
     if not segment then
         return
     end
-    local options, after_eol, mss, related = NONE, nil, nil, nil
-    if segment.options < segment.options_end then
+    local options, problems = NONE, NONE
+    local after_eol, mss, related
+    if segment.options < segment.options_end and has_odd_options(raw, tcp) then
         options, after_eol, mss, related = read_options(raw, segment.options, segment.options_end)
-    end
-    event = event or event_of[pinfo.number]
-    local problems = NONE
-    if #options > 0 or after_eol then
-        problems = option_problems(raw, options, after_eol, segment.options_end, SYN[flags])
-    end
-    if not event then
-        if not SYN[flags] then
-            event = feed_other(key, segment, options, pinfo)
-        elseif ACK[flags] then
-            event = feed_syn_ack(key, segment, options, mss, pinfo)
-        else
-            event = feed_syn(key, segment, options, related, pinfo)
-        end
-        if event then
-            for _, problem in ipairs(problems) do
-                add_problem(event.connection, pinfo.number, problem.rule, problem.severity)
-            end
+        if #options > 0 or after_eol then
+            problems = option_problems(raw, options, after_eol, segment.options_end, SYN[segment.flags])
         end
     end
-    if not event and not (related and SYN[flags]) then
+    local connection = feed(key, segment, options, problems, related, mss, pinfo)
+    if not connection and not (related and SYN[segment.flags]) then
         return
     end
-    if tfo.prefs.info and event then
-        say_in_info(pinfo, event)
+    if connection and tfo.prefs.info then
+        say_in_info(pinfo, connection, segment, options)
     end
-    if tree.visible or tree:referenced(Dissector.get("tfo")) or #problems > 0 then
-        local verdict = event and verdict_of(event.connection)
-        show(tvb, tree, segment, options, related, event, verdict, problems)
+    handle = handle or Dissector.get("tfo")
+    if tree.visible or tree:referenced(handle) or (connection and connection.problems) then
+        show(tvb, pinfo, tree, segment, options, related, connection)
     end
 end
 
@@ -1116,10 +1140,8 @@ local function json_of(connection, selected)
     add_number("first_answer", verdict.first_answer, "%.6f")
     add_number("rtt", verdict.rtt, "%.6f")
     add_number("round_trips", verdict.round_trips)
-    local cookie = verdict.syn and verdict.syn.cookie or ""
-    if cookie == "" and verdict.reply then
-        cookie = verdict.reply.cookie or ""
-    end
+    local sent = connection.cookie or ""
+    local cookie = sent ~= "" and sent or connection.granted or ""
     add("cookie", quoted(hex(cookie)))
     local problems = {}
     for _, problem in ipairs(verdict.problems) do
@@ -1146,13 +1168,13 @@ function tables.outcome(say, selected)
         rows[outcome] = { 0, 0, 0, 0, 0 }
     end
     for connection in each_connection(selected) do
-        local verdict = verdict_of(connection)
-        local row = rows[verdict.outcome]
+        local outcome, _, round_trips = judge(connection)
+        local row = rows[outcome]
         row[1] = row[1] + 1
-        row[2] = row[2] + (verdict.sent or 0)
-        row[3] = row[3] + (verdict.acked or 0)
-        row[4] = row[4] + (verdict.resent or 0)
-        row[5] = row[5] + (verdict.round_trips or 0)
+        row[2] = row[2] + (connection.len or 0)
+        row[3] = row[3] + (connection.acked or 0)
+        row[4] = row[4] + (connection.resent or 0)
+        row[5] = row[5] + (round_trips or 0)
     end
     local form = "%-26s %12s %14s %14s %14s %12s"
     say(LINE)
@@ -1263,9 +1285,9 @@ local function listen(name, filter, say)
         selected = {}
         tap = Listener.new("tcp", filter and "tfo && (" .. filter .. ")" or "tfo")
         function tap.packet(pinfo, _, info)
-            local event = event_of[pinfo.number]
-            if event then
-                selected[event.connection] = info and info.th_stream or -1
+            local connection = owner[pinfo.number]
+            if connection then
+                selected[connection] = info and info.th_stream or -1
             end
         end
     else
