@@ -13,7 +13,9 @@ from scapy_tfo.errors import SetupError
 PATIENCE = 300.0
 """Seconds for a capture: a plugin that does not end is one that failed."""
 
-_ERRORS = "_ws.lua.error or _ws.malformed.dissector_bug"
+_ERRORS = '_ws.lua.error or _ws.expert.message matches "dissector.bug"'
+"""The field of a dissector's bug has another name from one version to the next."""
+
 _COMPLAINT = "tshark: "
 _MOST_FRAMES = 5
 
