@@ -41,26 +41,20 @@ local function number16(raw, at)
     return low and high * 256 + low
 end
 
-local function number32(raw, at)
-    local a, b, c, d = byte(raw, at + 1, at + 4)
-    return d and ((a * 256 + b) * 256 + c) * 256 + d
-end
-
 -- Offsets count from 0, as in a tvb. Where the IP header stood in the frame before: of the whole capture, mostly.
 local usual_place = 14
 
 -- The TCP header behind the IP header at `at`, and the bytes of addresses and ports; nil where it is no such thing.
 local function read_ip(raw, at)
-    local first, _, _, _, _, _, next_header, _, _, protocol = byte(raw, at + 1, at + 10)
-    if not protocol then
-        return nil
-    end
+    local first, protocol = byte(raw, at + 1), byte(raw, at + 10)
     if first == 0x45 then
         if protocol == TCP then
             return at + 20, sub(raw, at + 13, at + 24)
         end
+    elseif not protocol then
+        return nil
     elseif first >= 0x60 and first < 0x70 then
-        if next_header == TCP then
+        if byte(raw, at + 7) == TCP then
             return at + 40, sub(raw, at + 9, at + 44)
         end
     elseif first > 0x45 and first < 0x50 and protocol == TCP then
@@ -139,24 +133,23 @@ end
 -- All that matters of a segment, as numbers: one table for all of them. nil where it is cut off or its data offset
 -- is impossible.
 local the_segment = {}
-local function read_segment(raw, tcp, ip, whole)
-    local offset, flags = byte(raw, tcp + 13, tcp + 14)
+local function read_segment(raw, tcp, ip, tvb)
+    local s1, s2, s3, s4, a1, a2, a3, a4, offset, flags = byte(raw, tcp + 5, tcp + 14)
     if not flags or offset < 0x50 then
         return nil
     end
     local head = floor(offset / 16) * 4
-    local finish
-    if byte(raw, ip + 1) < 0x60 then
-        local total = number16(raw, ip + 2)
-        finish = total > 0 and ip + total or whole
+    local is_ipv4 = byte(raw, ip + 1) < 0x60
+    local finish = number16(raw, ip + (is_ipv4 and 2 or 4))
+    if finish == 0 then
+        finish = tvb:reported_len() -- too much for the field: the network card has cut it up later
     else
-        local size = number16(raw, ip + 4)
-        finish = size > 0 and ip + 40 + size or whole
+        finish = finish + (is_ipv4 and ip or ip + 40)
     end
     local segment = the_segment
     segment.flags = flags
-    segment.seq = number32(raw, tcp + 4)
-    segment.ack = number32(raw, tcp + 8)
+    segment.seq = ((s1 * 256 + s2) * 256 + s3) * 256 + s4
+    segment.ack = ((a1 * 256 + a2) * 256 + a3) * 256 + a4
     segment.len = max(finish - tcp - head, 0)
     segment.options = tcp + 20
     segment.options_end = min(tcp + head, finish, #raw)
@@ -194,8 +187,27 @@ local function related_name(kind, length)
     return nil
 end
 
+local function add_related(names, kind, length)
+    local name = related_name(kind, length)
+    if name then
+        names = names or {}
+        names[#names + 1] = name
+    end
+    return names
+end
+
+-- The option between two offsets, of which the first bytes are no cookie.
+local function read_fast_open(raw, at, stop, length, before)
+    local cookie_at = min(at + before, stop)
+    local cookie = sub(raw, cookie_at + 1, stop)
+    return {
+        kind = byte(raw, at + 1), at = at, size = stop - at, cookie = cookie, cookie_at = cookie_at,
+        rule = length_rule(length, stop - at, cookie),
+    }
+end
+
 -- The Fast Open options from offset `at` up to `finish`, in order, valid or not; how the walk ended; the MSS; and
--- the names of related options. Each option: kind, at, size, length, cookie, rule (nil where it is valid).
+-- the names of related options. Each option: kind, at, size, cookie, cookie_at, rule (nil where it is valid).
 local function read_options(raw, at, finish)
     local found, mss, related = {}, nil, nil
     while at < finish do
@@ -208,25 +220,19 @@ local function read_options(raw, at, finish)
             if at + 1 >= finish then
                 length = nil
             end
-            local stop = length and length >= 2 and min(at + length, finish) or finish
-            local data = sub(raw, at + 3, stop)
-            local is_experiment = kind == EXPERIMENT_1 or kind == EXPERIMENT_2
-            if kind == KIND or (is_experiment and sub(data, 1, 2) == EXID) then
-                local cookie = is_experiment and sub(data, 3) or data
-                found[#found + 1] = {
-                    kind = kind,
-                    at = at,
-                    size = stop - at,
-                    length = length,
-                    cookie = cookie,
-                    cookie_at = stop - #cookie,
-                    rule = length_rule(length, stop - at, cookie),
-                }
-            elseif kind == MSS and length == 4 and #data == 2 then
+            if kind >= KIND then
+                local stop = length and length >= 2 and min(at + length, finish) or finish
+                local is_experiment = (kind == EXPERIMENT_1 or kind == EXPERIMENT_2)
+                    and sub(raw, at + 3, min(at + 4, stop)) == EXID
+                if kind == KIND or is_experiment then
+                    found[#found + 1] = read_fast_open(raw, at, stop, length, is_experiment and 4 or 2)
+                elseif kind == EXPERIMENT_1 and length then
+                    related = add_related(related, kind, length)
+                end
+            elseif kind == MSS and length == 4 and at + 4 <= finish then
                 mss = number16(raw, at + 2)
-            elseif length and length >= 2 and related_name(kind, length) then
-                related = related or {}
-                related[#related + 1] = related_name(kind, length)
+            elseif RELATED[kind] and length then
+                related = add_related(related, kind, length)
             end
             if not length or length < 2 then
                 break
@@ -238,8 +244,7 @@ local function read_options(raw, at, finish)
 end
 
 -- Whether there may be an option that matters here. Plain timestamps, as nearly all segments have them, need no walk.
-local function has_odd_options(raw, tcp)
-    local offset = byte(raw, tcp + 13)
+local function has_odd_options(raw, tcp, offset)
     if offset < 0x60 then
         return false
     end
@@ -251,8 +256,8 @@ local function has_odd_options(raw, tcp)
 end
 
 -- False only where the IP header says that nothing stands behind the TCP header.
-local function may_hold_data(raw, tcp, ip)
-    local head = floor(byte(raw, tcp + 13) / 16) * 4
+local function may_hold_data(raw, tcp, ip, offset)
+    local head = floor(offset / 16) * 4
     if byte(raw, ip + 1) < 0x60 then
         return number16(raw, ip + 2) ~= tcp - ip + head
     end
@@ -260,7 +265,12 @@ local function may_hold_data(raw, tcp, ip)
 end
 
 -- What breaks a rule in the options of one segment: a list of {rule, severity}.
+local NONE = {}
 local function option_problems(raw, options, after_eol, finish, has_syn)
+    local hides = after_eol and find(sub(raw, after_eol + 1, finish), "[\34\253\254]")
+    if has_syn and not hides and (#options == 0 or (#options == 1 and not options[1].rule)) then
+        return NONE
+    end
     local problems = {}
     local function problem(rule, severity)
         problems[#problems + 1] = { rule = rule, severity = severity }
@@ -285,7 +295,7 @@ local function option_problems(raw, options, after_eol, finish, has_syn)
     if not has_syn and #options > 0 then
         problem("OPT-4: the option on a segment without SYN", "warning")
     end
-    if after_eol and find(sub(raw, after_eol + 1, finish), "[\34\253\254]") then
+    if hides then
         local hidden = read_options(raw, after_eol, finish)
         if hidden[1] and not hidden[1].rule then
             problem("OPT-10: the option behind the end of the list is not read", "warning")
@@ -308,6 +318,7 @@ end
 --   second_reply            a sign that a second connection took the same data
 --   foreign_reply           a SYN-ACK that answers something else
 --   established             the client's first packet after the SYN-ACK
+--   settled                 whether nothing more is to come that matters
 --   resent, resent_to, resent_in                bytes of the SYN's data sent again, up to which, where first
 --   answer, answer_time     the server's first byte
 --   reset, server_went_on, client_went_on       where there is no SYN-ACK: what there is instead
@@ -317,7 +328,7 @@ end
 -- Each fact is the earliest frame's, in whatever order the frames come.
 
 local connections -- key, of either direction -> the newest connection
-local in_order -- all connections, as they were met
+local in_order, is_sorted -- all connections, as they were met; whether that is by their first frames
 local owner -- frame -> its connection, where the frame is one of its facts
 local first_with_cookie -- server .. cookie -> the connection that met it first
 local newest_of_pair -- client .. server -> the connection with the newest cookie
@@ -326,6 +337,7 @@ local plain_syn, plain_before, plain_count -- keys of SYNs without fast open; fo
 local function forget()
     connections, in_order, owner, first_with_cookie, newest_of_pair = {}, {}, {}, {}, {}
     plain_syn, plain_before, plain_count = {}, {}, 0
+    is_sorted = true
     usual_place = 14
 end
 forget()
@@ -371,6 +383,7 @@ local function open_connection(key, number)
     local connection = {
         key = key, first = number, isn = nil, len = nil, syn = nil, syn_time = nil, cookie = nil, reply = nil,
         reply_time = nil, reply_seq = nil, acked = nil, answer = nil, answer_time = nil, established = nil,
+        settled = nil,
     }
     local newer, older = nil, connections[key]
     while older and older.first > number do
@@ -383,7 +396,9 @@ local function open_connection(key, number)
         connections[key] = connection
         connections[reversed(key)] = connection
     end
+    local before = in_order[#in_order]
     in_order[#in_order + 1] = connection
+    is_sorted = is_sorted and (not before or before.first <= number)
     return connection
 end
 
@@ -412,23 +427,24 @@ end
 
 -- Where a cookie was met before; which other this client had; who else has it.
 local function note_cookie(connection, cookie, number)
-    local client, server = client_of(connection), server_of(connection)
-    local known = first_with_cookie[server .. cookie]
+    local key, at_server = connection.key, server_of(connection) .. cookie
+    local known = first_with_cookie[at_server]
     if not known or known.first > number then
-        first_with_cookie[server .. cookie] = connection
+        first_with_cookie[at_server] = connection
     end
-    if known and client_of(known) ~= client then
+    if known and client_of(known) ~= client_of(connection) then
         connection.shared_with = client_of(known)
         add_problem(connection, number, "SRV-1: another client has this cookie", "warning")
     end
-    local had = newest_of_pair[client .. server]
+    local pair = sub(key, 1, -5)
+    local had = newest_of_pair[pair]
     if had and had.first <= number then
         local old, frame = newest_cookie(had)
         if old ~= cookie and frame < number then
             connection.changed = frame
         end
     end
-    newest_of_pair[client .. server] = connection
+    newest_of_pair[pair] = connection
 end
 
 local function last_valid(options)
@@ -467,6 +483,7 @@ local function feed_syn(key, segment, options, related, number, pinfo)
             connection.again_time, connection.again_len = pinfo.abs_ts, segment.len
             connection.again_plain = #options == 0
         end
+        connection.settled = nil
         return connection
     end
     local cookie = last_valid(options)
@@ -569,22 +586,22 @@ local function feed_from_server(connection, segment, number, pinfo)
     return is_fact
 end
 
--- Whether nothing more can come that matters: the server has answered and has got all data of the SYN.
-local function is_settled(connection)
-    local len = connection.len
-    return connection.answer and connection.reply and (connection.acked >= len or (connection.resent or 0) >= len)
-end
-
 -- A segment without SYN of a connection that is known, or with an option that has no business there.
 local function feed_other(key, segment, options, number, pinfo)
     local connection = connection_at(key, number)
     if not connection then
         return #options > 0 and open_connection(key, number) or nil
     end
-    local is_client = connection.key == key
     local is_fact = false
-    if not is_settled(connection) then
-        is_fact = (is_client and feed_from_client or feed_from_server)(connection, segment, number, pinfo)
+    if not connection.settled then
+        if connection.key == key then
+            is_fact = feed_from_client(connection, segment, number)
+        else
+            is_fact = feed_from_server(connection, segment, number, pinfo)
+        end
+        local len = connection.len
+        connection.settled = connection.answer and connection.reply
+            and (connection.acked >= len or (connection.resent or 0) >= len) or nil
     end
     return (is_fact or #options > 0) and connection or nil
 end
@@ -729,6 +746,12 @@ local function problems_of(facts)
     return found
 end
 
+-- Whether there may be problems.
+local function is_remarkable(facts)
+    return facts.problems or facts.over_mss or facts.second_reply
+        or (facts.acked and facts.acked > 0 and facts.acked ~= facts.len)
+end
+
 -- All that can be said of a connection now.
 local function verdict_of(facts)
     local outcome, why, round_trips = judge(facts)
@@ -854,6 +877,10 @@ for _, each in pairs(expert_of) do
 end
 
 tfo.prefs.info = Pref.bool("Say it in the Info column", true, "Whether the Info column names role and outcome")
+local says_in_info = true -- a copy, which costs less to ask
+function tfo.prefs_changed()
+    says_in_info = tfo.prefs.info
+end
 
 local function span(seconds)
     local micros = floor(seconds * 1000000 + 0.5)
@@ -966,26 +993,29 @@ local function say_of_syn(connection, segment, options)
     return outcome == "unknown" and text or text .. ": " .. outcome
 end
 
+local NO_COLUMNS = "(info)" -- what a column is called where there is none to write to, as with `tshark -q`
+
 local function say_in_info(pinfo, connection, segment, options)
-    local text
-    if SYN[segment.flags] then
-        if ACK[segment.flags] then
-            text = judge(connection)
-        else
-            text = say_of_syn(connection, segment, options)
-        end
-        -- A protocol that rides on the SYN writes its own text over it.
-        if segment.len > 0 and not find(tostring(pinfo.cols.info), "[SYN", 1, true) then
-            pinfo.cols.info:prepend(ACK[segment.flags] and "[SYN, ACK] " or "[SYN] ")
-        end
-    elseif #options > 0 then
-        text = "option without SYN"
-    elseif connection.resent_in == pinfo.number then
-        text = "data of the SYN again"
-    else
+    local is_syn, is_again = SYN[segment.flags], connection.resent_in == pinfo.number
+    if not is_syn and not is_again and #options == 0 then
         return
     end
-    pinfo.cols.info:append(" [TFO: " .. text .. "]")
+    local info = pinfo.cols.info
+    local shown = tostring(info)
+    if shown == NO_COLUMNS then
+        return
+    end
+    local text
+    if is_syn then
+        text = ACK[segment.flags] and judge(connection) or say_of_syn(connection, segment, options)
+        -- A protocol that rides on the SYN writes its own text over it.
+        if segment.len > 0 and not find(shown, "[SYN", 1, true) then
+            info:prepend(ACK[segment.flags] and "[SYN, ACK] " or "[SYN] ")
+        end
+    else
+        text = #options > 0 and "option without SYN" or "data of the SYN again"
+    end
+    info:append(" [TFO: " .. text .. "]")
 end
 
 -- Take in what a frame tells, once. Its connection, where the frame is one of its facts.
@@ -1011,23 +1041,22 @@ local function feed(key, segment, options, problems, related, mss, pinfo)
 end
 
 -- Whether a frame is to be left, by as little as possible: nearly all are.
-local function is_dull(raw, tcp, ip, key, flags, pinfo)
+local function is_dull(raw, tcp, ip, key, flags, offset, pinfo)
     local connection = connections[key]
     if SYN[flags] then
-        if connection or has_odd_options(raw, tcp) or may_hold_data(raw, tcp, ip) then
+        if connection or has_odd_options(raw, tcp, offset) or may_hold_data(raw, tcp, ip, offset) then
             return false
         end
         if not ACK[flags] then
             note_plain_syn(key)
         end
         return true
-    elseif connection then
-        return is_settled(connection) and not owner[pinfo.number] and not has_odd_options(raw, tcp)
+    elseif connection and not (connection.settled and not owner[pinfo.number]) then
+        return false
     end
-    return not has_odd_options(raw, tcp)
+    return offset == 0x50 or not has_odd_options(raw, tcp, offset)
 end
 
-local NONE = {}
 local handle -- by which Wireshark knows this protocol
 
 -- Every frame passes here.
@@ -1044,12 +1073,13 @@ function tfo.dissector(tvb, pinfo, tree)
         end
         usual_place = ip
     end
-    local flags = byte(raw, tcp + 14)
-    if not flags or is_dull(raw, tcp, ip, key, flags, pinfo) then
+    local offset, flags = byte(raw, tcp + 13, tcp + 14)
+    if not flags or is_dull(raw, tcp, ip, key, flags, offset, pinfo) then
         return
     end
-    if number16(raw, tcp) ~= pinfo.src_port or number16(raw, tcp + 2) ~= pinfo.dst_port then
-        -- A tunnel: Wireshark has found another segment further in.
+    if not connections[key]
+        and (number16(raw, tcp) ~= pinfo.src_port or number16(raw, tcp + 2) ~= pinfo.dst_port) then
+        -- Not what Wireshark has found: a tunnel, or a fragment.
         raw = tvb:raw()
         tcp, key, ip = search(raw, pinfo)
         if not tcp then
@@ -1058,27 +1088,28 @@ function tfo.dissector(tvb, pinfo, tree)
     elseif whole > HEAD and #raw < tcp + 60 then
         raw = tvb:raw()
     end
-    local segment = read_segment(raw, tcp, ip, tvb:reported_len())
+    local segment = read_segment(raw, tcp, ip, tvb)
     if not segment then
         return
     end
+    flags, offset = segment.flags, byte(raw, tcp + 13)
     local options, problems = NONE, NONE
     local after_eol, mss, related
-    if segment.options < segment.options_end and has_odd_options(raw, tcp) then
+    if (SYN[flags] and ACK[flags]) or has_odd_options(raw, tcp, offset) then
         options, after_eol, mss, related = read_options(raw, segment.options, segment.options_end)
         if #options > 0 or after_eol then
-            problems = option_problems(raw, options, after_eol, segment.options_end, SYN[segment.flags])
+            problems = option_problems(raw, options, after_eol, segment.options_end, SYN[flags])
         end
     end
     local connection = feed(key, segment, options, problems, related, mss, pinfo)
-    if not connection and not (related and SYN[segment.flags]) then
+    if not connection and not (related and SYN[flags]) then
         return
     end
-    if connection and tfo.prefs.info then
+    if connection and says_in_info then
         say_in_info(pinfo, connection, segment, options)
     end
     handle = handle or Dissector.get("tfo")
-    if tree.visible or tree:referenced(handle) or (connection and connection.problems) then
+    if tree.visible or (connection and is_remarkable(connection)) or tree:referenced(handle) then
         show(tvb, pinfo, tree, segment, options, related, connection)
     end
 end
@@ -1100,7 +1131,10 @@ local LINE = ("="):rep(98)
 
 -- The connections of a tap, by their first frame; `selected` nil means all.
 local function each_connection(selected)
-    sort(in_order, function(a, b) return a.first < b.first end)
+    if not is_sorted then
+        sort(in_order, function(a, b) return a.first < b.first end)
+        is_sorted = true
+    end
     local place = 0
     return function()
         repeat
