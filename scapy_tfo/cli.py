@@ -9,8 +9,11 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from scapy_tfo import __version__, dissector_command, fuzz_command, pkt_command, soak_command
+from scapy_tfo import __version__, fuzz_command, pkt_command, soak_command
+from scapy_tfo.arguments import limit, listed, port
 from scapy_tfo.capture_command import add_commands as add_capture
+from scapy_tfo.client_command import add_command as add_client
+from scapy_tfo.dissector_command import add_commands as add_dissector
 from scapy_tfo.errors import SetupError, TargetError
 
 EXIT_STATUS = """exit status:
@@ -91,7 +94,8 @@ def _parser() -> argparse.ArgumentParser:
     fuzz_command.add_commands(commands)
     pkt_command.add_commands(commands)
     add_capture(commands)
-    dissector_command.add_commands(commands)
+    add_dissector(commands)
+    add_client(commands)
     return parser
 
 
@@ -120,7 +124,7 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
         group.add_argument(
             flag,
             action="extend",
-            type=_listed,
+            type=listed,
             default=[],
             metavar="ID",
             help=f"{what} this: a case id, a requirement (ACC-2), a group (OPT), or a pattern; "
@@ -183,8 +187,8 @@ def _add_test(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         metavar="N",
         help="of all that is random, for targets in memory (lab:reference, lab:NAME, sim:NAME)",
     )
-    group.add_argument("--plain-port", type=_port, metavar="N", help="a port with fast open off")
-    group.add_argument("--second-port", type=_port, metavar="N", help="another port with it on")
+    group.add_argument("--plain-port", type=port, metavar="N", help="a port with fast open off")
+    group.add_argument("--second-port", type=port, metavar="N", help="another port with it on")
     group.add_argument(
         "--sysctl",
         action="append",
@@ -268,36 +272,16 @@ def _add_lab(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="NAME",
         help="serve a stack that is wrong on purpose ('scapy-tfo mutants' lists them)",
     )
-    parser.add_argument("--port", type=_port, default=80, metavar="N", help="default: 80")
-    parser.add_argument("--second-port", type=_port, metavar="N", help="the same on another port")
-    parser.add_argument("--plain-port", type=_port, metavar="N", help="one with fast open off")
+    parser.add_argument("--port", type=port, default=80, metavar="N", help="default: 80")
+    parser.add_argument("--second-port", type=port, metavar="N", help="the same on another port")
+    parser.add_argument("--plain-port", type=port, metavar="N", help="one with fast open off")
     parser.add_argument(
         "--queue",
-        type=_limit,
+        type=limit,
         default=8192,
         metavar="N",
         help="fast opens that may be pending at a time (default: 8192; 0: fast open off)",
     )
-
-
-def _limit(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"'{text}' is no limit: give 0 or more")
-    return int(text)
-
-
-def _port(text: str) -> int:
-    number = int(text) if text.isascii() and text.isdigit() else 0
-    if not 0 < number < 65536:
-        raise argparse.ArgumentTypeError(f"'{text}' is no port: give 1 to 65535")
-    return number
-
-
-def _listed(text: str) -> list[str]:
-    parts = [part for part in text.split(",") if part]
-    if not parts:
-        raise argparse.ArgumentTypeError("no id given")
-    return parts
 
 
 def _test(chosen: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -50,19 +50,38 @@ def judge_and_report(
     Raises SetupError and TargetError as the run does, before anything is written.
     """
     console = make_console(color)
-    for path in filter(None, (json, junit)):
-        check_file(path)
-    check_writable(out)
-    done = _judge(request, console, quiet=quiet)
-    directory = write_all(done, out, strict=strict)
-    if json is not None:
-        write_json(done, json, strict=strict)
-    if junit is not None:
-        write_junit(done, junit, strict=strict)
-    commands = Commands(done.packets, directory / CAPTURE)
-    print_summary(done, console, strict=strict, commands=commands)
-    console.print(f"Reports and capture: {directory}", soft_wrap=True)
-    return exit_status(done, strict=strict)
+    reports = Reports(strict=strict, json=json, junit=junit, out=out)
+    reports.check()
+    return reports.write(_judge(request, console, quiet=quiet), console)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reports:
+    """Where the reports of a run go. out: a directory, None for a new one. json, junit: files
+    besides. strict: a SHOULD that is not met fails the run."""
+
+    strict: bool = False
+    json: Path | None = None
+    junit: Path | None = None
+    out: Path | None = None
+
+    def check(self) -> None:
+        """Raises SetupError where they cannot be written, before anything is judged."""
+        for path in filter(None, (self.json, self.junit)):
+            check_file(path)
+        check_writable(self.out)
+
+    def write(self, done: Run, console: Console) -> int:
+        """Write them, and show the summary; the exit status."""
+        directory = write_all(done, self.out, strict=self.strict)
+        if self.json is not None:
+            write_json(done, self.json, strict=self.strict)
+        if self.junit is not None:
+            write_junit(done, self.junit, strict=self.strict)
+        commands = Commands(done.packets, directory / CAPTURE)
+        print_summary(done, console, strict=self.strict, commands=commands)
+        console.print(f"Reports and capture: {directory}", soft_wrap=True)
+        return exit_status(done, strict=self.strict)
 
 
 def demonstrate(*, color: str = "auto") -> int:
@@ -82,13 +101,13 @@ def demonstrate(*, color: str = "auto") -> int:
 
 def _judge(request: Request, console: Console, *, quiet: bool) -> Run:
     total = len(chosen_cases(request))
-    with _progress(console, total, quiet=quiet) as show:
+    with progress(console, total, quiet=quiet) as show:
         options = replace(request.options, on_result=show)
         return run(replace(request, options=options))
 
 
 @contextmanager
-def _progress(console: Console, total: int, *, quiet: bool) -> Iterator[Callable[[Result], None]]:
+def progress(console: Console, total: int, *, quiet: bool) -> Iterator[Callable[[Result], None]]:
     """Something to call with each result: a live bar on a terminal, a line in a pipe."""
     if quiet:
         yield lambda _result: None

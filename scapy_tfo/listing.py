@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from scapy_tfo import spec
 from scapy_tfo.errors import SetupError
-from scapy_tfo.mutants.registry import all_mutants
+from scapy_tfo.mutants.registry import Mutant, all_mutants
 from scapy_tfo.pkt.library import scripts_by_requirement
 from scapy_tfo.suite.registry import Case, all_cases, select
 
@@ -17,8 +17,12 @@ _WIDTH = 100
 
 def print_cases(only: Sequence[str], exclude: Sequence[str]) -> None:
     """Print each case: its id, what it checks, what it needs."""
+    show_cases(select(all_cases(), only, exclude))
+
+
+def show_cases(chosen: Sequence[Case]) -> None:
+    """The same for cases of any registry."""
     catalogue = spec.load()
-    chosen = select(all_cases(), only, exclude)
     for each in chosen:
         marks = [str(each.level(catalogue)), *each.requirements[1:], *sorted(each.needs)]
         marks += [word for word in ("slow", "intrusive", "exclusive") if getattr(each, word)]
@@ -29,14 +33,18 @@ def print_cases(only: Sequence[str], exclude: Sequence[str]) -> None:
 
 def print_mutants() -> None:
     """Print each stack that is wrong on purpose: its name, what it breaks, how."""
-    mutants = all_mutants()
+    show_mutants(all_mutants(), "scapy-tfo test sim:NAME")
+
+
+def show_mutants(mutants: Sequence[Mutant], command: str) -> None:
+    """The same for some of them. command: that judges one."""
     for each in mutants:
         shipped = f", shipped as {each.bug}" if each.bug else ""
         print(f"sim:{each.name}  (breaks {each.breaks}{shipped})")
         print(
             textwrap.fill(each.description, _WIDTH, initial_indent="    ", subsequent_indent="    ")
         )
-    print(f"\n{len(mutants)} mutants; judge one with 'scapy-tfo test sim:NAME'")
+    print(f"\n{len(mutants)} mutants; judge one with '{command}'")
 
 
 def print_requirements(only: Sequence[str], exclude: Sequence[str]) -> None:

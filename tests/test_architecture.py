@@ -32,6 +32,9 @@ ARROWS: dict[str, set[str]] = {
     "lab": MECHANISMS | {"mutants"},
     "suite": MECHANISMS | {"lab", "mutants"},
     "cases": MECHANISMS | {"lab", "suite"},
+    "client_mutants": VALUES | {"reference", "mutants"},
+    "clients": MECHANISMS | {"lab", "mutants", "suite"},
+    "client_cases": VALUES | {"suite", "clients"},
     "pkt": JUDGES,
     "fuzz": JUDGES | {"pkt"},
     "dissector": VALUES,
@@ -61,6 +64,8 @@ ARROWS: dict[str, set[str]] = {
     "fuzz_store_command": VALUES | {"fuzz", "report", "fuzz_run_command"},
     "dissector_command": VALUES | {"dissector"},
     "capture_command": VALUES | {"dissector", "report", "front"},
+    "arguments": set(),
+    "client_command": VALUES | {"arguments", "clients", "mutants", "suite", "front", "listing"},
     "cli": JUDGES
     | {
         "pkt",
@@ -75,6 +80,8 @@ ARROWS: dict[str, set[str]] = {
         "matrix_command",
         "dissector_command",
         "capture_command",
+        "client_command",
+        "arguments",
     },
     "__main__": {"cli"},
 }

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from scapy_tfo.errors import SetupError
+from scapy_tfo.reference.cache import Cache
+from scapy_tfo.reference.client import ActiveConnection
 from scapy_tfo.reference.pending import ClientPending, Pending
 from scapy_tfo.reference.recvside import ReceiveSide
 from scapy_tfo.reference.sendside import SendSide
@@ -48,6 +50,7 @@ REFERENCE = Mutant(
 """Wrong in no way: what the mutants are told from."""
 
 _mutants: dict[str, Mutant] = {REFERENCE.name: REFERENCE}
+_clients: dict[str, Mutant] = {REFERENCE.name: REFERENCE}
 
 
 def mutant(
@@ -60,12 +63,29 @@ def mutant(
     is taken or a docstring that is missing, TypeError for another base class.
     """
 
+    return _registering(_mutants, breaks, bug, settings, equivalent)
+
+
+def client_mutant(
+    breaks: str, *, bug: str = "", settings: Settings | None = None, equivalent: str = ""
+) -> Callable[[Part], Part]:
+    """The same for a client: the class may derive from Stack, ActiveConnection or Cache."""
+    return _registering(_clients, breaks, bug, settings, equivalent)
+
+
+def _registering(
+    mutants: dict[str, Mutant],
+    breaks: str,
+    bug: str,
+    settings: Settings | None,
+    equivalent: str,
+) -> Callable[[Part], Part]:
     def register(part: Part) -> Part:
         name = re.sub(r"(?<!^)(?=[A-Z])", "-", part.__name__).lower()
         description = " ".join((part.__doc__ or "").split())
-        if name in _mutants or not description:
+        if name in mutants or not description:
             raise ValueError(f"mutant {name}: the name is taken, or a docstring is missing")
-        _mutants[name] = Mutant(
+        mutants[name] = Mutant(
             name=name,
             breaks=breaks,
             description=description,
@@ -98,6 +118,25 @@ def named(name: str) -> Mutant:
     return _mutants[name]
 
 
+def all_client_mutants() -> tuple[Mutant, ...]:
+    """Every mutant of scapy_tfo/client_mutants, by name."""
+    package = importlib.import_module("scapy_tfo.client_mutants")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"scapy_tfo.client_mutants.{module.name}")
+    return tuple(_clients[name] for name in sorted(_clients) if name != REFERENCE.name)
+
+
+def client_named(name: str) -> Mutant:
+    """The client mutant of that name, or `reference`. Raises SetupError where there is none."""
+    all_client_mutants()
+    if name not in _clients:
+        raise SetupError(
+            f"no such client: '{name}'; there are reference and the mutants that "
+            "'scapy-tfo client --mutants' shows"
+        )
+    return _clients[name]
+
+
 def _stack_with(part: type[Any]) -> type[Stack]:
     """The reference stack with one part replaced."""
     if issubclass(part, Stack):
@@ -110,6 +149,10 @@ def _stack_with(part: type[Any]) -> type[Stack]:
         return _derived(
             Stack, pending_class=part, listener_class=_derived(Listener, pending_class=part)
         )
+    if issubclass(part, ActiveConnection):
+        return _derived(Stack, active_class=part)
+    if issubclass(part, Cache):
+        return _derived(Stack, cache_class=part)
     if issubclass(part, ClientPending):
         return _derived(Stack, client_pending_class=part)
     if issubclass(part, SendSide):

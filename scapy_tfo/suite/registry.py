@@ -8,7 +8,7 @@ import inspect
 import pkgutil
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.spec import Catalogue, Level
@@ -48,7 +48,7 @@ class Case:
     slow: bool
     intrusive: bool
     exclusive: bool
-    run: Conversation
+    run: Callable[[Any], Awaitable[None]]
 
     def level(self, catalogue: Catalogue) -> Level:
         """The strongest level among its requirements.
@@ -107,7 +107,12 @@ def all_cases() -> tuple[Case, ...]:
     package = importlib.import_module("scapy_tfo.cases")
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"scapy_tfo.cases.{module.name}")
-    return tuple(sorted(_cases.values(), key=_order))
+    return in_order(_cases.values())
+
+
+def in_order(cases: Iterable[Case]) -> tuple[Case, ...]:
+    """By group and number of their first requirement."""
+    return tuple(sorted(cases, key=_order))
 
 
 def _order(each: Case) -> tuple[int, int, str]:

@@ -43,7 +43,7 @@ _AT_ONCE = (40, 8, 2)
 _WITHIN_A_CASE = (8, 4, 4)
 """Conversations of one case under way at a time, likewise; but one where room was short."""
 
-_BROKEN = (
+BROKEN = (
     ArithmeticError,
     AttributeError,
     LookupError,
@@ -269,7 +269,7 @@ class _Runner:
                 await self._control.handshake(job.family)
             if isinstance(ending, Refused):
                 job.queue_was_full = await self._queue_is_full(job.family)
-        except _BROKEN as error:
+        except BROKEN as error:
             job.ending = Inconclusive(f"the case itself broke: {error!r}")
         finally:
             if any(_was_accepted(flow) for flow in peer.flows):

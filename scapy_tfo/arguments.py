@@ -1,0 +1,28 @@
+"""Readers of arguments that several commands take; what they refuse argparse tells."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def limit(text: str) -> int:
+    """A number from 0 on. Raises ArgumentTypeError."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"'{text}' is no limit: give 0 or more")
+    return int(text)
+
+
+def port(text: str) -> int:
+    """A port from 1 on. Raises ArgumentTypeError."""
+    number = int(text) if text.isascii() and text.isdigit() else 0
+    if not 0 < number < 65536:
+        raise argparse.ArgumentTypeError(f"'{text}' is no port: give 1 to 65535")
+    return number
+
+
+def listed(text: str) -> list[str]:
+    """`A,B`, one entry at least. Raises ArgumentTypeError."""
+    parts = [part for part in text.split(",") if part]
+    if not parts:
+        raise argparse.ArgumentTypeError("no id given")
+    return parts

@@ -1,0 +1,1 @@
+"""Clients that are wrong on purpose, each in exactly one named way."""

@@ -1,0 +1,86 @@
+"""A client under judgement, and one run of its application, as a case sees them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from scapy_tfo.clients.kernel_word import KernelWord
+from scapy_tfo.segment import Address
+from scapy_tfo.wire.link import Link
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How an application ended.
+
+    status: 0 where all went well for it. received: what it made of our answer. said: its last
+    words, "" for none. word: what its kernel says of the connection, where it can be asked.
+    """
+
+    status: int
+    received: bytes
+    said: str = ""
+    word: KernelWord | None = None
+
+
+class Application(Protocol):
+    """One run: it connects once, sends its text, reads until the end, and is done."""
+
+    async def ended(self) -> Ended:
+        """How it ended; waits for it."""
+        ...
+
+    def kill(self) -> None:
+        """End it, if it has not; harmless when called twice."""
+        ...
+
+
+class Dialogue(Protocol):
+    """What client and server say to each other. chosen: whether the client's text is ours to
+    choose, in content and size."""
+
+    name: str
+    chosen: bool
+
+    def is_complete(self, text: bytes, heard: bytes) -> bool:
+        """Whether `heard` is all that the client has to say. text: what it was given."""
+        ...
+
+    def wrong(self, text: bytes, heard: bytes) -> str:
+        """What is wrong with what was heard so far, "" for nothing."""
+        ...
+
+    def answer(self, body: bytes) -> bytes:
+        """What the server says so that the application receives `body`."""
+        ...
+
+
+class Client(Protocol):
+    """What is judged.
+
+    name: as in reports. link: every packet of the client's for addresses of `servers` comes by
+    it. dialogue: of its applications. families: 4, 6. can_be_plain: they can do without fast open.
+    """
+
+    name: str
+    link: Link
+    dialogue: Dialogue
+    families: tuple[int, ...]
+    can_be_plain: bool
+
+    def server(self, family: int) -> Address:
+        """An address of ours that the client has never heard of. Raises SetupError where they
+        run short."""
+        ...
+
+    async def start(self, address: Address, port: int, text: bytes, *, ask: bool) -> Application:
+        """Start an application that connects there and sends a text. ask: for fast open.
+
+        Raises SetupError where it cannot be started.
+        """
+        ...
+
+    def close(self) -> None:
+        """End every application, and give everything back; harmless when called twice."""
+        ...

@@ -1,0 +1,184 @@
+"""Any client that a command can start, in a namespace whose packets all come to us."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scapy_tfo.clients.application import Application, Dialogue, Ended
+from scapy_tfo.clients.dialogue import Http, Raw, make_dialogue
+from scapy_tfo.clients.kernel_word import KernelWord
+from scapy_tfo.errors import SetupError
+from scapy_tfo.lab.client_network import MOST_SERVERS, MTU, SERVERS, ClientNetwork
+from scapy_tfo.segment import Address
+from scapy_tfo.wire.link import Link
+from scapy_tfo.wire.tun import TunLink
+
+HOST, PORT, FILE = "{host}", "{port}", "{file}"
+_IN_URL = "://{host}"
+_SENDER = Path(__file__).with_name("sender.py")
+_MOST_SAID = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """name: in reports. words: what to start; {host}, {port} and {file} are put in. plain: the
+    same without fast open, None where that is not known. dialogue: of dialogue.DIALOGUES, "" for
+    what the words suggest. tells: its last words are TCP_INFO in hex."""
+
+    name: str
+    words: tuple[str, ...]
+    plain: tuple[str, ...] | None = None
+    dialogue: str = ""
+    tells: bool = False
+
+    def __post_init__(self) -> None:
+        joined = " ".join(self.words)
+        missing = [each for each in (HOST, PORT) if each not in joined]
+        if missing:
+            raise SetupError(
+                f"the command has no {' and no '.join(missing)}: write where the address and the "
+                f"port go, as in  curl --tcp-fastopen http://{HOST}:{PORT}/"
+            )
+        if shutil.which(self.words[0]) is None:
+            raise SetupError(f"no such command: {self.words[0]}")
+
+    def dialogue_or_guess(self) -> Dialogue:
+        """What it speaks: the text it is given where there is a place for that, else HTTP."""
+        takes_file = any(FILE in each for each in self.words)
+        return make_dialogue(self.dialogue or (Raw.name if takes_file else Http.name))
+
+    def filled(self, address: Address, port: int, file: str, *, ask: bool) -> list[str]:
+        """The words for one run."""
+        words = self.words if ask or self.plain is None else self.plain
+        host = str(address)
+        quoted = f"[{host}]" if address.version == 6 else host
+        return [
+            each.replace(_IN_URL, f"://{quoted}")
+            .replace(HOST, host)
+            .replace(PORT, str(port))
+            .replace(FILE, file)
+            for each in words
+        ]
+
+
+def _sender(way: str) -> tuple[str, ...]:
+    return (sys.executable, "-I", "-S", str(_SENDER), way, HOST, PORT, FILE)
+
+
+def ready_made(name: str) -> Command:
+    """`curl`, `python-msg` (MSG_FASTOPEN) or `python-connect` (TCP_FASTOPEN_CONNECT).
+
+    Raises SetupError for another, and where there is no curl.
+    """
+    if name == "curl":
+        url = ("-sS", "--max-time", "60", "-g", f"http://{HOST}:{PORT}/")
+        return Command(
+            name=name, words=("curl", "--tcp-fastopen", *url), plain=("curl", *url), dialogue="http"
+        )
+    ways = {"python-msg": "msg", "python-connect": "connect"}
+    if name not in ways:
+        raise SetupError(f"no such client: '{name}'; there are curl, {', '.join(ways)}")
+    return Command(name=name, words=_sender(ways[name]), plain=_sender("plain"), tells=True)
+
+
+class Running:
+    """One run of a command, with a file of its own."""
+
+    def __init__(self, process: asyncio.subprocess.Process, file: str, *, tells: bool) -> None:
+        self._process = process
+        self._file = file
+        self._tells = tells
+        self._ended = asyncio.ensure_future(self._wait())
+
+    async def ended(self) -> Ended:
+        return await asyncio.shield(self._ended)
+
+    async def _wait(self) -> Ended:
+        received, errors = await self._process.communicate()
+        Path(self._file).unlink(missing_ok=True)
+        lines = errors.decode(errors="replace").split("\n")
+        said = [each.strip() for each in lines if each.strip()]
+        word = None
+        if self._tells and said and self._process.returncode == 0:
+            word = KernelWord.read(bytes.fromhex(said.pop()))
+        status = self._process.returncode or 0
+        return Ended(status, received, "; ".join(said)[-_MOST_SAID:], word)
+
+    def kill(self) -> None:
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+
+class CommandClient:
+    """See Client. Needs a running asyncio loop. Raises SetupError where the host does not allow a
+    namespace with a TUN device."""
+
+    def __init__(self, command: Command) -> None:
+        self.name = command.name
+        self.dialogue = command.dialogue_or_guess()
+        self.can_be_plain = command.plain is not None
+        self._command = command
+        self._network = ClientNetwork()
+        self.families = tuple(self._network.families)
+        ours = [SERVERS[each] + at for each in self.families for at in range(MOST_SERVERS)]
+        self.link: Link = TunLink(self._network.tun, ours, MTU)
+        self._directory = tempfile.TemporaryDirectory(prefix="scapy-tfo-")
+        self._next = dict.fromkeys(self.families, 0)
+        self._running: list[Running] = []
+
+    def server(self, family: int) -> Address:
+        at = self._next[family]
+        if at == MOST_SERVERS:
+            raise SetupError(
+                f"a run takes {MOST_SERVERS} servers at most: choose cases with --only"
+            )
+        self._next[family] += 1
+        return SERVERS[family] + at
+
+    async def start(self, address: Address, port: int, text: bytes, *, ask: bool) -> Application:
+        descriptor, file = tempfile.mkstemp(dir=self._directory.name)
+        with open(descriptor, "wb") as target:
+            target.write(text)
+        words = self._command.filled(address, port, file, ask=ask)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *words,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+                preexec_fn=self._network.entering(),
+            )
+        except OSError as error:
+            raise SetupError(f"cannot start {words[0]}: {error.strerror}") from error
+        running = Running(process, file, tells=self._command.tells)
+        self._running.append(running)
+        return running
+
+    def counters(self) -> dict[str, int]:
+        """What the client's kernel counted, by TcpExt names."""
+        return self._network.counters()
+
+    def close(self) -> None:
+        for each in self._running:
+            each.kill()
+        self.link.close()
+        self._network.close()
+        self._directory.cleanup()
+
+
+def commands(words: Sequence[str], *, dialogue: str = "") -> Command:
+    """A user's command. Raises SetupError where it cannot be one."""
+    if not words:
+        raise SetupError("no command: give one behind --, or a ready-made client with --ready")
+    return Command(name=" ".join(words), words=tuple(words), dialogue=dialogue)

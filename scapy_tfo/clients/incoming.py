@@ -1,0 +1,212 @@
+"""One connection of the client's, as our end of it sees and leads it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from scapy_tfo import option as opt
+from scapy_tfo import seq
+from scapy_tfo.option import FastOpen, RawOption
+from scapy_tfo.segment import ACK, FIN, PSH, SYN, Flags, Segment
+from scapy_tfo.suite.app import NoApp
+from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.outcome import Inconclusive, Unsupported
+
+if TYPE_CHECKING:
+    from scapy_tfo.clients.reception import Server
+    from scapy_tfo.suite.switchboard import Key
+
+_MOST_ROUNDS = 400
+"""Waits for text in one connection: bounds what a client can make us acknowledge."""
+
+
+class Incoming(Flow):
+    """A connection that the client opens to one of our servers.
+
+    syns: those that came, the first in front. taken: bytes of the first SYN that we acknowledged.
+    The text of a SYN counts as received only when a SYN-ACK acknowledges it.
+    """
+
+    def __init__(self, server: Server, key: Key, *, isn: int, patience: float) -> None:
+        super().__init__(
+            server.board,
+            owner=server.owner,
+            source=key[0],
+            sport=key[1],
+            target=key[2],
+            dport=key[3],
+            app=NoApp(),
+            isn=isn,
+            mss=1460 if key[0].version == 4 else 1440,
+            patience=patience,
+        )
+        self.server = server
+        self.syns: list[Segment] = []
+        self.taken = 0
+
+    def hear(self, segment: Segment, number: int) -> None:
+        if segment.flags & SYN and not segment.is_rst:
+            self.syns.append(segment)
+            bare = replace(segment, payload=b"", flags=segment.flags & ~FIN)
+            super().hear(bare, number)
+            self.heard[-1] = segment
+        else:
+            super().hear(segment, number)
+
+    # The SYN
+
+    @property
+    def first(self) -> Segment:
+        """The SYN that began it."""
+        return self.syns[0]
+
+    @property
+    def option(self) -> FastOpen | None:
+        """The Fast Open option of the first SYN, where it has a valid one."""
+        found = [each for each in self.first.fast_open if isinstance(each, FastOpen)]
+        return found[0] if found else None
+
+    def must_ask(self) -> None:
+        """Demand a request for a cookie, and no fast open; a client that sends no option at all
+        does no fast open, which it may."""
+        if not self.first.fast_open and not self.first.payload:
+            raise Unsupported("the client sends no Fast Open option: it does not ask for a cookie")
+        option = self.option
+        self.require(
+            option is not None and option.is_request,
+            "the first SYN to a server has no request for a cookie",
+            "an empty Fast Open option of length 2",
+            str(self.first),
+        )
+
+    def must_be_plain(self, why: str) -> None:
+        """Demand a SYN without option and text, `why` ("after ...") says for what reason."""
+        self.require(
+            not self.first.fast_open and not self.first.payload,
+            f"fast open {why}",
+            "a SYN without Fast Open option and without data",
+            str(self.first),
+        )
+
+    def must_use(self, cookie: bytes, *, text: bool = True) -> None:
+        """Demand a fast open with that cookie, with data beside it."""
+        option = self.option
+        got = "none" if option is None else option.cookie.hex() or "a request"
+        self.require(
+            option is not None and option.cookie == cookie,
+            "the cookie that the server granted is not used",
+            f"a SYN with cookie {cookie.hex()}",
+            f"cookie: {got}",
+        )
+        if text:
+            self.require(
+                bool(self.first.payload),
+                "a SYN with a cookie and no data, though there is some to send",
+                "data in the SYN",
+                str(self.first),
+            )
+
+    def opens_fast(self, cookie: bytes) -> bytes:
+        """The text in the SYN. Where that is no fast open the case cannot tell anything: CLI-2
+        judges that."""
+        option = self.option
+        if option is None or option.cookie != cookie or not self.first.payload:
+            raise Inconclusive("the client did not use its cookie, which CLI-2 judges")
+        return self.first.payload
+
+    async def syn_again(self, what: str, *, within: float | None = None) -> Segment:
+        """The next SYN that was sent again."""
+        seen = len(self.syns)
+        wait = self.server.again_within if within is None else within
+        await self.until(what, lambda: len(self.syns) > seen, within=wait, may_reset=True)
+        return self.syns[seen]
+
+    # Our side of the handshake
+
+    def answer(
+        self,
+        acking: int | None = None,
+        *,
+        cookie: bytes | None = None,
+        options: Iterable[RawOption] = (),
+        data: bytes = b"",
+        flags: Flags = 0,
+        **fields: Any,
+    ) -> Segment:
+        """Send a SYN-ACK at our ISN.
+
+        acking: bytes of the SYN's text, None for all. cookie: to grant, None for no option. The
+        MSS option always goes in front, `options` behind the cookie. fields: of Segment.
+        """
+        size = len(self.first.payload) if acking is None else acking
+        tfo = [] if cookie is None else [self._grant(cookie)]
+        every = [opt.mss(self.mss), *tfo, *options]
+        self.take(size)
+        self.snd_nxt = self.isn
+        values = {"ack": seq.add(self.first.seq, 1 + size)} | fields
+        return self.send(SYN | ACK | flags, data, options=every, **values)
+
+    def _grant(self, cookie: bytes) -> RawOption:
+        asked = self.option
+        return opt.fast_open(cookie) if asked is None else opt.fast_open(cookie, form=asked.form)
+
+    def take(self, size: int) -> None:
+        """Count so many bytes of the SYN's text as received."""
+        size = min(size, len(self.first.payload))
+        if size > self.taken:
+            self.taken = size
+            start = seq.add(self.first.seq, 1)
+            text = self.first.payload[:size]
+            self.stream.take(replace(self.first, flags=ACK, seq=start, payload=text))
+
+    async def acked(self, what: str = "the ACK of our SYN-ACK") -> Segment:
+        """The segment that ends the handshake."""
+        wanted = seq.add(self.isn, 1)
+
+        def ends(each: Segment) -> bool:
+            is_ack = bool(each.flags & ACK) and not each.flags & SYN and not each.is_rst
+            return is_ack and not seq.before(each.ack, wanted)
+
+        return await self.expect(what, ends)
+
+    # The conversation
+
+    async def text(self, within: float | None = None) -> bytes:
+        """All that the client has to say, acknowledged as it comes; more, or other bytes, fail
+        the case, and so do bytes that never come."""
+        dialogue, text = self.server.dialogue, self.server.text
+        what = f"all of the client's text ({len(text)} bytes)" if dialogue.chosen else "its request"
+
+        def whole() -> bool:
+            heard = bytes(self.stream.data)
+            wrong = dialogue.wrong(text, heard) or (
+                "different bytes for one place" if self.stream.conflict else ""
+            )
+            self.require(not wrong, "the client's text is damaged", "each byte once", wrong)
+            return dialogue.is_complete(text, heard)
+
+        await self.until(what, whole, within=within, acking=True)
+        return bytes(self.stream.data)
+
+    async def serve(self, body: bytes = b"served\n", *, within: float | None = None) -> None:
+        """Go on as any server does: take the text, answer, close; and demand that the application
+        sent each byte once, received each of ours, and is content."""
+        await self.text(within=within)
+        self.send(ACK | PSH | FIN, self.server.dialogue.answer(body))
+        await self.until("the client's FIN", lambda: self.stream.ended, acking=True)
+        wrong = self.server.dialogue.wrong(self.server.text, bytes(self.stream.data))
+        self.require(not wrong, "the client's text is damaged", "each byte once", wrong)
+        await self.server.must_be_content(self, body)
+
+    async def is_quiet(self, seconds: float) -> list[Segment]:
+        """What comes in so many seconds, at the client and on the path."""
+        before = len(self.heard)
+        await asyncio.sleep(seconds + self.slack)
+        return self.heard[before:]
+
+    def their_next(self, size: int) -> int:
+        """Sequence number of the client's byte behind the first `size`."""
+        return seq.add(self.first.seq, 1 + size)

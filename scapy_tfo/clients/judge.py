@@ -1,0 +1,200 @@
+"""Runs cases against a client and turns how each one ended into a verdict."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from scapy_tfo.clients.application import Client
+from scapy_tfo.clients.reception import Reception, Server
+from scapy_tfo.errors import TargetError
+from scapy_tfo.spec import Catalogue
+from scapy_tfo.suite.outcome import Ending, Inconclusive, Missing, Skipped, Unsupported
+from scapy_tfo.suite.registry import Case
+from scapy_tfo.suite.result import Result, Run, Verdict
+from scapy_tfo.suite.runner import BROKEN, TOOL
+
+PATIENCE = 1.5
+"""Seconds that a client of this machine may take for what it should do at once, its start too."""
+
+_ATTEMPTS = ((16, 1.0), (4, 2.0), (1, 3.0))
+"""Cases at a time, and times the patience: of the first attempt, and of those that follow where
+something did not come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """slow: also run such cases. families: 4, 6; None for all that the client has. attempts: at
+    most, of a case in which something did not come. capture: keep the packets. on_result: called
+    with each result as its verdict stands."""
+
+    slow: bool = False
+    families: Sequence[int] | None = None
+    seed: int = 0
+    attempts: int = len(_ATTEMPTS)
+    capture: bool = True
+    on_result: Callable[[Result], None] = lambda _: None
+
+
+@dataclass(slots=True)
+class _Job:
+    case: Case
+    family: int
+    attempts: int = 0
+    seconds: float = 0.0
+    ending: Ending | None = None
+    observed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_open(self) -> bool:
+        return not self.attempts or isinstance(self.ending, Missing)
+
+
+async def judge(
+    client: Client, cases: Sequence[Case], catalogue: Catalogue, options: Options | None = None
+) -> Run:
+    """Judge a client by the cases, over each of its families.
+
+    Raises TargetError where it cannot even be served over plain TCP, SetupError where its
+    application cannot be started.
+    """
+    options = options or Options()
+    began, started = asyncio.get_running_loop().time(), time.time()
+    board = Reception(client, seed=options.seed, capture=options.capture)
+    families = [each for each in client.families if each in (options.families or client.families)]
+    for family in families:
+        await _control(board, family)
+    jobs = [_Job(case, family) for family in families for case in cases]
+    for job in jobs:
+        if job.case.slow and not options.slow:
+            job.attempts, job.ending = 1, Skipped("waits for long timers: give --slow")
+    for limit, factor in _ATTEMPTS[: options.attempts]:
+        gate = asyncio.Semaphore(limit)
+        wave = [job for job in jobs if job.is_open]
+
+        async def within(job: _Job, gate: asyncio.Semaphore = gate, by: float = factor) -> None:
+            async with gate:
+                await _attempt(board, job, by)
+
+        await _all([within(job) for job in wave if not job.case.exclusive])
+        for job in wave:
+            if job.case.exclusive:
+                await _attempt(board, job, factor)
+    results = []
+    for job in jobs:
+        result = _result(job, catalogue)
+        said = f"{result.verdict.name}: {result.reason or result.title}"
+        board.conclude(f"{result.case} [ipv{result.family}]", result.packets, said)
+        options.on_result(result)
+        results.append(result)
+    return Run(
+        target=client.name,
+        tool=TOOL,
+        started=started,
+        seconds=asyncio.get_running_loop().time() - began,
+        results=tuple(results),
+        packets=tuple(board.packets),
+    )
+
+
+async def _all(attempts: Sequence[Coroutine[Any, Any, None]]) -> None:
+    """Await them all; where one raises, the others are ended first."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for each in attempts:
+                group.create_task(each)
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+
+
+async def _control(board: Reception, family: int) -> None:
+    """One plain connection, served whole."""
+    servers: list[Server] = []
+    server = _server(board, family, "control connection", 3 * PATIENCE, {}, servers)
+    try:
+        found = await server.connected()
+        found.answer(0)
+        await found.serve()
+    except Ending as ending:
+        said = f"{ending.reason}: expected {ending.expected}, got {ending.actual}"
+        raise TargetError(
+            f"{board.client.name} cannot be judged over IPv{family}: a plain connection fails: "
+            f"{said}"
+        ) from None
+    finally:
+        for each in servers:
+            each.close()
+
+
+def _server(
+    board: Reception,
+    family: int,
+    owner: str,
+    patience: float,
+    observed: dict[str, str],
+    servers: list[Server],
+) -> Server:
+    return Server(
+        board,
+        family=family,
+        owner=owner,
+        patience=patience,
+        observed=observed,
+        watch=servers.append,
+    )
+
+
+async def _attempt(board: Reception, job: _Job, factor: float) -> None:
+    job.attempts += 1
+    job.observed = {}
+    again = f", attempt {job.attempts}" if job.attempts > 1 else ""
+    owner = f"{job.case.id} [ipv{job.family}]{again}"
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    servers: list[Server] = []
+    try:
+        server = _server(board, job.family, owner, PATIENCE * factor, job.observed, servers)
+        await job.case.run(server)
+        job.ending = None
+    except Ending as ending:
+        job.ending = ending
+    except BROKEN as error:
+        job.ending = Inconclusive(f"the case itself broke: {error!r}")
+    finally:
+        for each in servers:
+            each.close()
+        job.seconds += loop.time() - began
+
+
+def _result(job: _Job, catalogue: Catalogue) -> Result:
+    ending = job.ending
+    level = job.case.level(catalogue)
+    verdict = Verdict.PASS
+    if isinstance(ending, Skipped):
+        verdict = Verdict.SKIPPED
+    elif isinstance(ending, Unsupported):
+        verdict = Verdict.UNSUPPORTED
+    elif isinstance(ending, Inconclusive):
+        verdict = Verdict.INCONCLUSIVE
+    elif ending is not None:
+        verdict = Verdict.FAIL if level.can_fail else Verdict.PASS
+    return Result(
+        case=job.case.id,
+        title=job.case.title,
+        family=job.family,
+        requirements=job.case.requirements,
+        level=level,
+        verdict=verdict,
+        reason=ending.reason if ending else "",
+        expected=ending.expected if ending else "",
+        actual=ending.actual if ending else "",
+        flow=ending.flow if ending else "",
+        packets=ending.packets if ending else (),
+        seconds=round(job.seconds, 4),
+        attempts=job.attempts,
+        observed=job.observed,
+        silent=verdict is Verdict.FAIL and isinstance(ending, Missing),
+    )

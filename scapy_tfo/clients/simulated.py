@@ -1,0 +1,115 @@
+"""The reference client, or one that is wrong on purpose, in memory and on virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from ipaddress import ip_address
+
+from scapy_tfo.clients.application import Application, Dialogue, Ended
+from scapy_tfo.clients.dialogue import Raw
+from scapy_tfo.clients.judge import Options, judge
+from scapy_tfo.lab.host import ReferenceHost
+from scapy_tfo.lab.reference import MemoryLink
+from scapy_tfo.mutants.registry import Mutant, client_named
+from scapy_tfo.reference.stack import Stack
+from scapy_tfo.segment import Address
+from scapy_tfo.spec import Catalogue
+from scapy_tfo.suite.clock import run_virtually
+from scapy_tfo.suite.registry import Case
+from scapy_tfo.suite.result import CapturedPacket, Result, Run
+from scapy_tfo.suite.runner import TOOL
+from scapy_tfo.wire.link import Link
+
+CLIENTS: tuple[Address, ...] = (ip_address("192.0.2.1"), ip_address("fd00:7413::1"))
+SERVERS: dict[int, Address] = {4: ip_address("198.18.0.1"), 6: ip_address("fd00:7413:2::1")}
+
+
+class SimulatedApplication:
+    """A `fetch` of the reference host as an application."""
+
+    def __init__(self, host: ReferenceHost, address: Address, port: int, text: bytes, ask: bool):
+        self._task = asyncio.ensure_future(host.fetch(address, port, text, fast_open=ask))
+
+    async def ended(self) -> Ended:
+        try:
+            return Ended(0, await asyncio.shield(self._task))
+        except OSError as error:
+            return Ended(1, b"", str(error))
+
+    def kill(self) -> None:
+        self._task.cancel()
+
+
+class SimulatedClient:
+    """`sim:NAME`. See Client. Needs a running asyncio loop."""
+
+    families: tuple[int, ...] = (4, 6)
+    can_be_plain = True
+
+    def __init__(self, name: str, mutant: Mutant, seed: int, epoch: float) -> None:
+        self.name = name
+        self.dialogue: Dialogue = Raw()
+        self._memory = MemoryLink(epoch=epoch, sources=tuple(SERVERS.values()), seed=seed)
+        stack: Stack = mutant.stack(CLIENTS, mutant.settings, seed=seed + (1 << 32))
+        self._host = ReferenceHost(stack, self._memory.answer)
+        self._memory.attach(self._host.receive)
+        self.link: Link = self._memory
+        self._servers = itertools.count()
+
+    def server(self, family: int) -> Address:
+        return SERVERS[family] + next(self._servers)
+
+    async def start(self, address: Address, port: int, text: bytes, *, ask: bool) -> Application:
+        return SimulatedApplication(self._host, address, port, text, ask)
+
+    def close(self) -> None:
+        self.link.close()
+        self._host.close()
+
+
+def simulate(
+    name: str, cases: Sequence[Case], catalogue: Catalogue, options: Options | None = None
+) -> Run:
+    """Judge a simulated client. Each case meets a fresh stack, so that none disturbs another.
+
+    Deterministic: the same seed gives the same packets. Raises SetupError for an unknown name.
+    """
+    options = replace(options or Options(), attempts=1)
+    mutant = client_named(name.removeprefix("sim:"))
+    started, began = time.time(), time.perf_counter()
+    results: list[Result] = []
+    packets: list[CapturedPacket] = []
+    for family in options.families or (4, 6):
+        for case in cases:
+            seed = zlib.crc32(f"{options.seed} {case.id} {family}".encode())
+            alone = replace(options, families=(family,), seed=seed)
+            run = run_virtually(_one(name, mutant, case, catalogue, alone, started))
+            shift = len(packets)
+            packets += (replace(each, number=each.number + shift) for each in run.packets)
+            results += (
+                replace(each, packets=tuple(number + shift for number in each.packets))
+                for each in run.results
+            )
+    return Run(
+        target=name,
+        tool=TOOL,
+        started=started,
+        seconds=time.perf_counter() - began,
+        results=tuple(results),
+        packets=tuple(packets),
+    )
+
+
+async def _one(
+    name: str, mutant: Mutant, case: Case, catalogue: Catalogue, options: Options, epoch: float
+) -> Run:
+    client = SimulatedClient(name, mutant, options.seed, epoch)
+    try:
+        return await judge(client, [case], catalogue, options)
+    finally:
+        client.close()

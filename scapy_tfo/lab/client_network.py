@@ -1,0 +1,143 @@
+"""A network namespace for clients: commands run in it, and every packet of theirs comes to us."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from ipaddress import ip_interface
+from typing import Any
+
+from scapy_tfo.errors import SetupError
+from scapy_tfo.lab.agent import parse_netstat
+from scapy_tfo.lab.control import CLOSE_LIMIT, START_LIMIT
+from scapy_tfo.lab.linux import host_families
+from scapy_tfo.lab.stderr import Stderr
+from scapy_tfo.segment import Address
+
+MTU = 1500
+CLIENTS = {4: ip_interface("198.18.0.1/15"), 6: ip_interface("fd00:7413:2::1/64")}
+"""Of the client: the range of RFC 2544 for benchmarks, and one of RFC 4193."""
+
+SERVERS: dict[int, Address] = {each: at.ip + (1 << 12) for each, at in CLIENTS.items()}
+MOST_SERVERS = 1 << 14
+"""Addresses of ours, from these on, that are behind the interface."""
+
+_SYSCTLS = {
+    "net.ipv4.tcp_fastopen": "1",
+    "net.ipv4.tcp_fastopen_blackhole_timeout_sec": "0",
+    "net.ipv4.tcp_no_metrics_save": "0",
+}
+"""As a host comes, but that a path which loses SYNs in one case is no reason in another to do
+without fast open: Linux takes all paths together for that."""
+
+_MAX_GREETING = 4096
+_LARGEST = 1 << 16
+_CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
+_PR_SET_PDEATHSIG = 1
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class ClientNetwork:
+    """Starts the namespace. tun: the descriptor of the device that leads to us, which the caller
+    owns. families: 4, and 6 where this host has IPv6.
+
+    Raises SetupError where the host does not allow namespaces or TUN.
+    """
+
+    def __init__(self, sysctls: Mapping[str, str] | None = None) -> None:
+        self.families = host_families()
+        config = {
+            "sysctls": {**_SYSCTLS, **(sysctls or {})},
+            "mtu": MTU,
+            "families": self.families,
+            "addresses": [str(CLIENTS[each]) for each in self.families],
+            "parent": os.getpid(),
+        }
+        self._control, theirs = socket.socketpair()
+        self._stderr = Stderr()
+        with theirs:
+            self._process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "scapy_tfo.lab.client_agent"),
+                    *(str(theirs.fileno()), json.dumps(config)),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=self._stderr.fd,
+                stderr=self._stderr.fd,
+                pass_fds=[theirs.fileno()],
+            )
+        self._places: list[tuple[int, int]] = []
+        try:
+            self.tun, self._netstat = self._greeting()
+            self._places = self._opened()
+        except BaseException:
+            self._end()
+            raise
+
+    def _greeting(self) -> list[int]:
+        self._control.settimeout(START_LIMIT)
+        try:
+            line, fds, _, _ = socket.recv_fds(self._control, _MAX_GREETING, 2)
+        except TimeoutError:
+            raise SetupError(f"the client's network did not start in {START_LIMIT:g} s") from None
+        except ConnectionError:
+            line, fds = b"", []
+        if not line:
+            self._process.wait()
+            raise SetupError(f"the client's network did not start: {self._stderr.last_words()}")
+        said: dict[str, Any] = json.loads(line)
+        if "error" in said:
+            raise SetupError(said["error"])
+        return fds
+
+    def _opened(self) -> list[tuple[int, int]]:
+        """Descriptors of the namespaces that a command has to enter, in order, and their kind."""
+        pid = self._process.pid
+        found = []
+        if os.readlink(f"/proc/{pid}/ns/user") != os.readlink("/proc/self/ns/user"):
+            found.append((os.open(f"/proc/{pid}/ns/user", os.O_RDONLY), _CLONE_NEWUSER))
+        found.append((os.open(f"/proc/{pid}/ns/net", os.O_RDONLY), _CLONE_NEWNET))
+        return found
+
+    def entering(self) -> Callable[[], None]:
+        """What a child has to call between fork and exec: it enters, and dies with this process."""
+        places, parent = self._places, os.getpid()
+
+        def enter() -> None:
+            for descriptor, kind in places:
+                if _libc.setns(descriptor, kind):
+                    os._exit(126)
+            _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            if os.getppid() != parent:
+                os._exit(126)
+
+        return enter
+
+    def counters(self) -> dict[str, int]:
+        """The fast open counters of the namespace by their TcpExt names."""
+        return parse_netstat(os.pread(self._netstat, _LARGEST, 0).decode())
+
+    def close(self) -> None:
+        """End it. Harmless when called twice."""
+        if self._process.returncode is None:
+            self._control.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(CLOSE_LIMIT)
+            os.close(self._netstat)
+            self._end()
+
+    def _end(self) -> None:
+        self._control.close()
+        self._process.kill()
+        self._process.wait()
+        for descriptor, _ in self._places:
+            os.close(descriptor)
+        self._stderr.close()

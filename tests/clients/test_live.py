@@ -1,0 +1,67 @@
+"""Real clients in a namespace: this kernel's, by curl and from Python."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+
+import pytest
+
+from scapy_tfo import spec
+from scapy_tfo.clients.command import Command, CommandClient, commands, ready_made
+from scapy_tfo.clients.judge import judge
+from scapy_tfo.clients.registry import all_cases
+from scapy_tfo.errors import SetupError
+from scapy_tfo.suite.registry import select
+from scapy_tfo.suite.result import Run, Verdict
+
+QUICK = ("CLI-1", "CLI-2", "CLI-6", "CLI-18")
+
+
+def judged(command: Command, *only: str) -> Run:
+    async def run() -> Run:
+        try:
+            client = CommandClient(command)
+        except SetupError as error:
+            pytest.skip(str(error))
+        try:
+            return await judge(client, select(all_cases(), only or QUICK), spec.load())
+        finally:
+            client.close()
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("name", ["python-msg", "python-connect"])
+def test_a_python_client_and_what_its_kernel_says(name: str) -> None:
+    run = judged(ready_made(name))
+    assert [each for each in run.results if each.verdict is not Verdict.PASS] == []
+    used = next(each for each in run.results if each.case == "CLI-2.a-granted-cookie-is-used")
+    assert used.observed["the client's kernel"] == "SYN data acknowledged: True"
+
+
+def test_curl() -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("there is no curl on PATH")
+    run = judged(ready_made("curl"))
+    assert [each for each in run.results if each.verdict is not Verdict.PASS] == []
+
+
+def test_a_command_of_which_no_plain_form_is_known() -> None:
+    words = ready_made("python-msg").words
+    run = judged(commands(words), "CLI-2", "CLI-18")
+    verdicts = {each.requirements[0]: each.verdict for each in run.results}
+    assert verdicts == {"CLI-2": Verdict.PASS, "CLI-18": Verdict.SKIPPED}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "no command"),
+        (["curl", "http://{host}/"], "no {port}"),
+        (["no-such-client", "{host}", "{port}"], "no such command"),
+    ],
+)
+def test_what_cannot_be_a_command(words: list[str], said: str) -> None:
+    with pytest.raises(SetupError, match=said):
+        commands(words)

@@ -1,0 +1,30 @@
+"""The cases for clients against the reference client, in memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from scapy_tfo import spec
+from scapy_tfo.clients.judge import Options
+from scapy_tfo.clients.registry import all_cases
+from scapy_tfo.clients.simulated import simulate
+from scapy_tfo.errors import SetupError
+from scapy_tfo.suite.result import Verdict
+
+
+def test_the_reference_client_is_never_wrong() -> None:
+    run = simulate("sim:reference", all_cases(), spec.load(), Options(slow=True))
+    assert [each for each in run.results if each.verdict is not Verdict.PASS] == []
+    assert len(run.results) == 2 * len(all_cases())
+
+
+def test_the_same_seed_gives_the_same_packets() -> None:
+    first, second = (
+        simulate("sim:reference", all_cases(), spec.load(), Options(seed=7)) for _ in range(2)
+    )
+    assert [each.data for each in first.packets] == [each.data for each in second.packets]
+
+
+def test_an_unknown_client_is_refused() -> None:
+    with pytest.raises(SetupError, match="no such client: 'nobody'"):
+        simulate("sim:nobody", all_cases(), spec.load())
