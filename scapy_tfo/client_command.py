@@ -29,6 +29,10 @@ The command is started once for each connection, in a network namespace of its o
 address is ours (as root, or where user namespaces are allowed), with {host} and {port} put in. With
 {file}, it must send that file, read until the server closes, and write what it read to standard
 output; without, it is taken for an HTTP client that makes a GET request and prints the answer.
+
+A client on another host, by ssh for one, needs a way to us: --address 198.51.100.0/20 makes a TUN
+device here with all servers behind it, and that host a route to them by way of this one.
+
 What it sends must arrive whole and once in every case.
 
 exit status:
@@ -57,6 +61,13 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     add("-4", dest="families", action="append_const", const=4, help="over IPv4 only")
     add("-6", dest="families", action="append_const", const=6, help="over IPv6 only")
     add("--dialogue", choices=("raw", "http"), default="", help="what the client speaks")
+    add(
+        "--address",
+        action="append",
+        default=[],
+        metavar="ADDRESS/PREFIX",
+        help="answer in this network namespace instead, on this address and those behind it",
+    )
     add("--json", type=Path, metavar="FILE", help="also write the results as JSON")
     add("--junit", type=Path, metavar="FILE", help="also as JUnit XML")
     add("--out", type=Path, metavar="DIR", help="reports and capture (default: tfo-results/...)")
@@ -88,16 +99,23 @@ def _run(chosen: argparse.Namespace) -> int:
     console = front.make_console(chosen.color)
     with front.progress(console, len(cases), quiet=chosen.quiet) as show:
         options = Options(slow=chosen.slow, families=chosen.families, on_result=show)
-        run = _judged(chosen.words, chosen.dialogue, cases, options)
+        run = _judged(chosen.words, chosen.dialogue, chosen.address, cases, options)
     return reports.write(run, console)
 
 
-def _judged(words: Sequence[str], dialogue: str, cases: Sequence[Case], options: Options) -> Run:
+def _judged(
+    words: Sequence[str],
+    dialogue: str,
+    addresses: Sequence[str],
+    cases: Sequence[Case],
+    options: Options,
+) -> Run:
     import asyncio
 
     from scapy_tfo import spec
     from scapy_tfo.clients.command import CommandClient, commands, ready_made
     from scapy_tfo.clients.judge import judge
+    from scapy_tfo.clients.places import Here, Namespace
     from scapy_tfo.clients.simulated import simulate
 
     if len(words) == 1 and words[0].startswith("sim:"):
@@ -107,11 +125,8 @@ def _judged(words: Sequence[str], dialogue: str, cases: Sequence[Case], options:
     else:
         command = commands(words, dialogue=dialogue)
 
-    async def live() -> Run:
-        client = CommandClient(command)
-        try:
-            return await judge(client, cases, spec.load(), options)
-        finally:
-            client.close()
-
-    return asyncio.run(live())
+    client = CommandClient(command, Here(addresses) if addresses else Namespace())
+    try:
+        return asyncio.run(judge(client, cases, spec.load(), options))
+    finally:
+        client.close()

@@ -16,11 +16,9 @@ from pathlib import Path
 from scapy_tfo.clients.application import Application, Dialogue, Ended
 from scapy_tfo.clients.dialogue import Http, Raw, make_dialogue
 from scapy_tfo.clients.kernel_word import KernelWord
+from scapy_tfo.clients.places import Place
 from scapy_tfo.errors import SetupError
-from scapy_tfo.lab.client_network import MOST_SERVERS, MTU, SERVERS, ClientNetwork
 from scapy_tfo.segment import Address
-from scapy_tfo.wire.link import Link
-from scapy_tfo.wire.tun import TunLink
 
 HOST, PORT, FILE = "{host}", "{port}", "{file}"
 _IN_URL = "://{host}"
@@ -120,30 +118,28 @@ class Running:
 
 
 class CommandClient:
-    """See Client. Needs a running asyncio loop. Raises SetupError where the host does not allow a
-    namespace with a TUN device."""
+    """See Client. It owns the place."""
 
-    def __init__(self, command: Command) -> None:
+    def __init__(self, command: Command, place: Place) -> None:
         self.name = command.name
         self.dialogue = command.dialogue_or_guess()
         self.can_be_plain = command.plain is not None
         self._command = command
-        self._network = ClientNetwork()
-        self.families = tuple(self._network.families)
-        ours = [SERVERS[each] + at for each in self.families for at in range(MOST_SERVERS)]
-        self.link: Link = TunLink(self._network.tun, ours, MTU)
+        self._place = place
+        self.families = tuple(place.servers)
+        self.link = place.link
         self._directory = tempfile.TemporaryDirectory(prefix="scapy-tfo-")
         self._next = dict.fromkeys(self.families, 0)
         self._running: list[Running] = []
 
     def server(self, family: int) -> Address:
-        at = self._next[family]
-        if at == MOST_SERVERS:
+        at, servers = self._next[family], self._place.servers[family]
+        if at == len(servers):
             raise SetupError(
-                f"a run takes {MOST_SERVERS} servers at most: choose cases with --only"
+                f"a run took all {at} addresses: choose cases with --only, or give a larger network"
             )
         self._next[family] += 1
-        return SERVERS[family] + at
+        return servers[at]
 
     async def start(self, address: Address, port: int, text: bytes, *, ask: bool) -> Application:
         descriptor, file = tempfile.mkstemp(dir=self._directory.name)
@@ -157,7 +153,7 @@ class CommandClient:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 start_new_session=True,
-                preexec_fn=self._network.entering(),
+                preexec_fn=self._place.enter,
             )
         except OSError as error:
             raise SetupError(f"cannot start {words[0]}: {error.strerror}") from error
@@ -167,13 +163,12 @@ class CommandClient:
 
     def counters(self) -> dict[str, int]:
         """What the client's kernel counted, by TcpExt names."""
-        return self._network.counters()
+        return self._place.counters()
 
     def close(self) -> None:
         for each in self._running:
             each.kill()
-        self.link.close()
-        self._network.close()
+        self._place.close()
         self._directory.cleanup()
 
 

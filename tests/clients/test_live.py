@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections.abc import Callable
 
 import pytest
 
 from scapy_tfo import spec
 from scapy_tfo.clients.command import Command, CommandClient, commands, ready_made
 from scapy_tfo.clients.judge import judge
+from scapy_tfo.clients.places import Here, Namespace, Place
 from scapy_tfo.clients.registry import all_cases
 from scapy_tfo.errors import SetupError
 from scapy_tfo.suite.registry import select
@@ -18,18 +20,15 @@ from scapy_tfo.suite.result import Run, Verdict
 QUICK = ("CLI-1", "CLI-2", "CLI-6", "CLI-18")
 
 
-def judged(command: Command, *only: str) -> Run:
-    async def run() -> Run:
-        try:
-            client = CommandClient(command)
-        except SetupError as error:
-            pytest.skip(str(error))
-        try:
-            return await judge(client, select(all_cases(), only or QUICK), spec.load())
-        finally:
-            client.close()
-
-    return asyncio.run(run())
+def judged(command: Command, *only: str, place: Callable[[], Place] = Namespace) -> Run:
+    try:
+        client = CommandClient(command, place())
+    except SetupError as error:
+        pytest.skip(str(error))
+    try:
+        return asyncio.run(judge(client, select(all_cases(), only or QUICK), spec.load()))
+    finally:
+        client.close()
 
 
 @pytest.mark.parametrize("name", ["python-msg", "python-connect"])
@@ -52,6 +51,16 @@ def test_a_command_of_which_no_plain_form_is_known() -> None:
     run = judged(commands(words), "CLI-2", "CLI-18")
     verdicts = {each.requirements[0]: each.verdict for each in run.results}
     assert verdicts == {"CLI-2": Verdict.PASS, "CLI-18": Verdict.SKIPPED}
+
+
+def test_a_client_in_this_namespace() -> None:
+    run = judged(ready_made("python-msg"), "CLI-2", place=lambda: Here(["198.51.100.10/24"]))
+    assert [(each.family, each.verdict) for each in run.results] == [(4, Verdict.PASS)]
+
+
+def test_a_network_without_room() -> None:
+    with pytest.raises(SetupError, match="no room for servers"):
+        Here(["198.51.100.250/24"])
 
 
 @pytest.mark.parametrize(
