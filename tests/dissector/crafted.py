@@ -1,0 +1,121 @@
+"""Captures of conversations that are written down packet by packet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from pathlib import Path
+
+from scapy_tfo import option as opt
+from scapy_tfo.segment import ACK, FIN, RST, SYN, Segment
+from scapy_tfo.wire.pcapng import write_pcapng
+
+COOKIE, ANOTHER = bytes(range(1, 9)), bytes(range(11, 19))
+DATA = b"twenty bytes of data"
+ANSWER = b"an answer"
+PORT = 4433
+ADDRESSES = {4: ("192.0.2.1", "198.51.100.2"), 6: ("2001:db8::1", "2001:db8:0:2::2")}
+RTT, TIMEOUT = 0.02, 1.0
+_BEGAN = 1_700_000_000.0
+_ISN, _SERVER_ISN = 0xFFFFFFF0, 70_000
+"""The client's wraps within the data."""
+
+
+@dataclass(frozen=True)
+class Packet:
+    when: float
+    data: bytes
+    outbound: bool
+    comment: str = ""
+
+
+def fast_open(cookie: bytes | None, form: opt.Form = opt.Form.IANA) -> bytes:
+    """An options field with the option; None for one without it."""
+    found = [opt.mss(1460)]
+    if cookie is not None:
+        found.append(opt.fast_open(cookie, form=form))
+    return opt.padded(opt.push_options(found), opt.NOP)
+
+
+@dataclass
+class Talk:
+    """A connection's packets, each a round trip behind the last unless told otherwise."""
+
+    sport: int = 40000
+    family: int = 4
+    client: str = ""
+    when: float = _BEGAN
+    packets: list[Packet] = field(default_factory=list)
+
+    def say(
+        self, outbound: bool, flags: int, seq: int, ack: int, options: bytes, data: bytes
+    ) -> None:
+        client, server = ADDRESSES[self.family]
+        ends = ip_address(self.client or client), ip_address(server)
+        ports = self.sport, PORT
+        here = 0 if outbound else 1
+        segment = Segment(
+            src=ends[here],
+            dst=ends[1 - here],
+            sport=ports[here],
+            dport=ports[1 - here],
+            seq=seq % 2**32,
+            ack=ack % 2**32 if flags & ACK else 0,
+            flags=flags,
+            options=options,
+            payload=data,
+        )
+        self.packets.append(Packet(self.when, segment.to_bytes(), outbound))
+        self.when += RTT
+
+    def syn(
+        self, cookie: bytes | None = None, data: bytes = b"", *, options: bytes | None = None
+    ) -> None:
+        self.say(True, SYN, _ISN, 0, fast_open(cookie) if options is None else options, data)
+
+    def syn_ack(
+        self,
+        acked: int = 0,
+        cookie: bytes | None = None,
+        *,
+        isn: int = _SERVER_ISN,
+        options: bytes | None = None,
+    ) -> None:
+        options = fast_open(cookie) if options is None else options
+        self.say(False, SYN | ACK, isn, _ISN + 1 + acked, options, b"")
+
+    def data(self, data: bytes = b"", at: int = 0, *, options: bytes = b"") -> None:
+        """From the client; at: bytes of the stream before it."""
+        self.say(True, ACK, _ISN + 1 + at, _SERVER_ISN + 1, options, data)
+
+    def answer(
+        self, data: bytes = ANSWER, acked: int = len(DATA), *, isn: int = _SERVER_ISN
+    ) -> None:
+        self.say(False, ACK, isn + 1, _ISN + 1 + acked, b"", data)
+
+    def reset(self) -> None:
+        """From the server, to the SYN."""
+        self.say(False, RST | ACK, 0, _ISN + 1, b"", b"")
+
+    def close(self) -> None:
+        self.say(True, FIN | ACK, _ISN + 1 + len(DATA), _SERVER_ISN + 1, b"", b"")
+
+    def wait(self) -> None:
+        """Until the client's SYN is sent again."""
+        self.when += TIMEOUT - RTT
+
+
+def write(path: Path, talks: Iterable[Talk]) -> Path:
+    """A capture of all of them, in the order of time."""
+    packets = sorted((each for talk in talks for each in talk.packets), key=lambda each: each.when)
+    write_pcapng(path, packets)
+    return path
+
+
+def talk(*said: Callable[[Talk], None], **known: object) -> Talk:
+    """A connection in which all that is said in turn."""
+    made = Talk(**known)  # type: ignore[arg-type]
+    for each in said:
+        each(made)
+    return made

@@ -1,0 +1,49 @@
+"""tshark with the plugin, as tests call it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scapy_tfo.dissector.files import own_plugin
+from scapy_tfo.fuzz.dissection import has_tshark
+
+needs_tshark = pytest.mark.skipif(
+    not has_tshark(), reason="tshark is not installed: apt-get install tshark"
+)
+
+
+def tshark(capture: Path, *arguments: str, plugin: bool = True) -> str:
+    """What it prints."""
+    script = ["-X", f"lua_script:{own_plugin()}"] if plugin else []
+    command = ["tshark", "-n", "-r", str(capture), *script, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "Lua" not in done.stderr, done.stderr
+    return done.stdout
+
+
+def fields(capture: Path, *names: str, arguments: tuple[str, ...] = ()) -> list[list[str]]:
+    """A row for each frame; several values of a field are joined by "|"."""
+    wanted = [word for name in names for word in ("-e", name)]
+    out = tshark(capture, *arguments, "-T", "fields", "-E", "aggregator=|", *wanted)
+    return [line.split("\t") for line in out.splitlines()]
+
+
+def connections(capture: Path, display_filter: str = "") -> list[dict[str, Any]]:
+    """`-z tfo,json`, read."""
+    tap = f"tfo,json,{display_filter}" if display_filter else "tfo,json"
+    lines = tshark(capture, "-q", "-z", tap).splitlines()
+    begin, end = lines.index("tfo-json-begin"), lines.index("tfo-json-end")
+    return [json.loads(line) for line in lines[begin + 1 : end]]
+
+
+def table(capture: Path, name: str, display_filter: str = "") -> list[list[str]]:
+    """The rows of a table below its head, split."""
+    tap = f"tfo,{name},{display_filter}" if display_filter else f"tfo,{name}"
+    lines = tshark(capture, "-q", "-z", tap).splitlines()
+    first, last = (at for at, line in enumerate(lines) if line.startswith("====="))
+    return [line.split() for line in lines[first + 3 : last]]
