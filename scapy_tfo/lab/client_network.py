@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from ipaddress import ip_interface
+from ipaddress import IPv4Interface, IPv6Interface, ip_interface
 from typing import Any
 
 from scapy_tfo.errors import SetupError
@@ -47,18 +47,22 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 class ClientNetwork:
     """Starts the namespace. tun: the descriptor of the device that leads to us, which the caller
-    owns. families: 4, and 6 where this host has IPv6.
+    owns. families: 4, and 6 where this host has IPv6. addresses: the client's, by family.
 
     Raises SetupError where the host does not allow namespaces or TUN.
     """
 
-    def __init__(self, sysctls: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        sysctls: Mapping[str, str] | None = None,
+        addresses: Mapping[int, IPv4Interface | IPv6Interface] = CLIENTS,
+    ) -> None:
         self.families = host_families()
         config = {
             "sysctls": {**_SYSCTLS, **(sysctls or {})},
             "mtu": MTU,
             "families": self.families,
-            "addresses": [str(CLIENTS[each]) for each in self.families],
+            "addresses": [str(addresses[each]) for each in self.families],
             "parent": os.getpid(),
         }
         self._control, theirs = socket.socketpair()

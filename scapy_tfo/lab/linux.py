@@ -95,7 +95,8 @@ class NamespaceLab:
 
     link: the way to it, with nothing between. addresses: the target's, by family (4, and 6
     where the host has it).
-    ports: its listeners by name. device: what the link goes through, "tun" or, where the host
+    descriptor: of what the link reads, for who carries the packets instead. ports: its listeners by
+    name. device: what the link goes through, "tun" or, where the host
     lets nobody open /dev/net/tun, "veth".
     """
 
@@ -106,6 +107,7 @@ class NamespaceLab:
         self.addresses: dict[int, Address] = {each: TARGETS[each].ip for each in families}
         self.ports: dict[str, int] = {}
         self.device = agent.device
+        self.descriptor = agent.descriptor
         self._agent = agent
 
     def close(self) -> None:

@@ -1,0 +1,153 @@
+"""A process that carries packets between two TUN devices, as a link of a given shape would.
+
+Started as `python -m scapy_tfo.lab.emulator CONTROL NEAR FAR`, with three descriptors. A line of
+JSON on the control socket sets the shapes, `{"onward": {...}, "homeward": {...}}`; it is answered
+by one with what was dropped and lost since the line before. It ends when the other end is closed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import random
+import select
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+
+from scapy_tfo.errors import SetupError
+from scapy_tfo.lab.control import CLOSE_LIMIT
+from scapy_tfo.lab.link_model import Direction, Shape
+
+_LARGEST = 1 << 16
+_AT_ONCE = 64
+_SPIN = 0.0002
+"""Seconds before a packet is due from which we wait busily: the scheduler is no more exact."""
+
+_LONGEST_WAIT = 1.0
+_PR_SET_TIMERSLACK = 29
+_ANSWER_WITHIN = 5.0
+
+
+class Emulator:
+    """A link between two descriptors of TUN devices, which stay the caller's.
+
+    Packets that come out of `near` go onward, into `far`. Raises SetupError where the process does
+    not start.
+    """
+
+    def __init__(self, near: int, far: int) -> None:
+        self._control, theirs = socket.socketpair()
+        self._control.settimeout(_ANSWER_WITHIN)
+        with theirs:
+            self._process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "scapy_tfo.lab.emulator"),
+                    *(str(each) for each in (theirs.fileno(), near, far)),
+                ],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno(), near, far],
+            )
+
+    def set(self, onward: Shape, homeward: Shape) -> dict[str, int]:
+        """From now on, packets meet these shapes; what is on its way is lost.
+
+        Returns how many were dropped and lost before. Raises SetupError where the process has gone.
+        """
+        wanted = {"onward": asdict(onward), "homeward": asdict(homeward)}
+        try:
+            self._control.sendall(json.dumps(wanted).encode() + b"\n")
+            answer = self._control.recv(_LARGEST)
+        except OSError:
+            answer = b""
+        if not answer:
+            raise SetupError("the link emulator has ended")
+        told: dict[str, int] = json.loads(answer)
+        return told
+
+    def close(self) -> None:
+        """End it. Harmless when called twice."""
+        self._control.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(CLOSE_LIMIT)
+        if self._process.returncode is None:
+            self._process.kill()
+            self._process.wait()
+
+
+class _Carrier:
+    """near, far: descriptors. control: where shapes come from."""
+
+    def __init__(self, control: socket.socket, near: int, far: int) -> None:
+        self._control = control
+        self._ends = {near: far, far: near}
+        self._near = near
+        dice = random.Random(0)
+        self._ways = {near: Direction(Shape(), dice), far: Direction(Shape(), dice)}
+
+    def run(self) -> None:
+        """Carry until the control socket is closed."""
+        descriptors = [self._control.fileno(), *self._ends]
+        while True:
+            now = time.monotonic()
+            due = min((way.due for way in self._ways.values() if way.due is not None), default=None)
+            wait = _LONGEST_WAIT if due is None else max(due - now - _SPIN, 0.0)
+            ready, _, _ = select.select(descriptors, [], [], min(wait, _LONGEST_WAIT))
+            for descriptor in ready:
+                if descriptor == self._control.fileno():
+                    if not self._reshape():
+                        return
+                else:
+                    self._read(descriptor)
+            self._write()
+
+    def _read(self, descriptor: int) -> None:
+        way = self._ways[descriptor]
+        for _ in range(_AT_ONCE):
+            try:
+                packet = os.read(descriptor, _LARGEST)
+            except OSError:
+                return
+            way.put(packet, time.monotonic())
+
+    def _write(self) -> None:
+        now = time.monotonic()
+        for descriptor, way in self._ways.items():
+            for packet in way.take(now):
+                # A full device loses packets, as any does.
+                with contextlib.suppress(OSError):
+                    os.write(self._ends[descriptor], packet)
+
+    def _reshape(self) -> bool:
+        line = self._control.recv(_LARGEST)
+        if not line:
+            return False
+        wanted = json.loads(line)
+        told = {
+            "dropped": sum(way.dropped for way in self._ways.values()),
+            "lost": sum(way.lost for way in self._ways.values()),
+        }
+        dice = random.Random(0)
+        for descriptor in self._ends:
+            name = "onward" if descriptor == self._near else "homeward"
+            self._ways[descriptor] = Direction(Shape(**wanted[name]), dice)
+        self._control.sendall(json.dumps(told).encode() + b"\n")
+        return True
+
+
+def main() -> None:
+    control, near, far = (int(each) for each in sys.argv[1:4])
+    for descriptor in (near, far):
+        os.set_blocking(descriptor, False)
+    # A link must not be late because somebody saves power.
+    ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
+    with socket.socket(fileno=control) as sock:
+        _Carrier(sock, near, far).run()
+
+
+if __name__ == "__main__":
+    main()

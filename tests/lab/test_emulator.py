@@ -1,0 +1,95 @@
+"""The emulated link between two kernels: what a connection sees of its delay and its rate."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable
+from ipaddress import ip_interface
+
+import pytest
+
+from scapy_tfo.errors import SetupError
+from scapy_tfo.lab.client_network import ClientNetwork
+from scapy_tfo.lab.emulator import Emulator
+from scapy_tfo.lab.link_model import Shape
+from scapy_tfo.lab.servers import RealServerLab
+
+CLIENTS = {4: ip_interface("192.0.2.16/24"), 6: ip_interface("fd00:7413::10/64")}
+TRIES = 5
+"""Of a measurement: another process that takes the core for a moment makes one late."""
+
+_CONNECT = """
+import socket, time
+took = []
+for _ in range(10):
+    with socket.socket() as sock:
+        began = time.perf_counter()
+        sock.connect(("192.0.2.1", 80))
+        took.append(time.perf_counter() - began)
+print(sorted(took)[5])
+"""
+_FETCH = """
+import socket, time
+with socket.socket() as sock:
+    sock.connect(("192.0.2.1", 80))
+    sock.sendall(b"GET /bytes/100000 HTTP/1.0\\r\\n\\r\\n")
+    sock.recv(1)
+    began = time.perf_counter()
+    while sock.recv(65536):
+        pass
+print(time.perf_counter() - began)
+"""
+
+Measure = Callable[[str, Shape, Shape], float]
+
+
+@pytest.fixture(scope="module")
+def measure():
+    """Seconds that a program says it took in the client's namespace, over a link of two shapes."""
+    try:
+        near = ClientNetwork(addresses=CLIENTS)
+    except SetupError as error:
+        pytest.skip(str(error))
+    loop = asyncio.new_event_loop()
+    try:
+        far = loop.run_until_complete(RealServerLab.start("nginx"))
+    except SetupError as error:
+        near.close()
+        loop.close()
+        pytest.skip(str(error))
+    emulator = Emulator(near.tun, far.descriptor)
+
+    def run(program: str, onward: Shape, homeward: Shape) -> float:
+        emulator.set(onward, homeward)
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", program],
+            preexec_fn=near.entering(),
+            capture_output=True,
+            check=True,
+        )
+        return float(done.stdout)
+
+    yield run
+    emulator.close()
+    far.close()
+    near.close()
+    loop.close()
+
+
+@pytest.mark.parametrize("rtt", [0.001, 0.02, 0.1])
+def test_the_round_trip_is_held_within_a_millisecond(measure: Measure, rtt: float) -> None:
+    half = Shape(delay=rtt / 2)
+    assert any(rtt <= measure(_CONNECT, half, half) < rtt + 0.001 for _ in range(TRIES))
+
+
+@pytest.mark.parametrize("rate", [4e6, 100e6])
+def test_the_rate_is_held_within_two_percent(measure: Measure, rate: float) -> None:
+    """Of 100,000 bytes, the first segments go before the clock starts; each has 52 or 40 more."""
+    link = Shape(rate=rate, queue=256 * 1024)
+    whole = 100_000 * (1 + 52 / 1448) * 8 / rate
+    held = (
+        0.9 * whole < measure(_FETCH, Shape(), link) < 1.02 * whole + 0.001 for _ in range(TRIES)
+    )
+    assert any(held)
