@@ -28,7 +28,7 @@ path_delay_300 := delay=300ms
 path_combined := loss=5%,duplicate=5%,reorder=10%,corrupt=1%,delay=50ms,jitter=20ms
 PATHS := clean loss_1 loss_5 loss_20 duplicates reordering corruption delay_1 delay_50 delay_300 combined
 
-.PHONY: help demo test lint conformance soak matrix weaken compare break fuzz-smoke hunt bench clean
+.PHONY: help demo test lint conformance soak matrix client-matrix weaken compare break fuzz-smoke hunt bench clean
 .NOTPARALLEL:
 
 help:
@@ -37,6 +37,7 @@ help:
 	@echo 'make conformance  the conformance cases as pytest tests (TARGET=lab:linux or HOST[:PORT])'
 	@echo 'make lint         ruff and mypy'
 	@echo 'make matrix       every case against every mutant, for docs/matrix.md (minutes)'
+	@echo 'make client-matrix  the same for clients, for docs/client-matrix.md (a minute)'
 	@echo 'make weaken       the matrix, then every case without each of its assertions (minutes)'
 	@echo 'make compare      every mutant in simulation and live: the same verdicts? (minutes; COMPARE_ARGS)'
 	@echo 'make break        our packetdrill scripts, each with a wrong expectation: docs/pkt-breaks.md (minutes)'
@@ -51,7 +52,7 @@ demo:
 	@.venv/bin/scapy-tfo demo
 
 test:
-	@bash scripts/setup.sh test boofuzz cluster
+	@bash scripts/setup.sh test boofuzz cluster gain
 	@.venv/bin/python -m pytest $(PYTEST_ARGS)
 
 conformance:
@@ -68,6 +69,10 @@ matrix:
 	@bash scripts/setup.sh
 	@mkdir -p $(dir $(KILLS))
 	@.venv/bin/scapy-tfo spec --matrix --write docs/matrix.md --kills $(KILLS)
+
+client-matrix:
+	@bash scripts/setup.sh
+	@.venv/bin/python scripts/client_matrix.py --write docs/client-matrix.md
 
 weaken: matrix
 	@.venv/bin/python scripts/weaken.py --kills $(KILLS) --write docs/assertions.md
@@ -107,7 +112,7 @@ $(SOAK)/linux.json:
 	.venv/bin/scapy-tfo soak lab:linux --runs $(SOAK_RUNS) --json $@
 
 bench:
-	@bash scripts/setup.sh test boofuzz cluster
+	@bash scripts/setup.sh test boofuzz cluster gain
 	@for script in bench/[a-z]*.py; do echo "== $$script"; .venv/bin/python "$$script" || exit; done
 
 clean:

@@ -15,6 +15,7 @@ from scapy_tfo.capture_command import add_commands as add_capture
 from scapy_tfo.client_command import add_command as add_client
 from scapy_tfo.dissector_command import add_commands as add_dissector
 from scapy_tfo.errors import SetupError, TargetError
+from scapy_tfo.gain_command import add_command as add_gain
 
 EXIT_STATUS = """exit status:
   0  nothing failed
@@ -96,6 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     add_capture(commands)
     add_dissector(commands)
     add_client(commands)
+    add_gain(commands)
     return parser
 
 

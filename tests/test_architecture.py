@@ -65,6 +65,8 @@ ARROWS: dict[str, set[str]] = {
     "dissector_command": VALUES | {"dissector"},
     "capture_command": VALUES | {"dissector", "report", "front"},
     "arguments": set(),
+    "gain": MECHANISMS | {"lab"},
+    "gain_command": VALUES | {"gain", "front", "report"},
     "client_command": VALUES | {"arguments", "clients", "mutants", "suite", "front", "listing"},
     "cli": JUDGES
     | {
@@ -82,6 +84,7 @@ ARROWS: dict[str, set[str]] = {
         "capture_command",
         "client_command",
         "arguments",
+        "gain_command",
     },
     "__main__": {"cli"},
 }

@@ -44,7 +44,7 @@ def with_what_they_bring(names: set[str]) -> set[str]:
 
 def test_what_runs_beside_scapy_is_listed() -> None:
     extras = PROJECT["optional-dependencies"]
-    wanted = [*PROJECT["dependencies"], *extras["boofuzz"], *extras["cluster"]]
+    wanted = [*PROJECT["dependencies"], *extras["boofuzz"], *extras["cluster"], *extras["gain"]]
     runtime = with_what_they_bring(wanted_here(wanted))
     assert runtime - named_in_table() == set()
 

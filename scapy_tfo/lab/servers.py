@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scapy_tfo.errors import SetupError
@@ -86,10 +86,16 @@ class RealServerLab(NamespaceLab):
         self.ports = {"http": HTTP_PORT}
 
     @classmethod
-    async def start(cls, name: str, *, sysctls: Mapping[str, str] | None = None) -> RealServerLab:
-        """Start the server of that name, answering `/` and `/bytes/100000`.
+    async def start(
+        cls,
+        name: str,
+        *,
+        sysctls: Mapping[str, str] | None = None,
+        sizes: Sequence[int] = (BIG,),
+    ) -> RealServerLab:
+        """Start the server of that name, answering `/` and `/bytes/N` for each of the sizes.
 
-        Raises SetupError where it is not installed or does not start, and as `LinuxLab.start`.
+        haproxy has the usual size only. Raises SetupError where it is not installed or does not start, and as `LinuxLab.start`.
         """
         server = SERVERS.get(name)
         if server is None:
@@ -103,7 +109,7 @@ class RealServerLab(NamespaceLab):
         files = {
             "config": config.encode() + b"\n",
             "www/index.html": b"scapy-tfo lab\n",
-            f"www/bytes/{BIG}": pattern(BIG),
+            **{f"www/bytes/{size}": pattern(size) for size in sizes},
         }
         lab = cls(await start_agent(sysctls))
         try:

@@ -1,0 +1,54 @@
+"""A client that measures: `python fetcher.py HOST PORT PATH TIMES WAY...`.
+
+WAY: `tcp` (connect, then send), `tfo` (sendto with MSG_FASTOPEN) or `control` (tcp again, under
+another name). The ways take turns, so that what changes with time changes for all. For each
+request a line of JSON: way, seconds to the first byte and to the last, bytes, and whether the SYN's
+data was acknowledged.
+"""
+
+import json
+import socket
+import sys
+import time
+
+_LARGEST = 1 << 18
+_INFO, _OPTIONS, _SYN_DATA = 104, 5, 0x20
+_PATIENCE = 60.0
+
+
+def fetch(way: str, at: tuple[str, int], request: bytes) -> dict[str, object]:
+    """One request on a connection of its own. Raises OSError."""
+    family = socket.AF_INET6 if ":" in at[0] else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as sock:
+        began = time.perf_counter()
+        if way == "tfo":
+            sock.sendto(request, socket.MSG_FASTOPEN, at)
+        else:
+            sock.connect(at)
+            sock.sendall(request)
+        # A time limit before would make the socket one that does not block.
+        sock.settimeout(_PATIENCE)
+        size = len(sock.recv(_LARGEST))
+        first = time.perf_counter() - began
+        while piece := sock.recv(_LARGEST):
+            size += len(piece)
+        last = time.perf_counter() - began
+        info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO)
+    early = bool(info[_OPTIONS] & _SYN_DATA)
+    return {"way": way, "first": first, "last": last, "bytes": size, "early": early}
+
+
+def main() -> None:
+    host, port, path, times, *ways = sys.argv[1:]
+    at = (host, int(port))
+    request = f"GET {path} HTTP/1.1\r\nHost: gain\r\nConnection: close\r\n\r\n".encode()
+    if "tfo" in ways:
+        fetch("tfo", at, request)
+    for number in range(int(times)):
+        for step in range(len(ways)):
+            told = fetch(ways[(number + step) % len(ways)], at, request)
+            print(json.dumps(told), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Time to the first byte and to the last of one request, with fast open and without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scapy_tfo.errors import TargetError
+from scapy_tfo.gain.link import LinkedServer, check_sizes
+from scapy_tfo.gain.saving import Estimate, saving
+from scapy_tfo.lab.link_model import Shape
+
+RTTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3)
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+TIMES = 20
+_WAYS = ("tcp", "tfo", "control")
+_BASE_PATIENCE = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """rtts: of the link, in seconds. sizes: of responses, in bytes. times: requests of each way.
+    down, up: bits a second towards the client and from it, None for no limit; queue: bytes in
+    front of each."""
+
+    rtts: Sequence[float] = RTTS
+    sizes: Sequence[int] = SIZES
+    times: int = TIMES
+    down: float | None = None
+    up: float | None = None
+    queue: int = 128 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One round-trip time and one size. tcp, tfo: median seconds to the last byte; tcp_first,
+    tfo_first: to the first. early: the part of fast opens whose data was accepted. saved: seconds
+    for the whole request. trips, trips_first: round trips saved, to the last byte and the first.
+    control: the same of TCP against itself, which saves nothing; None where the RTT is 0."""
+
+    rtt: float
+    size: int
+    tcp: float
+    tfo: float
+    tcp_first: float
+    tfo_first: float
+    early: float
+    saved: Estimate
+    trips: Estimate | None
+    trips_first: Estimate | None
+    control: Estimate | None
+
+
+def measure(plan: Plan, on_cell: Callable[[Cell], None]) -> Iterator[Cell]:
+    """Measure cell by cell; each is told as soon as it is known, so that what was measured stays
+    when it is broken off. Raises SetupError and TargetError."""
+    check_sizes(plan.sizes)
+    with LinkedServer(plan.sizes) as server:
+        for rtt in plan.rtts:
+            server.shape(
+                Shape(delay=rtt / 2, rate=plan.up, queue=plan.queue),
+                Shape(delay=rtt / 2, rate=plan.down, queue=plan.queue),
+            )
+            for size in plan.sizes:
+                trips = 4 + size / 14_000
+                slow = 0.0 if plan.down is None else size * 8 / plan.down
+                patience = _BASE_PATIENCE + 3 * plan.times * (trips * rtt + 2 * slow)
+                told = server.fetch(f"/bytes/{size}", _WAYS, plan.times, 2 * patience)
+                cell = _cell(rtt, size, told)
+                on_cell(cell)
+                yield cell
+
+
+def _cell(rtt: float, size: int, told: Sequence[Any]) -> Cell:
+    by_way = {way: [each for each in told if each["way"] == way] for way in _WAYS}
+    short = [each for each in told if each["bytes"] < size]
+    if short:
+        raise TargetError(f"a response of {size} bytes came with {short[0]['bytes']}")
+    firsts = {way: [each["first"] for each in by_way[way]] for way in _WAYS}
+    lasts = {way: [each["last"] for each in by_way[way]] for way in _WAYS}
+
+    def trips(times: dict[str, list[float]], way: str) -> Estimate | None:
+        return saving(times["tcp"], times[way], rtt) if rtt else None
+
+    return Cell(
+        rtt=rtt,
+        size=size,
+        tcp=_median(lasts["tcp"]),
+        tfo=_median(lasts["tfo"]),
+        tcp_first=_median(firsts["tcp"]),
+        tfo_first=_median(firsts["tfo"]),
+        early=sum(each["early"] for each in by_way["tfo"]) / len(by_way["tfo"]),
+        saved=saving(lasts["tcp"], lasts["tfo"], 1.0),
+        trips=trips(lasts, "tfo"),
+        trips_first=trips(firsts, "tfo"),
+        control=trips(lasts, "control"),
+    )
+
+
+def _median(values: Sequence[float]) -> float:
+    from statistics import median
+
+    return float(median(values))

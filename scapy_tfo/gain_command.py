@@ -1,0 +1,178 @@
+"""`scapy-tfo gain`: what fast open gains on this machine, over links of our own."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scapy_tfo.errors import SetupError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from scapy_tfo.gain.latency import Cell, Plan
+    from scapy_tfo.gain.saving import Estimate
+
+SUMMARY = "measure what fast open gains"
+
+_LATENCY = """Measure one request with fast open and without: its first byte and its last.
+
+This kernel's client and nginx, each in a namespace of its own, with an emulated link between (as
+root, or where user namespaces are allowed; needs the extra 'gain'). Requests with TCP, with fast
+open, and with TCP once more take turns: the last are the control, which must save nothing.
+
+Ctrl-C keeps what was measured."""
+
+_TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|)")
+_RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kMG]?)(?:bit/s)?")
+_UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
+
+
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """`gain`, and what is below it."""
+    group = commands.add_parser("gain", help=SUMMARY, allow_abbrev=False)
+    below = group.add_subparsers(metavar="EXPERIMENT", required=True)
+    parser = below.add_parser(
+        "latency",
+        help="one request over links of several round-trip times",
+        description=_LATENCY,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(command=_latency)
+    add = parser.add_argument
+    add("--rtt", type=_times, metavar="TIME,...", help="default: 0,20ms,50ms,100ms,200ms,300ms")
+    add("--size", type=_sizes, metavar="BYTES,...", help="default: 1000,10000,100000,1000000")
+    add("--times", type=_count, default=20, metavar="N", help="requests of each way (default: 20)")
+    add("--down", type=_rate, metavar="RATE", help="of the link to the client, as 4M")
+    add("--up", type=_rate, metavar="RATE", help="and from it, as 256k")
+    add("--queue", type=_count, default=131072, metavar="BYTES", help="in front of each rate")
+    add("--json", type=Path, metavar="FILE", help="also write the figures as JSON")
+    add("--plot", type=Path, metavar="FILE", help="also draw them, as .png or .svg")
+    add("--color", choices=("auto", "always", "never"), default="auto")
+
+
+def _times(text: str) -> list[float]:
+    found = [_TIME.fullmatch(each) for each in text.split(",")]
+    if None in found:
+        raise argparse.ArgumentTypeError(f"'{text}': write times as 20ms,0.1s")
+    return [float(each[1]) / (1000 if each[2] == "ms" else 1) for each in found if each]
+
+
+def _sizes(text: str) -> list[int]:
+    if not all(each.isascii() and each.isdigit() and int(each) for each in text.split(",")):
+        raise argparse.ArgumentTypeError(f"'{text}': write sizes in bytes as 1000,100000")
+    return [int(each) for each in text.split(",")]
+
+
+def _rate(text: str) -> float:
+    found = _RATE.fullmatch(text)
+    if found is None or not float(found[1]):
+        raise argparse.ArgumentTypeError(f"'{text}': write bits a second as 4M or 256k")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise argparse.ArgumentTypeError(f"'{text}' is no count: give 1 or more")
+    return int(text)
+
+
+def _latency(chosen: argparse.Namespace) -> int:
+    from scapy_tfo.front import make_console
+    from scapy_tfo.gain.chart import draw
+    from scapy_tfo.gain.latency import RTTS, SIZES, Plan, measure
+    from scapy_tfo.report.output import check_file
+
+    for path in filter(None, (chosen.json, chosen.plot)):
+        check_file(path)
+    plan = Plan(
+        rtts=chosen.rtt or RTTS,
+        sizes=chosen.size or SIZES,
+        times=chosen.times,
+        down=chosen.down,
+        up=chosen.up,
+        queue=chosen.queue,
+    )
+    console = make_console(chosen.color)
+    cells: list[Cell] = []
+    wanted = len(plan.rtts) * len(plan.sizes)
+    interrupted = False
+    with _progress(console, wanted) as advance:
+        try:
+            for _ in measure(plan, cells.append):
+                advance()
+        except KeyboardInterrupt:
+            interrupted = True
+    console.print(_table(cells))
+    if chosen.json is not None:
+        _write(chosen.json, plan, cells)
+    if chosen.plot is not None and any(each.trips for each in cells):
+        draw(cells, chosen.plot)
+    if interrupted:
+        print(f"scapy-tfo: interrupted: {len(cells)} of {wanted} measured", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _progress(console: Any, wanted: int) -> Any:
+    from contextlib import contextmanager
+
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    @contextmanager
+    def shown() -> Any:
+        columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        quiet = not console.is_terminal
+        with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
+            task = progress.add_task("measuring", total=wanted)
+            yield lambda: progress.advance(task)
+
+    return shown()
+
+
+def _table(cells: list[Cell]) -> Table:
+    from rich.table import Table
+
+    table = Table(title="One request with TCP and with fast open (medians; intervals of 95 %)")
+    for name in ("RTT", "bytes", "TCP", "fast open", "round trips saved", "to the first byte"):
+        table.add_column(name, justify="right")
+    table.add_column("control", justify="right")
+    for each in cells:
+        table.add_row(
+            f"{each.rtt * 1000:g} ms",
+            f"{each.size:,}",
+            f"{each.tcp * 1000:.1f} ms",
+            f"{each.tfo * 1000:.1f} ms",
+            _shown(each.trips),
+            _shown(each.trips_first),
+            _shown(each.control),
+        )
+    return table
+
+
+def _shown(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return "-"
+    return f"{estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f})"
+
+
+def _write(path: Path, plan: Plan, cells: list[Cell]) -> None:
+    import json
+    import platform
+
+    figures = {
+        "schema": 1,
+        "experiment": "latency",
+        "kernel": platform.release(),
+        "plan": asdict(plan),
+        "cells": [asdict(each) for each in cells],
+    }
+    try:
+        path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise SetupError(f"cannot write {path}: {error.strerror}") from error
