@@ -60,7 +60,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     add("--strict", action="store_true", help="a SHOULD that is not met fails the run")
     add("-4", dest="families", action="append_const", const=4, help="over IPv4 only")
     add("-6", dest="families", action="append_const", const=6, help="over IPv6 only")
-    add("--dialogue", choices=("raw", "http"), default="", help="what the client speaks")
+    add("--dialogue", choices=("raw", "http", "post"), default="", help="what the client speaks")
     add(
         "--address",
         action="append",

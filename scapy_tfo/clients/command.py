@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import shutil
-import signal
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +13,7 @@ from scapy_tfo.clients.application import Application, Dialogue, Ended
 from scapy_tfo.clients.dialogue import Http, Raw, make_dialogue
 from scapy_tfo.clients.kernel_word import KernelWord
 from scapy_tfo.clients.places import Place
+from scapy_tfo.clients.starting import Started, Starter, output
 from scapy_tfo.errors import SetupError
 from scapy_tfo.segment import Address
 
@@ -30,13 +27,14 @@ _MOST_SAID = 200
 class Command:
     """name: in reports. words: what to start; {host}, {port} and {file} are put in. plain: the
     same without fast open, None where that is not known. dialogue: of dialogue.DIALOGUES, "" for
-    what the words suggest. tells: its last words are TCP_INFO in hex."""
+    what the words suggest. tells: its last words are TCP_INFO in hex. own: it is `sender.py`."""
 
     name: str
     words: tuple[str, ...]
     plain: tuple[str, ...] | None = None
     dialogue: str = ""
     tells: bool = False
+    own: bool = False
 
     def __post_init__(self) -> None:
         joined = " ".join(self.words)
@@ -78,43 +76,36 @@ def ready_made(name: str) -> Command:
     Raises SetupError for another, and where there is no curl.
     """
     if name == "curl":
-        url = ("-sS", "--max-time", "60", "-g", f"http://{HOST}:{PORT}/")
+        url = ("-sS", "-g", "-H", "Expect:", "--data-binary", f"@{FILE}", f"http://{HOST}:{PORT}/")
         return Command(
-            name=name, words=("curl", "--tcp-fastopen", *url), plain=("curl", *url), dialogue="http"
+            name=name, words=("curl", "--tcp-fastopen", *url), plain=("curl", *url), dialogue="post"
         )
     ways = {"python-msg": "msg", "python-connect": "connect"}
     if name not in ways:
         raise SetupError(f"no such client: '{name}'; there are curl, {', '.join(ways)}")
-    return Command(name=name, words=_sender(ways[name]), plain=_sender("plain"), tells=True)
+    words, plain = _sender(ways[name]), _sender("plain")
+    return Command(name=name, words=words, plain=plain, tells=True, own=True)
 
 
 class Running:
     """One run of a command, with a file of its own."""
 
-    def __init__(self, process: asyncio.subprocess.Process, file: str, *, tells: bool) -> None:
-        self._process = process
-        self._file = file
+    def __init__(self, starter: Starter, started: Started, *, tells: bool) -> None:
+        self._starter = starter
+        self._started = started
         self._tells = tells
-        self._ended = asyncio.ensure_future(self._wait())
 
     async def ended(self) -> Ended:
-        return await asyncio.shield(self._ended)
-
-    async def _wait(self) -> Ended:
-        received, errors = await self._process.communicate()
-        Path(self._file).unlink(missing_ok=True)
-        lines = errors.decode(errors="replace").split("\n")
+        status = await asyncio.shield(self._started.ended)
+        lines = output(self._started.err).decode(errors="replace").split("\n")
         said = [each.strip() for each in lines if each.strip()]
         word = None
-        if self._tells and said and self._process.returncode == 0:
+        if self._tells and said and not status:
             word = KernelWord.read(bytes.fromhex(said.pop()))
-        status = self._process.returncode or 0
-        return Ended(status, received, "; ".join(said)[-_MOST_SAID:], word)
+        return Ended(status, output(self._started.out), "; ".join(said)[-_MOST_SAID:], word)
 
     def kill(self) -> None:
-        if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+        self._starter.kill(self._started)
 
 
 class CommandClient:
@@ -128,9 +119,8 @@ class CommandClient:
         self._place = place
         self.families = tuple(place.servers)
         self.link = place.link
-        self._directory = tempfile.TemporaryDirectory(prefix="scapy-tfo-")
+        self._starter = Starter(place.enter)
         self._next = dict.fromkeys(self.families, 0)
-        self._running: list[Running] = []
 
     def server(self, family: int) -> Address:
         at, servers = self._next[family], self._place.servers[family]
@@ -142,34 +132,18 @@ class CommandClient:
         return servers[at]
 
     async def start(self, address: Address, port: int, text: bytes, *, ask: bool) -> Application:
-        descriptor, file = tempfile.mkstemp(dir=self._directory.name)
-        with open(descriptor, "wb") as target:
-            target.write(text)
+        file = self._starter.file(text)
         words = self._command.filled(address, port, file, ask=ask)
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *words,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,
-                preexec_fn=self._place.enter,
-            )
-        except OSError as error:
-            raise SetupError(f"cannot start {words[0]}: {error.strerror}") from error
-        running = Running(process, file, tells=self._command.tells)
-        self._running.append(running)
-        return running
+        started = self._starter.start(words, own=self._command.own)
+        return Running(self._starter, started, tells=self._command.tells)
 
     def counters(self) -> dict[str, int]:
         """What the client's kernel counted, by TcpExt names."""
         return self._place.counters()
 
     def close(self) -> None:
-        for each in self._running:
-            each.kill()
+        self._starter.close()
         self._place.close()
-        self._directory.cleanup()
 
 
 def commands(words: Sequence[str], *, dialogue: str = "") -> Command:

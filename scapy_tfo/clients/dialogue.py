@@ -54,7 +54,22 @@ class Http:
         return head.encode() + body
 
 
-DIALOGUES: dict[str, type[Raw | Http]] = {Raw.name: Raw, Http.name: Http}
+class Post(Http):
+    """The client makes a request of its own, with a body that we choose."""
+
+    name = "post"
+    chosen = True
+
+    def is_complete(self, text: bytes, heard: bytes) -> bool:
+        return heard.partition(_END)[2] == text
+
+    def wrong(self, text: bytes, heard: bytes) -> str:
+        if heard and not heard.startswith(b"POST /"[: len(heard)]):
+            return f"no POST request, or not from its beginning: {heard[:24]!r}"
+        return Raw().wrong(text, heard.partition(_END)[2])
+
+
+DIALOGUES: dict[str, type[Raw | Http]] = {each.name: each for each in (Raw, Http, Post)}
 
 
 def make_dialogue(name: str) -> Dialogue:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.option import FastOpen, RawOption
-from scapy_tfo.segment import ACK, FIN, PSH, SYN, Flags, Segment
+from scapy_tfo.segment import ACK, FIN, PSH, RST, SYN, Flags, Segment
 from scapy_tfo.suite.app import NoApp
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.outcome import Inconclusive, Unsupported
@@ -19,8 +18,11 @@ if TYPE_CHECKING:
     from scapy_tfo.clients.reception import Server
     from scapy_tfo.suite.switchboard import Key
 
-_MOST_ROUNDS = 400
-"""Waits for text in one connection: bounds what a client can make us acknowledge."""
+BODY = b"served\n"
+"""What an application receives unless a case wants something else."""
+
+_PIECE = 1000
+"""Bytes of ours in one segment."""
 
 
 class Incoming(Flow):
@@ -48,13 +50,18 @@ class Incoming(Flow):
         self.taken = 0
 
     def hear(self, segment: Segment, number: int) -> None:
-        if segment.flags & SYN and not segment.is_rst:
+        if segment.flags & SYN and not segment.flags & ACK and not segment.is_rst:
             self.syns.append(segment)
             bare = replace(segment, payload=b"", flags=segment.flags & ~FIN)
             super().hear(bare, number)
             self.heard[-1] = segment
         else:
             super().hear(segment, number)
+
+    @property
+    def was_reset(self) -> bool:
+        """A RST came that the case did not expect."""
+        return any(each.is_rst for at, each in enumerate(self.heard) if at not in self._taken)
 
     # The SYN
 
@@ -79,6 +86,26 @@ class Incoming(Flow):
             option is not None and option.is_request,
             "the first SYN to a server has no request for a cookie",
             "an empty Fast Open option of length 2",
+            str(self.first),
+        )
+
+    def must_ask_and_no_more(self) -> None:
+        """The same; and what data is beside the request is named, since no fast open may be done
+        by it (RFC 7413 section 7.3 leaves it to the operator)."""
+        self.must_ask()
+        if self.first.payload:
+            size = len(self.first.payload)
+            self.server.record("beside the request", f"{size} bytes: cookie-less fast open?")
+
+    def must_not_open_fast(self, why: str) -> None:
+        """Demand that nothing is sent in the SYN by virtue of a cookie, `why` ("after ...") says
+        for what reason. To ask for a cookie is no fast open."""
+        option = self.option
+        opens = option is not None and bool(option.cookie) and bool(self.first.payload)
+        self.require(
+            not opens,
+            f"fast open {why}",
+            "a SYN without cookie and data",
             str(self.first),
         )
 
@@ -134,16 +161,17 @@ class Incoming(Flow):
         options: Iterable[RawOption] = (),
         data: bytes = b"",
         flags: Flags = 0,
+        with_mss: bool = True,
         **fields: Any,
     ) -> Segment:
         """Send a SYN-ACK at our ISN.
 
         acking: bytes of the SYN's text, None for all. cookie: to grant, None for no option. The
-        MSS option always goes in front, `options` behind the cookie. fields: of Segment.
+        MSS option goes in front, `options` behind the cookie. fields: of Segment.
         """
         size = len(self.first.payload) if acking is None else acking
         tfo = [] if cookie is None else [self._grant(cookie)]
-        every = [opt.mss(self.mss), *tfo, *options]
+        every = [*([opt.mss(self.mss)] if with_mss else []), *tfo, *options]
         self.take(size)
         self.snd_nxt = self.isn
         values = {"ack": seq.add(self.first.seq, 1 + size)} | fields
@@ -152,6 +180,16 @@ class Incoming(Flow):
     def _grant(self, cookie: bytes) -> RawOption:
         asked = self.option
         return opt.fast_open(cookie) if asked is None else opt.fast_open(cookie, form=asked.form)
+
+    def refuse(self) -> None:
+        """Reset it, in answer to its first SYN and all the text in that."""
+        acked = seq.add(self.first.seq, 1 + len(self.first.payload))
+        self.send(RST | ACK, seq=0, ack=acked, window=0)
+
+    def cross(self, data: bytes = b"") -> Segment:
+        """Send a SYN of our own that crosses the client's."""
+        self.snd_nxt = self.isn
+        return self.send(SYN, data, options=[opt.mss(self.mss)])
 
     def take(self, size: int) -> None:
         """Count so many bytes of the SYN's text as received."""
@@ -191,21 +229,54 @@ class Incoming(Flow):
         await self.until(what, whole, within=within, acking=True)
         return bytes(self.stream.data)
 
-    async def serve(self, body: bytes = b"served\n", *, within: float | None = None) -> None:
+    def reply(self, body: bytes = BODY) -> bytes:
+        """What we say in all, so that the application receives `body`."""
+        return self.server.dialogue.answer(body)
+
+    def speak(self, body: bytes = BODY) -> None:
+        """Say what the client has not acknowledged yet of our reply, and close."""
+        whole = self.reply(body)
+        done = seq.distance(seq.add(self.isn, 1), self.their_rcv_nxt)
+        self.snd_nxt = seq.add(self.isn, 1 + done)
+        for at in range(done, len(whole) + 1, _PIECE):
+            is_last = at + _PIECE > len(whole)
+            self.send(ACK | PSH | FIN if is_last else ACK, whole[at : at + _PIECE])
+
+    async def serve(self, body: bytes = BODY, *, within: float | None = None) -> None:
         """Go on as any server does: take the text, answer, close; and demand that the application
         sent each byte once, received each of ours, and is content."""
         await self.text(within=within)
-        self.send(ACK | PSH | FIN, self.server.dialogue.answer(body))
+        self.speak(body)
+        await self.closes(body)
+
+    async def closes(self, body: bytes = BODY) -> None:
+        """The end of `serve`, where all has been said."""
         await self.until("the client's FIN", lambda: self.stream.ended, acking=True)
         wrong = self.server.dialogue.wrong(self.server.text, bytes(self.stream.data))
         self.require(not wrong, "the client's text is damaged", "each byte once", wrong)
         await self.server.must_be_content(self, body)
 
-    async def is_quiet(self, seconds: float) -> list[Segment]:
-        """What comes in so many seconds, at the client and on the path."""
-        before = len(self.heard)
-        await asyncio.sleep(seconds + self.slack)
-        return self.heard[before:]
+    async def first_flight(self, size: int) -> list[Segment]:
+        """What comes behind the SYN-ACK before anything is sent again, or until `size` bytes of
+        the stream are there: nothing of it is acknowledged meanwhile."""
+        start = seq.add(self.first.seq, 1)
+        end = seq.add(start, size)
+        flight: list[Segment] = []
+
+        def is_over() -> bool:
+            flight.clear()
+            top = seq.add(start, self.taken)
+            for each in self.heard:
+                if not each.payload or each.flags & SYN:
+                    continue
+                if seq.before(each.seq, top):
+                    return True
+                flight.append(each)
+                top = seq.add(each.seq, len(each.payload))
+            return not seq.before(top, end)
+
+        await self.until(f"a first flight of {size - self.taken} bytes", is_over)
+        return flight
 
     def their_next(self, size: int) -> int:
         """Sequence number of the client's byte behind the first `size`."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from scapy_tfo.clients.application import Client
+from scapy_tfo.clients.at_once import at_once
 from scapy_tfo.clients.reception import Reception, Server
 from scapy_tfo.errors import TargetError
 from scapy_tfo.spec import Catalogue
@@ -79,7 +79,7 @@ async def judge(
             async with gate:
                 await _attempt(board, job, by)
 
-        await _all([within(job) for job in wave if not job.case.exclusive])
+        await at_once([within(job) for job in wave if not job.case.exclusive])
         for job in wave:
             if job.case.exclusive:
                 await _attempt(board, job, factor)
@@ -98,16 +98,6 @@ async def judge(
         results=tuple(results),
         packets=tuple(board.packets),
     )
-
-
-async def _all(attempts: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """Await them all; where one raises, the others are ended first."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            for each in attempts:
-                group.create_task(each)
-    except ExceptionGroup as errors:
-        raise errors.exceptions[0] from None
 
 
 async def _control(board: Reception, family: int) -> None:

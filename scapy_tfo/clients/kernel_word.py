@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 _OPTIONS, _BITS = 5, 7
 _SYN_DATA = 0x20
-_FAILS = ("", "no cookie", "data not acknowledged", "SYN sent again")
+
+NO_COOKIE, NOT_ACKNOWLEDGED, SENT_AGAIN = "no cookie", "data not acknowledged", "SYN sent again"
+_FAILS = ("", NO_COOKIE, NOT_ACKNOWLEDGED, SENT_AGAIN)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ import asyncio
 import random
 from collections.abc import Callable
 
-from scapy_tfo.clients.application import Application, Client, Dialogue
+from scapy_tfo.clients.application import Application, Client, Dialogue, Ended
 from scapy_tfo.clients.incoming import Incoming
+from scapy_tfo.clients.kernel_word import NO_COOKIE, NOT_ACKNOWLEDGED, SENT_AGAIN, KernelWord
 from scapy_tfo.segment import Address
 from scapy_tfo.suite.outcome import Failed, Missing, Skipped
 from scapy_tfo.suite.switchboard import Heard, Key, Switchboard
@@ -22,11 +23,20 @@ AGAIN_WITHIN = 4.0
 _ALPHABET = b"abcdefghijklmnopqrstuvwxyz0123456789"
 
 
+_STARTS_AT_ONCE = 8
+"""Applications that start at the same time: more of them would only wait for each other."""
+
+
 class Reception(Switchboard):
-    """A switchboard at which servers answer connections that they did not open."""
+    """A switchboard at which servers answer connections that they did not open.
+
+    connections: all that came. starting: held by who starts an application.
+    """
 
     def __init__(self, client: Client, *, seed: int = 0, capture: bool = True) -> None:
         self.client = client
+        self.connections: list[Incoming] = []
+        self.starting = asyncio.Semaphore(_STARTS_AT_ONCE)
         self._servers: dict[tuple[Address, int], Server] = {}
         super().__init__(client.link, seed=seed, capture=capture)
 
@@ -86,6 +96,10 @@ class Server:
     def random(self) -> random.Random:
         return self.board.random
 
+    def siblings(self, number: int) -> list[Server]:
+        """So many other servers, of new addresses."""
+        return [self.sibling() for _ in range(number)]
+
     def sibling(self, *, port: int | None = None) -> Server:
         """Another server: of a new address, or of ours where a port is given."""
         return Server(
@@ -103,6 +117,7 @@ class Server:
         """A connection that is new here."""
         found = Incoming(self, key, isn=self.random.getrandbits(32), patience=self.patience)
         self.connections.append(found)
+        self.board.connections.append(found)
         self._came.set()
         return found
 
@@ -140,10 +155,13 @@ class Server:
 
     async def connected(self, size: int = TEXT, *, ask: bool = True) -> Incoming:
         """Start an application, and its connection."""
-        await self.start(size, ask=ask)
-        return await self.connection("a SYN of the application that was started")
+        async with self.board.starting:
+            await self.start(size, ask=ask)
+            return await self.connection("a SYN of the application that was started")
 
-    async def grant(self, cookie: bytes | None = None, *, mss: int | None = None) -> bytes:
+    async def grant(
+        self, cookie: bytes | None = None, *, mss: int | None = None, with_mss: bool = True
+    ) -> bytes:
         """Let the client get a cookie in a whole connection; the cookie. A client that asks for
         none ends the case as unsupported."""
         cookie = self.cookie if cookie is None else cookie
@@ -151,7 +169,7 @@ class Server:
         if mss is not None:
             first.mss = mss
         first.must_ask()
-        first.answer(0, cookie=cookie)
+        first.answer(0, cookie=cookie, with_mss=with_mss)
         await first.serve()
         return cookie
 
@@ -165,31 +183,55 @@ class Server:
     async def must_be_content(self, connection: Incoming, body: bytes) -> None:
         """Demand that the application ends well, with our answer; and where its kernel can be
         asked, that it says of the fast open what we saw."""
-        assert self.application is not None
-        try:
-            async with asyncio.timeout(self.patience):
-                ended = await self.application.ended()
-        except TimeoutError:
-            raise connection.missing("the end of the client's application") from None
+        ended = await self.ended(connection)
         connection.require(
             ended.status == 0 and ended.received == body,
             "the application did not get our answer whole",
             f"exit status 0 and {len(body)} bytes",
             f"status {ended.status}, {len(ended.received)} bytes {ended.said}".strip(),
         )
-        if ended.word is not None and connection.first.payload:
-            saw = connection.taken == len(connection.first.payload)
-            told = f"SYN data acknowledged: {ended.word.accepted}"
-            self.observed["the client's kernel"] = told + (
-                f" ({ended.word.failed})" if ended.word.failed else ""
-            )
-            if len(connection.syns) == 1:
-                connection.require(
-                    ended.word.accepted == saw,
-                    "the client's kernel says otherwise of the SYN's data (TCP_INFO)",
-                    f"SYN data acknowledged: {saw}",
-                    told,
-                )
+        if ended.word is not None:
+            self._must_agree(connection, ended.word)
+
+    async def must_be_told(self, connection: Incoming, of: str) -> None:
+        """Demand that the application hears that its connection failed."""
+        ended = await self.ended(connection)
+        connection.require(
+            ended.status != 0,
+            f"the application is not told of {of}",
+            "an exit status other than 0",
+            f"status 0, {len(ended.received)} bytes",
+        )
+        self.record(f"the application's word on {of}", ended.said or f"status {ended.status}")
+
+    async def ended(self, connection: Incoming) -> Ended:
+        """How the application ended. Raises Missing where it does not."""
+        assert self.application is not None
+        try:
+            async with asyncio.timeout(self.patience):
+                return await self.application.ended()
+        except TimeoutError:
+            raise connection.missing("the end of the client's application") from None
+
+    def _must_agree(self, connection: Incoming, word: KernelWord) -> None:
+        """Hold what the kernel says of the connection against what we saw of it."""
+        size, taken = len(connection.first.payload), connection.taken
+        told = f"SYN data acknowledged: {word.accepted}" + (f" ({word.failed})" * bool(word.failed))
+        if connection.first.fast_open:
+            self.observed["the client's kernel"] = told
+        again = len(connection.syns) > 1
+        saw = KernelWord(accepted=0 < size == taken, failed="")
+        if not size and connection.first.fast_open:
+            saw = KernelWord(accepted=False, failed=NO_COOKIE)
+        elif taken < size:
+            saw = KernelWord(accepted=False, failed=SENT_AGAIN if again else NOT_ACKNOWLEDGED)
+        # A SYN that was sent again while our SYN-ACK was under way counts or does not.
+        connection.require(
+            word == saw or (again and word.accepted == saw.accepted),
+            "the client's kernel says otherwise of its fast open (TCP_INFO)",
+            f"SYN data acknowledged: {saw.accepted}" + (f" ({saw.failed})" * bool(saw.failed)),
+            told,
+        )
 
     def record(self, what: str, value: object) -> None:
         """Note a fact that is shown in the report and judges nothing."""

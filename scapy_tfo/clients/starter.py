@@ -1,0 +1,97 @@
+"""Starts commands where the client is: `python -I -S starter.py FD`.
+
+It is small, so that it forks in no time, and stands between the suite and the commands, which need
+not wait for each other. One JSON message of FD for each: `{"start": ID, "words": [...], "own":
+bool, "out": path, "err": path}`, `own` where the words are our sender's and need no new Python; or
+`{"kill": ID}`. It answers `{"ended": ID, "status": N}`, and ends, with all that it started, when
+the other end is closed.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import select
+import signal
+import socket
+import sys
+
+_LARGEST = 1 << 16
+_NOT_STARTED = 127
+_PR_SET_PDEATHSIG = 1
+
+_libc = ctypes.CDLL(None)
+
+
+def main() -> None:
+    control = socket.socket(fileno=int(sys.argv[1]))
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    running: dict[int, int] = {}
+    wake, woken = os.pipe()
+    for each in (wake, woken):
+        os.set_blocking(each, False)
+    signal.set_wakeup_fd(woken)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    while True:
+        ready, _, _ = select.select([control.fileno(), wake], [], [])
+        if wake in ready:
+            os.read(wake, _LARGEST)
+            _tell_ended(control, running)
+        if control.fileno() in ready:
+            message = control.recv(_LARGEST)
+            if not message:
+                break
+            asked = json.loads(message)
+            if "kill" in asked:
+                _kill([pid for pid, each in running.items() if each == asked["kill"]])
+            else:
+                running[_start(asked)] = asked["start"]
+    _kill(running)
+
+
+def _tell_ended(control: socket.socket, running: dict[int, int]) -> None:
+    with contextlib.suppress(ChildProcessError):
+        while (found := os.waitpid(-1, os.WNOHANG))[0]:
+            pid, status = found
+            answer = {"ended": running.pop(pid), "status": os.waitstatus_to_exitcode(status)}
+            control.send(json.dumps(answer).encode())
+
+
+def _kill(pids: "list[int] | dict[int, int]") -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+
+
+def _start(asked: dict) -> int:  # type: ignore[type-arg]
+    parent = os.getpid()
+    pid = os.fork()
+    if pid:
+        with contextlib.suppress(PermissionError, ProcessLookupError):
+            os.setpgid(pid, pid)
+        return pid
+    try:
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(_NOT_STARTED)
+        os.setpgid(0, 0)
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        flags = os.O_WRONLY | os.O_CREAT
+        for at, name in ((1, asked["out"]), (2, asked["err"])):
+            os.dup2(os.open(name, flags, 0o600), at)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        if asked["own"]:
+            import sender  # type: ignore[import-not-found]
+
+            sys.argv = asked["words"][3:]
+            os._exit(sender.main())
+        os.execvp(asked["words"][0], asked["words"])
+    except OSError as error:
+        os.write(2, f"cannot start {asked['words'][0]}: {error.strerror}\n".encode())
+    finally:
+        os._exit(_NOT_STARTED)
+
+
+if __name__ == "__main__":
+    main()
