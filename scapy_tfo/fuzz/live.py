@@ -99,6 +99,8 @@ class LiveBench:
         self._at = at
         self._patience = patience
         self._alone_patience = ALONE
+        # A control that works needs no look at what comes late.
+        self._control_patience = replace(ALONE, linger=patience.linger)
         self._play_of: type[Play] = Play
         self._counters = counters
         self._ails = ails
@@ -291,9 +293,10 @@ class LiveBench:
         self._usual.profile = profile
         return self._alone(program)
 
-    def _alone(self, program: Program) -> Play:
+    def _alone(self, program: Program, patience: Patience | None = None) -> Play:
         """Run one program while no other is under way."""
-        while not self._start(0, program, self._alone_patience, time.monotonic(), keep=True):
+        patience = patience or self._alone_patience
+        while not self._start(0, program, patience, time.monotonic(), keep=True):
             time.sleep(_TURN)
         while True:
             for _, _, play in self._engine.turn(_TURN):
@@ -332,7 +335,7 @@ class LiveBench:
         """What is wrong about a control, "" where nothing is, and whether anything came."""
         why, heard = "", 0
         for _ in range(_ATTEMPTS):
-            verdict = self._alone(control).verdict()
+            verdict = self._alone(control, self._control_patience).verdict()
             if not verdict.violations and not verdict.unjudged:
                 return "", True
             heard += verdict.heard

@@ -81,7 +81,7 @@ class TestAStackThatWasNeverRight:
 
     @pytest.fixture
     def wrong(self, bench, monkeypatch):
-        def alone(program, run=bench._alone):
+        def alone(program, patience=None, run=bench._alone):
             play = run(program)
             if len(program.steps[0].options) == 1:
                 return play
@@ -180,7 +180,9 @@ def test_a_run_that_is_given_up_leaves_nothing_under_way(bench):
 
 def test_volleys(bench):
     results = [bench.volley(seed, 256) for seed in range(0, 32, 4)]
-    assert [each.suspects for each in results] == [[]] * len(results)
+    # On a busy host an answer may be late; what is wrong is for the model to say.
+    suspects = [program for each in results for program, _ in each.suspects]
+    assert [each.violations for _, each in bench.run(enumerate(suspects))] == [()] * len(suspects)
     assert sum(each.heard for each in results) > 128 * len(results)
     assert bench.alive() == ""
 
