@@ -11,19 +11,24 @@ from rich.progress import Progress
 
 from scapy_tfo import spec
 from scapy_tfo.errors import SetupError
-from scapy_tfo.mutants.registry import all_mutants
-from scapy_tfo.report.matrix_table import matrix_markdown
+from scapy_tfo.report.matrix_table import COMMAND, TITLE, matrix_markdown
 from scapy_tfo.suite.coverage import Coverage, cover
-from scapy_tfo.suite.matrix import Kills, hunt
-from scapy_tfo.suite.registry import all_cases
+from scapy_tfo.suite.matrix import SERVERS, Arena, Kills, hunt
 
 
-def make_matrix(*, processes: int | None = None) -> tuple[str, Coverage]:
+def make_matrix(
+    arena: Arena = SERVERS,
+    *,
+    title: str = TITLE,
+    command: str = COMMAND,
+    processes: int | None = None,
+) -> tuple[str, Coverage]:
     """Run everything and return the document and what it rests on.
 
-    processes: how many mutants are hunted at a time, by default one for each processor.
+    title: of the document. command: which makes it. processes: how many mutants are hunted at a
+    time, by default one for each processor.
     """
-    cases, mutants = all_cases(), all_mutants()
+    cases, mutants = arena.cases(), arena.mutants()
     # Drawn by this thread alone: processes are forked beneath it.
     with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as progress:
         task = progress.add_task("hunting mutants", total=len(mutants))
@@ -31,12 +36,20 @@ def make_matrix(*, processes: int | None = None) -> tuple[str, Coverage]:
         def seen(kills: Kills) -> None:
             progress.update(task, advance=1, description=f"hunting {kills.mutant}", refresh=True)
 
-        kills = hunt(cases, mutants, processes=processes, on_kills=seen)
-    coverage = cover(spec.load(), cases, mutants, kills)
-    return matrix_markdown(coverage, cases, mutants), coverage
+        kills = hunt(cases, mutants, arena=arena, processes=processes, on_kills=seen)
+    coverage = cover(spec.load(), cases, mutants, kills, arena)
+    return matrix_markdown(coverage, cases, mutants, title=title, command=command), coverage
 
 
-def show_matrix(*, write: Path | None, kills: Path | None, processes: int | None) -> int:
+def show_matrix(
+    arena: Arena = SERVERS,
+    *,
+    title: str = TITLE,
+    command: str = COMMAND,
+    write: Path | None,
+    kills: Path | None,
+    processes: int | None,
+) -> int:
     """Print the matrix; 1 where something is unchecked, idle or survives.
 
     write: write it to this file instead, and its witnesses to the one beside it in JSON. kills:
@@ -45,7 +58,7 @@ def show_matrix(*, write: Path | None, kills: Path | None, processes: int | None
     for file in (write, kills):
         if file is not None and not file.parent.is_dir():
             raise SetupError(f"cannot write {file}: there is no directory {file.parent}")
-    document, coverage = make_matrix(processes=processes)
+    document, coverage = make_matrix(arena, title=title, command=command, processes=processes)
     if write is None:
         print(document, end="")
     else:

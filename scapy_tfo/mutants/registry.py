@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from scapy_tfo.errors import SetupError
 from scapy_tfo.reference.cache import Cache
 from scapy_tfo.reference.client import ActiveConnection
+from scapy_tfo.reference.connection import Connection
 from scapy_tfo.reference.pending import ClientPending, Pending
 from scapy_tfo.reference.recvside import ReceiveSide
 from scapy_tfo.reference.sendside import SendSide
@@ -63,18 +64,20 @@ def mutant(
     is taken or a docstring that is missing, TypeError for another base class.
     """
 
-    return _registering(_mutants, breaks, bug, settings, equivalent)
+    return _registering(_mutants, _server_with, breaks, bug, settings, equivalent)
 
 
 def client_mutant(
     breaks: str, *, bug: str = "", settings: Settings | None = None, equivalent: str = ""
 ) -> Callable[[Part], Part]:
-    """The same for a client: the class may derive from Stack, ActiveConnection or Cache."""
-    return _registering(_clients, breaks, bug, settings, equivalent)
+    """The same for a client: the class may derive from Stack, ActiveConnection, Cache, SendSide
+    or ReceiveSide."""
+    return _registering(_clients, _client_with, breaks, bug, settings, equivalent)
 
 
 def _registering(
     mutants: dict[str, Mutant],
+    make: Callable[[type[Any]], type[Stack]],
     breaks: str,
     bug: str,
     settings: Settings | None,
@@ -89,7 +92,7 @@ def _registering(
             name=name,
             breaks=breaks,
             description=description,
-            stack=_stack_with(part),
+            stack=make(part),
             settings=settings or Settings(),
             bug=bug,
             equivalent=equivalent,
@@ -137,28 +140,37 @@ def client_named(name: str) -> Mutant:
     return _clients[name]
 
 
-def _stack_with(part: type[Any]) -> type[Stack]:
-    """The reference stack with one part replaced."""
+def _server_with(part: type[Any]) -> type[Stack]:
+    """The reference stack with one part of the server's replaced."""
     if issubclass(part, Stack):
         return part
     if issubclass(part, Listener):
         return _derived(Stack, listener_class=part)
-    if issubclass(part, PassiveConnection):
-        return _derived(Stack, connection_class=part)
     if issubclass(part, Pending):
         return _derived(
             Stack, pending_class=part, listener_class=_derived(Listener, pending_class=part)
         )
-    if issubclass(part, ActiveConnection):
-        return _derived(Stack, active_class=part)
-    if issubclass(part, Cache):
-        return _derived(Stack, cache_class=part)
     if issubclass(part, ClientPending):
         return _derived(Stack, client_pending_class=part)
+    return _derived(Stack, connection_class=_connection_with(part, PassiveConnection))
+
+
+def _client_with(part: type[Any]) -> type[Stack]:
+    """The reference stack with one part of the client's replaced."""
+    if issubclass(part, Stack):
+        return part
+    if issubclass(part, Cache):
+        return _derived(Stack, cache_class=part)
+    return _derived(Stack, active_class=_connection_with(part, ActiveConnection))
+
+
+def _connection_with(part: type[Any], side: type[Connection]) -> type[Any]:
+    if issubclass(part, side):
+        return part
     if issubclass(part, SendSide):
-        return _stack_with(_derived(PassiveConnection, send_side_class=part))
+        return _derived(side, send_side_class=part)
     if issubclass(part, ReceiveSide):
-        return _stack_with(_derived(PassiveConnection, receive_side_class=part))
+        return _derived(side, receive_side_class=part)
     raise TypeError(f"{part.__name__} replaces no part of the reference")
 
 

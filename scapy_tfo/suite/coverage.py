@@ -7,13 +7,8 @@ from dataclasses import dataclass
 
 from scapy_tfo.mutants.registry import Mutant
 from scapy_tfo.spec import Catalogue, Requirement
-from scapy_tfo.suite.matrix import Kills
+from scapy_tfo.suite.matrix import SERVERS, Arena, Kills
 from scapy_tfo.suite.registry import Case
-
-_ROLES = {"wire", "server", "recognised"}
-"""What a server can be judged by; clients and paths have suites of their own."""
-
-_FROM_OUTSIDE = {"wire", "application", "inside"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +45,20 @@ class Coverage:
         """For each mutant a case that catches it, and for each case a mutant that it catches.
 
         Enough to see again in seconds that nothing survives and nothing idles. Of the mutants
-        of a case the one that fewest others catch is named.
+        of a case the one that fewest others catch is named, and of the cases that catch a mutant
+        one for the requirement that it breaks, where there is one.
         """
+        own = {name: set(row.cases) for row in self.rows for name in row.mutants}
         ranked = sorted(self.kills.items(), key=lambda item: len(item[1]))
         cases: dict[str, str] = {}
         for name, by in ranked:
             for case in by:
                 cases.setdefault(case, name)
-        mutants = {name: by[0] for name, by in self.kills.items() if by}
+        mutants = {
+            name: next((case for case in by if case in own.get(name, ())), by[0])
+            for name, by in self.kills.items()
+            if by
+        }
         return {"cases": dict(sorted(cases.items())), "mutants": dict(sorted(mutants.items()))}
 
     @property
@@ -71,22 +72,18 @@ class Coverage:
         )
 
 
-def is_observable(requirement: Requirement) -> bool:
-    """Whether a case can check it: a server's, seen from outside or through its own words."""
-    return requirement.role in _ROLES and bool(_FROM_OUTSIDE & set(requirement.observed))
-
-
 def cover(
     catalogue: Catalogue,
     cases: Sequence[Case],
     mutants: Sequence[Mutant],
     kills: Iterable[Kills],
+    arena: Arena = SERVERS,
 ) -> Coverage:
     """Put requirements, cases and mutants side by side."""
     killed = {each.mutant: each.cases for each in kills}
     equivalent = {each.name for each in mutants if each.equivalent}
     rows = [
-        _row(each, cases, mutants, killed) for each in catalogue.values() if is_observable(each)
+        _row(each, cases, mutants, killed) for each in catalogue.values() if arena.observable(each)
     ]
     busy = {case for caught in killed.values() for case in caught}
     return Coverage(

@@ -9,14 +9,51 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 from scapy_tfo import spec
-from scapy_tfo.mutants.registry import Mutant, all_mutants
-from scapy_tfo.spec import Catalogue
+from scapy_tfo.mutants.registry import REFERENCE, Mutant, all_mutants
+from scapy_tfo.spec import Catalogue, Requirement
 from scapy_tfo.suite.registry import Case, all_cases
 from scapy_tfo.suite.result import Result, Verdict
 from scapy_tfo.suite.runner import Options
 from scapy_tfo.suite.simulation import simulate
 
 Observation = tuple[Verdict, tuple[tuple[str, str], ...]]
+
+
+_ROLES = {"wire", "server", "recognised"}
+"""What a server can be judged by; clients and paths have suites of their own."""
+
+_FROM_OUTSIDE = {"wire", "application", "inside"}
+
+
+@dataclass(frozen=True, slots=True)
+class Arena:
+    """A kind of stack, and what it is judged by, in simulation.
+
+    cases, mutants: all there are. simulate: how the stack of a name fares in some cases, slow ones
+    included, over one family. observable: whether a case can check a requirement. Each is a
+    function of a module, so that other processes find it.
+    """
+
+    cases: Callable[[], tuple[Case, ...]]
+    mutants: Callable[[], tuple[Mutant, ...]]
+    simulate: Callable[[str, Sequence[Case], Catalogue, int], tuple[Result, ...]]
+    observable: Callable[[Requirement], bool]
+
+
+def is_observable(requirement: Requirement) -> bool:
+    """Whether a case can check it: a server's, seen from outside or through its own words."""
+    return requirement.role in _ROLES and bool(_FROM_OUTSIDE & set(requirement.observed))
+
+
+def _simulate(
+    name: str, cases: Sequence[Case], catalogue: Catalogue, family: int
+) -> tuple[Result, ...]:
+    options = Options(slow=True, intrusive=True, families=(family,), capture=False)
+    return simulate(f"sim:{name}", cases, catalogue, options).results
+
+
+SERVERS = Arena(all_cases, all_mutants, _simulate, is_observable)
+"""What `scapy-tfo test` judges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +87,7 @@ def hunt(
     cases: Sequence[Case] | None = None,
     mutants: Sequence[Mutant] | None = None,
     *,
+    arena: Arena = SERVERS,
     families: Sequence[int] = (4, 6),
     processes: int | None = None,
     on_kills: Callable[[Kills], None] | None = None,
@@ -60,13 +98,13 @@ def hunt(
     since the reference treats both alike. processes: how many mutants at a time, by default one
     for each processor.
     """
-    cases = all_cases() if cases is None else cases
-    mutants = all_mutants() if mutants is None else mutants
+    cases = arena.cases() if cases is None else cases
+    mutants = arena.mutants() if mutants is None else mutants
     ids = tuple(each.id for each in cases)
     names = [each.name for each in mutants]
     found = []
     with ProcessPoolExecutor(processes or os.cpu_count() or 1) as pool:
-        jobs = [pool.submit(_kills_of, name, ids, tuple(families)) for name in names]
+        jobs = [pool.submit(_kills_of, arena, name, ids, tuple(families)) for name in names]
         for job in jobs:
             kills = job.result()
             found.append(kills)
@@ -75,35 +113,34 @@ def hunt(
     return found
 
 
-_references: dict[tuple[tuple[str, ...], int], tuple[Result, ...]] = {}
+_references: dict[tuple[Arena, tuple[str, ...], int], tuple[Result, ...]] = {}
 
 
-def _kills_of(name: str, ids: tuple[str, ...], families: tuple[int, ...]) -> Kills:
+def _kills_of(arena: Arena, name: str, ids: tuple[str, ...], families: tuple[int, ...]) -> Kills:
     killers: tuple[str, ...] = ()
     for family in families:
-        killers = _killers(name, ids, family)
+        killers = _killers(arena, name, ids, family)
         if killers:
             break
     return Kills(name, killers)
 
 
-def catches(case: str, mutant: str) -> bool:
+def catches(case: str, mutant: str, arena: Arena = SERVERS) -> bool:
     """Whether one case, by its id, catches one mutant."""
-    return any(_killers(mutant, (case,), family) for family in (4, 6))
+    return any(_killers(arena, mutant, (case,), family) for family in (4, 6))
 
 
 @functools.cache
-def _known() -> tuple[Catalogue, tuple[Case, ...]]:
-    return spec.load(), all_cases()
+def _known(arena: Arena) -> tuple[Catalogue, tuple[Case, ...]]:
+    return spec.load(), arena.cases()
 
 
-def _killers(name: str, ids: tuple[str, ...], family: int) -> tuple[str, ...]:
-    catalogue, every = _known()
+def _killers(arena: Arena, name: str, ids: tuple[str, ...], family: int) -> tuple[str, ...]:
+    catalogue, every = _known(arena)
     wanted = set(ids)
     cases = [each for each in every if each.id in wanted]
-    options = Options(slow=True, intrusive=True, families=(family,), capture=False)
-    if (ids, family) not in _references:
-        done = simulate("sim:reference", cases, catalogue, options)
-        _references[ids, family] = done.results
-    mutated = simulate(f"sim:{name}", cases, catalogue, options)
-    return killed_by(_references[ids, family], mutated.results)
+    if (arena, ids, family) not in _references:
+        found = arena.simulate(REFERENCE.name, cases, catalogue, family)
+        _references[arena, ids, family] = found
+    mutated = arena.simulate(name, cases, catalogue, family)
+    return killed_by(_references[arena, ids, family], mutated)

@@ -10,8 +10,7 @@ import pytest
 
 from scapy_tfo import spec
 from scapy_tfo.mutants.registry import all_mutants
-from scapy_tfo.suite.coverage import is_observable
-from scapy_tfo.suite.matrix import catches
+from scapy_tfo.suite.matrix import catches, is_observable
 from scapy_tfo.suite.registry import all_cases
 
 DOCS = Path(__file__).parents[2] / "docs"

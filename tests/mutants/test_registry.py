@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scapy_tfo import spec
-from scapy_tfo.mutants.registry import Mutant, all_mutants, mutant
+from scapy_tfo.mutants.registry import Mutant, all_client_mutants, all_mutants, mutant
 from scapy_tfo.reference.cache import Cache
 from scapy_tfo.reference.server import Listener
 from scapy_tfo.reference.stack import Stack
@@ -46,13 +46,13 @@ def test_each_completes_a_plain_handshake(each: Mutant) -> None:
 
 def test_the_table_of_bugs_names_every_mutant_that_has_one() -> None:
     rows = TABLE.read_text(encoding="utf-8")
-    for each in MUTANTS:
+    for each in (*MUTANTS, *all_client_mutants()):
         if each.bug:
             assert re.search(rf"^\| {each.bug} .*`{each.name}`", rows, re.MULTILINE), each.name
 
 
 def test_the_table_of_bugs_names_mutants_that_exist() -> None:
-    names = {each.name for each in MUTANTS}
+    names = {each.name for each in (*MUTANTS, *all_client_mutants())}
     assert set(re.findall(r"`([a-z0-9-]+)`", TABLE.read_text("utf-8"))) - {"scapy-tfo"} <= names
 
 
