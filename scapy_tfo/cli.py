@@ -16,6 +16,7 @@ from scapy_tfo.client_command import add_command as add_client
 from scapy_tfo.dissector_command import add_commands as add_dissector
 from scapy_tfo.errors import SetupError, TargetError
 from scapy_tfo.gain_command import add_command as add_gain
+from scapy_tfo.path_command import add_path
 
 EXIT_STATUS = """exit status:
   0  nothing failed
@@ -97,6 +98,7 @@ def _parser() -> argparse.ArgumentParser:
     add_capture(commands)
     add_dissector(commands)
     add_client(commands)
+    add_path(commands)
     add_gain(commands)
     return parser
 

@@ -29,12 +29,14 @@ ARROWS: dict[str, set[str]] = {
     "reference": VALUES,
     "mutants": VALUES | {"reference"},
     "wire": VALUES | {"scapy_bridge"},
-    "lab": MECHANISMS | {"mutants"},
+    "middleboxes": VALUES,
+    "lab": MECHANISMS | {"mutants", "middleboxes"},
     "suite": MECHANISMS | {"lab", "mutants"},
     "cases": MECHANISMS | {"lab", "suite"},
     "client_mutants": VALUES | {"reference", "mutants"},
     "clients": MECHANISMS | {"lab", "mutants", "suite"},
     "client_cases": VALUES | {"suite", "clients"},
+    "path": MECHANISMS | {"middleboxes", "lab", "suite"},
     "pkt": JUDGES,
     "fuzz": JUDGES | {"pkt"},
     "dissector": VALUES,
@@ -68,6 +70,7 @@ ARROWS: dict[str, set[str]] = {
     "gain": MECHANISMS | {"lab"},
     "gain_command": VALUES | {"gain", "front", "report"},
     "client_command": VALUES | {"arguments", "clients", "mutants", "suite", "front", "listing"},
+    "path_command": MECHANISMS | {"middleboxes", "lab", "path"},
     "cli": JUDGES
     | {
         "pkt",
@@ -83,6 +86,7 @@ ARROWS: dict[str, set[str]] = {
         "dissector_command",
         "capture_command",
         "client_command",
+        "path_command",
         "arguments",
         "gain_command",
     },
@@ -90,7 +94,7 @@ ARROWS: dict[str, set[str]] = {
 }
 
 # The sans-IO core is handed its time and its bytes.
-SANS_IO = VALUES - {"spec"} | {"reference", "mutants"}
+SANS_IO = VALUES - {"spec"} | {"reference", "mutants", "middleboxes"}
 OUTSIDE_WORLD = {
     *("asyncio", "concurrent", "multiprocessing", "threading", "sched", "signal", "subprocess"),
     *("socket", "select", "selectors", "ssl", "http", "urllib", "fcntl", "pyroute2"),

@@ -1,0 +1,100 @@
+"""The far end: the reference server, and a record of what its interface saw.
+
+That it is a stack known to be right, and no kernel, is what tells the path from the host.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from ipaddress import ip_address
+
+from scapy_tfo.cookie import KeyRing
+from scapy_tfo.lab.hooks import ListenerOptions
+from scapy_tfo.lab.host import ReferenceHost
+from scapy_tfo.option import FastOpen, Form
+from scapy_tfo.path.observation import Heard, Sighting
+from scapy_tfo.reference.server import Decision, Listener
+from scapy_tfo.reference.settings import Settings
+from scapy_tfo.reference.stack import Stack
+from scapy_tfo.segment import Segment
+
+PORT = 7413
+MIRROR, CONTROL = 1, 2
+"""Ports, from the first on: of the listener whose SYN-ACKs all bring a cookie, and of the agent."""
+
+_ASKED = FastOpen(Form.IANA, b"")
+_KEPT = 20_000
+_SETTINGS = Settings(data_retries=5)
+
+
+class FarListener(Listener):
+    """Fast open as the RFC has it; on the mirror's port a cookie for whoever comes, so that what
+    happens to SYN-ACKs can be seen where SYNs lose their option."""
+
+    def decide(self, segment: Segment, option: FastOpen | None, now: float) -> Decision:
+        if isinstance(self.stack, FarStack) and self.port == self.stack.mirror:
+            return Decision(answer=self.grant(segment, option or _ASKED))
+        return super().decide(segment, option, now)
+
+
+class FarStack(Stack):
+    """mirror: the port, 0 for none. It answers for any address that packets come for."""
+
+    listener_class = FarListener
+    mirror = 0
+
+    def is_sound(self, segment: Segment) -> bool:
+        return segment.checksum is None and segment.data_offset is None
+
+
+class Far:
+    """See the module. emit: called with each packet to send. key: of the cookies."""
+
+    def __init__(
+        self,
+        emit: Callable[[bytes], None],
+        clock: Callable[[], float],
+        *,
+        keys: Sequence[bytes],
+        seed: int,
+    ) -> None:
+        self._emit = emit
+        self._clock = clock
+        self._seen: deque[Sighting] = deque(maxlen=_KEPT)
+        self.stack = FarStack((), _SETTINGS, cookies=KeyRing(keys), seed=seed)
+        self.host = ReferenceHost(self.stack, self._send)
+        self.ports: tuple[int, ...] = ()
+
+    async def listen(self, port: int, *, mirror: int = 0) -> None:
+        """Open the port of the echo with fast open, and the mirror's."""
+        self.stack.mirror = mirror
+        for each in filter(None, (port, mirror)):
+            await self.host.listen(ListenerOptions("echo", queue=1024), each)
+        self.ports = (port, mirror) if mirror else (port,)
+
+    def receive(self, packet: bytes) -> None:
+        """Take a packet off the interface."""
+        self._seen.append(Sighting(self._clock(), False, packet))
+        self.host.receive(packet)
+
+    def _send(self, packet: bytes) -> None:
+        self._seen.append(Sighting(self._clock(), True, packet))
+        self._emit(packet)
+
+    def sightings(self, since: float = 0.0) -> list[Sighting]:
+        """What passed, in order. since: seconds on this end's clock."""
+        return [each for each in self._seen if each.when >= since]
+
+    async def heard(self) -> list[Heard]:
+        """What applications read, connection by connection."""
+        found = []
+        for port in self.ports:
+            found += [
+                Heard((str(ip_address(each.peer[0])), each.peer[1]), each.received)
+                for each in await self.host.sessions(port)
+            ]
+        return found
+
+    def close(self) -> None:
+        self.host.close()

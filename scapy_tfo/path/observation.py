@@ -1,0 +1,101 @@
+"""What was seen of a path: connections, as both of their ends saw them."""
+
+from __future__ import annotations
+
+import enum
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scapy_tfo.icmp import IcmpError
+from scapy_tfo.middleboxes.box import read
+from scapy_tfo.option import Form
+from scapy_tfo.segment import Address, Segment
+
+
+class Probe(enum.Enum):
+    """How a connection of ours begins."""
+
+    PLAIN = "plain SYN"
+    MIRROR = "plain SYN, to a port that puts a cookie into every SYN-ACK"
+    REQUEST = "cookie request"
+    REQUEST_254 = "cookie request, kind 254"
+    COOKIE = "cookie without data"
+    DATA = "data without the option"
+    FAST_OPEN = "cookie and some data"
+    FAST_OPEN_FULL = "cookie and as much data as fits"
+    AFTERWARDS = "plain SYN, behind all others"
+
+
+_read = functools.lru_cache(1 << 14)(read)
+"""Each packet is looked at many times."""
+
+FAST_OPENS = (Probe.FAST_OPEN, Probe.FAST_OPEN_FULL)
+WITH_DATA = (*FAST_OPENS, Probe.DATA)
+REQUESTS = {Probe.REQUEST: Form.IANA, Probe.REQUEST_254: Form.EXPERIMENT_2}
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A packet at one end. when: seconds on that end's own clock. sent: it left there."""
+
+    when: float
+    sent: bool
+    packet: bytes
+
+    @property
+    def segment(self) -> Segment | None:
+        return _read(self.packet)
+
+    @property
+    def icmp(self) -> IcmpError | None:
+        return IcmpError.from_bytes(self.packet)
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What the far application read on one connection. peer: as the far end sees it."""
+
+    peer: tuple[str, int]
+    received: bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """One connection.
+
+    text: what the near application sent, in two pieces: the second when the first was echoed.
+    cookie: that the SYN carried. near: in order; far: of the whole run, None where nobody looked.
+    answer: what came back. error: of the connection, "" for none. seconds: from the SYN to the
+    first piece's echo (or acknowledgement, where nobody echoes); None where it never came.
+    """
+
+    probe: Probe
+    source: tuple[Address, int]
+    port: int
+    cookie: bytes = b""
+    text: tuple[bytes, bytes]
+    near: Sequence[Sighting]
+    answer: bytes = b""
+    error: str = ""
+    seconds: float | None = None
+    complete: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observations:
+    """All of a run, over one family.
+
+    far: what the far end's interface saw, in order; None where there is no agent, or it could not
+    be asked. heard: what its applications read. echoes: the server sends back what it is sent.
+    """
+
+    server: Address
+    trials: Sequence[Trial]
+    far: Sequence[Sighting] | None = None
+    heard: Sequence[Heard] = ()
+    echoes: bool = True
+
+    def of(self, *probes: Probe) -> list[Trial]:
+        """The trials that began so, in order."""
+        return [each for each in self.trials if each.probe in probes]

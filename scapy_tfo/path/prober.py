@@ -1,0 +1,194 @@
+"""The near end: the reference client, told how each connection is to begin."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from scapy_tfo import option as opt
+from scapy_tfo.icmp import IcmpError
+from scapy_tfo.lab.apps import pattern
+from scapy_tfo.lab.host import ReferenceHost
+from scapy_tfo.middleboxes.box import read
+from scapy_tfo.path.observation import FAST_OPENS, REQUESTS, Probe, Sighting, Trial
+from scapy_tfo.reference.client import PLAIN, ActiveConnection, Plan
+from scapy_tfo.reference.icmp import quoted_segment
+from scapy_tfo.reference.settings import Settings
+from scapy_tfo.reference.stack import Stack
+from scapy_tfo.segment import Address
+from scapy_tfo.wire.link import Link
+
+TOKEN = 8
+"""Bytes at the beginning of each text, no two the same."""
+
+SOME, MUCH, MORE = 64, 4000, 512
+"""Bytes of a text: for a SYN that is small, for one that is full, and behind the first echo."""
+
+LIMIT = 5.0
+"""Seconds for one connection: three SYNs, which go at 0, 1 and 3 s."""
+
+_SETTINGS = Settings()
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How a connection begins. cookie: for those that carry one. mss: the server's, in bytes."""
+
+    probe: Probe
+    cookie: bytes = b""
+    mss: int | None = None
+
+
+class ProbingConnection(ActiveConnection):
+    """Begins as its stack was told, whatever the caches say."""
+
+    def plan(self, _now: float) -> Plan:
+        how = self.stack.opening if isinstance(self.stack, ProbingStack) else Opening(Probe.PLAIN)
+        match how.probe:
+            case Probe.REQUEST | Probe.REQUEST_254:
+                return Plan(opt.fast_open(form=REQUESTS[how.probe]))
+            case Probe.COOKIE:
+                return Plan(opt.fast_open(how.cookie))
+            case Probe.FAST_OPEN | Probe.FAST_OPEN_FULL:
+                return Plan(opt.fast_open(how.cookie), data=True)
+            case Probe.DATA:
+                # An option that says nothing: the client sends no data in a regular SYN.
+                return Plan(opt.nop(), data=True)
+        return PLAIN
+
+
+class ProbingStack(Stack):
+    """One connection's own stack. port: that it sends from."""
+
+    active_class = ProbingConnection
+    opening: Opening
+    port: int
+
+    def _free_port(self, _source: Address, _destination: Address, _port: int) -> int:
+        return self.port
+
+
+class _Talk(asyncio.Protocol):
+    """Sends a piece, awaits its echo, sends another, awaits that, and closes."""
+
+    def __init__(self, text: tuple[bytes, bytes], *, echoes: bool) -> None:
+        self._text = text
+        self._echoes = echoes
+        self._loop = asyncio.get_running_loop()
+        self._began = self._loop.time()
+        self.answer = bytearray()
+        self.seconds: float | None = None
+        self.complete = False
+        self.error = ""
+        self.over: asyncio.Future[None] = self._loop.create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        if not self._echoes:
+            self.seconds = self._loop.time() - self._began
+            self.complete = True
+            self._end()
+
+    def data_received(self, data: bytes) -> None:
+        self.answer += data
+        first, second = self._text
+        if self.seconds is None and len(self.answer) >= len(first):
+            self.seconds = self._loop.time() - self._began
+            self._transport.write(second)
+        if len(self.answer) >= len(first + second):
+            self.complete = bytes(self.answer) == first + second
+            self._transport.close()
+            self._end()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if isinstance(exc, OSError) and not self.over.done():
+            self.error = exc.strerror or str(exc)
+        self._end()
+
+    def _end(self) -> None:
+        if not self.over.done():
+            self.over.set_result(None)
+
+
+class Prober:
+    """Has connections with one server over a link, many at once.
+
+    echoes: the server sends back what it is sent.
+    """
+
+    def __init__(self, link: Link, server: Address, *, echoes: bool, seed: int) -> None:
+        self._link = link
+        self._server = server
+        self._echoes = echoes
+        self._seed = seed
+        self._source = next(at for at in link.sources if at.version == server.version)
+        self._takers: dict[int, Callable[[bytes], None]] = {}
+        self._count = 0
+        link.start(self._arrived)
+
+    async def connect(self, port: int, how: Opening, limit: float = LIMIT) -> Trial:
+        """Have one connection with a port of the server's, for `limit` seconds at most."""
+        self._count += 1
+        seed = self._seed * 1_000_003 + self._count
+        near: list[Sighting] = []
+        stack = ProbingStack((self._source,), _SETTINGS, seed=seed)
+        stack.opening = how
+        stack.port = self._link.reserve_port(self._source)
+        stack.cache.learn(self._source, self._server, mss=how.mss)
+        token = stack.random.randbytes(TOKEN)
+        size = MUCH if how.probe is Probe.FAST_OPEN_FULL else SOME
+        text = token + pattern(size), pattern(MORE)
+
+        def send(packet: bytes) -> None:
+            near.append(Sighting(self._link.now(), True, packet))
+            self._link.send(packet)
+
+        host = ReferenceHost(stack, send)
+
+        def take(packet: bytes) -> None:
+            near.append(Sighting(self._link.now(), False, packet))
+            host.receive(packet)
+
+        self._takers[stack.port] = take
+        talk = _Talk(text, echoes=self._echoes)
+        transport = host.connect(talk, self._server, port, data=text[0])
+        try:
+            async with asyncio.timeout(limit):
+                await asyncio.shield(talk.over)
+        except TimeoutError:
+            pass
+        if not talk.complete or not self._echoes:
+            transport.abort()
+        # Our end of the connection is in TIME-WAIT now: nobody listens any more.
+        await asyncio.sleep(0)
+        host.close()
+        del self._takers[stack.port]
+        self._link.release_port(self._source, stack.port)
+        return Trial(
+            probe=how.probe,
+            source=(self._source, stack.port),
+            port=port,
+            cookie=how.cookie if how.probe in (Probe.COOKIE, *FAST_OPENS) else b"",
+            text=text,
+            near=tuple(near),
+            answer=bytes(talk.answer),
+            error=talk.error,
+            seconds=talk.seconds,
+            complete=talk.complete,
+        )
+
+    def _arrived(self, packet: bytes, _when: float) -> None:
+        segment = read(packet)
+        port = segment.dport if segment is not None else _complains_of(packet)
+        taker = self._takers.get(port)
+        if taker is not None:
+            taker(packet)
+
+
+def _complains_of(packet: bytes) -> int:
+    """The source port of the segment that an ICMP error quotes; 0 for anything else."""
+    error = IcmpError.from_bytes(packet)
+    quoted = quoted_segment(error.quoted) if error is not None else None
+    return quoted[1] if quoted is not None else 0

@@ -1,0 +1,64 @@
+"""A result for people, and for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from scapy_tfo.path.verdict import Cost, Result
+
+
+def lines(title: str, result: Result) -> Iterator[str]:
+    """What a terminal shows of one family's result."""
+    yield f"{title}: {result.verdict.value}"
+    for each in result.findings:
+        yield f"  {each.name}: {each.says}"
+        if each.no_client:
+            yield f"    no client can help it: {each.no_client}"
+    for note in result.notes:
+        yield f"  note: {note}"
+    if result.costs:
+        yield f"  {'connection begins with':<58}{'first echo':>12}{'than plain':>12}{'whole':>8}"
+    for cost in result.costs:
+        yield (
+            f"  {cost.probe.value:<58}{_milliseconds(cost.seconds):>12}{_more(cost):>12}"
+            f"{cost.whole:>5}/{cost.of}"
+        )
+
+
+def as_json(result: Result) -> dict[str, Any]:
+    """Plain JSON values; times in seconds."""
+    return {
+        "verdict": result.verdict.value,
+        "findings": [
+            {
+                "name": each.name,
+                "verdict": each.verdict.value,
+                "says": each.says,
+                "harm": each.harm,
+                "no_client": each.no_client,
+            }
+            for each in result.findings
+        ],
+        "notes": list(result.notes),
+        "connections": [
+            {
+                "begins_with": each.probe.value,
+                "seconds": each.seconds,
+                "plain_seconds": each.plain,
+                "whole": each.whole,
+                "of": each.of,
+            }
+            for each in result.costs
+        ],
+    }
+
+
+def _milliseconds(seconds: float | None) -> str:
+    return "never" if seconds is None else f"{seconds * 1000:.0f} ms"
+
+
+def _more(cost: Cost) -> str:
+    if cost.seconds is None or cost.plain is None:
+        return ""
+    return f"{(cost.seconds - cost.plain) * 1000:+.0f} ms"

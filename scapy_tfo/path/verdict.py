@@ -1,0 +1,270 @@
+"""From what both ends saw to what the path does, and which box does such a thing."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from scapy_tfo.icmp import IcmpError
+from scapy_tfo.middleboxes.registry import BOXES
+from scapy_tfo.path.account import SLACK, Account, accounts
+from scapy_tfo.path.observation import FAST_OPENS, WITH_DATA, Observations, Probe
+
+_REPLAYED = (
+    "a SYN that came when its connection was over was taken once more: the application read its "
+    "data twice, which RFC 7413 section 2.1 leaves to the application"
+)
+
+Test = Callable[[Account], bool]
+
+
+class Verdict(enum.Enum):
+    """What a path does to fast open, in a word or two."""
+
+    TRANSPARENT = "transparent"
+    STRIPS = "strips"
+    DROPS = "drops"
+    TAMPERS = "tampers"
+    BLOCKS = "blocks after use"
+    BALANCED = "load-balanced to servers with different keys"
+    UNKNOWN = "cannot be judged"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that the path does. name: of a box that does it. says: in a sentence. harm: it
+    stands in the way of fast open."""
+
+    name: str
+    verdict: Verdict
+    says: str
+    harm: bool = True
+
+    @property
+    def no_client(self) -> str:
+        """Why no client can have its data arrive whole and once, "" where every one can."""
+        box = BOXES.get(self.name)
+        return box.no_client if box is not None else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one kind of connection costs on this path: seconds to the first echo, beside those of
+    a plain one; None where it never came. whole: of how many connections the data arrived whole
+    and once."""
+
+    probe: Probe
+    seconds: float | None
+    plain: float | None
+    whole: int
+    of: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """verdict: the gravest of the findings'. costs: by kind of connection. notes: what cannot be
+    concluded, and why."""
+
+    verdict: Verdict
+    findings: Sequence[Finding]
+    costs: Sequence[Cost]
+    notes: Sequence[str] = ()
+
+
+class Evidence:
+    """All accounts of a run, and questions to all of a kind at once."""
+
+    def __init__(self, observations: Observations) -> None:
+        self.observations = observations
+        self.accounts = accounts(observations)
+
+    def of(self, *probes: Probe) -> list[Account]:
+        return [each for each in self.accounts if each.trial.probe in probes]
+
+    def every(self, test: Test, *probes: Probe) -> bool:
+        """Whether it befell all connections of these kinds, and there were some.
+
+        What befell some of them only may have been chance.
+        """
+        found = self.of(*probes)
+        return bool(found) and all(test(each) for each in found)
+
+    def each_kind(self, test: Test, *probes: Probe) -> bool:
+        return all(self.every(test, each) for each in probes)
+
+
+def judge(observations: Observations) -> Result:
+    """What the path does, by what both of its ends saw."""
+    evidence = Evidence(observations)
+    costs = [_cost(evidence, probe) for probe in Probe if evidence.of(probe)]
+    if not any(each.syn_acks for each in evidence.of(Probe.PLAIN)):
+        why = "not even a plain connection opens"
+        return Result(verdict=Verdict.UNKNOWN, findings=(), costs=costs, notes=(why,))
+    findings = [
+        *_of_addresses(evidence),
+        *_of_options(evidence),
+        *_of_data(evidence),
+        *_of_copies(evidence),
+    ]
+    harmful = [each for each in findings if each.harm]
+    verdict = harmful[0].verdict if harmful else Verdict.TRANSPARENT
+    notes = [_REPLAYED] if any(each.replayed for each in evidence.accounts) else []
+    return Result(verdict=verdict, findings=findings, costs=costs, notes=notes)
+
+
+def _cost(evidence: Evidence, probe: Probe) -> Cost:
+    found = evidence.of(probe)
+    return Cost(
+        probe,
+        _typical(found),
+        _typical(evidence.of(Probe.PLAIN)),
+        sum(each.whole for each in found),
+        len(found),
+    )
+
+
+def _typical(found: Sequence[Account]) -> float | None:
+    times = sorted(each.trial.seconds for each in found if each.trial.seconds is not None)
+    return times[len(times) // 2] if times else None
+
+
+def _of_addresses(evidence: Evidence) -> list[Finding]:
+    seen = {each.peer[0] for each in evidence.accounts if each.peer is not None}
+    own = {str(each.trial.source[0]) for each in evidence.accounts}
+    if len(seen) > 1:
+        return [
+            Finding(
+                "changes-address",
+                Verdict.TAMPERS,
+                f"connections come from {len(seen)} different addresses, so that no cookie is good "
+                "for the next one",
+            )
+        ]
+    if seen and seen != own:
+        says = f"an address translator: the far end sees {seen.pop()}; cookies stay good"
+        return [Finding("shares-address", Verdict.TRANSPARENT, says, harm=False)]
+    return []
+
+
+def _of_options(evidence: Evidence) -> list[Finding]:
+    every = evidence.every
+    if every(_is_lost, Probe.REQUEST) and every(_is_lost, Probe.COOKIE):
+        says = "SYNs with the option never arrive, with data or without"
+        return [Finding("drops-syn-with-option", Verdict.DROPS, says)]
+    found = []
+    out = every(lambda each: each.option_gone, Probe.REQUEST)
+    home = every(lambda each: each.answer_stripped, Probe.MIRROR) or every(
+        lambda each: each.answer_stripped, Probe.REQUEST
+    )
+    if out and home:
+        says = "the option is taken out of SYNs, and out of SYN-ACKs"
+        found.append(Finding("strips-option", Verdict.STRIPS, says))
+    elif out:
+        says = "the option is taken out of SYNs; that of SYN-ACKs passes"
+        found.append(Finding("strips-option-from-syn", Verdict.STRIPS, says))
+    elif home:
+        says = "cookies are taken out of SYN-ACKs; the option of SYNs passes"
+        found.append(Finding("strips-option-from-syn-ack", Verdict.STRIPS, says))
+    if every(_is_answer_lost_for_its_cookie, Probe.REQUEST):
+        says = "SYN-ACKs with a cookie never arrive; those without do"
+        found.append(Finding("drops-syn-ack-with-cookie", Verdict.DROPS, says))
+    if every(lambda each: each.option_changed, *FAST_OPENS):
+        says = "the cookie that arrives is not the one that was sent"
+        found.append(Finding("rewrites-cookie", Verdict.TAMPERS, says))
+    return found
+
+
+def _is_lost(each: Account) -> bool:
+    return each.lost
+
+
+def _is_answer_lost_for_its_cookie(each: Account) -> bool:
+    return bool(each.answer and each.answer.cookie and each.answer_lost and each.syn_acks)
+
+
+def _of_data(evidence: Evidence) -> list[Finding]:
+    every = evidence.every
+    if evidence.each_kind(_is_cut_off, *FAST_OPENS):
+        if every(lambda each: not each.syn_acks, Probe.AFTERWARDS):
+            says = "after a SYN with data nothing reaches that server any more, for a while"
+            return [Finding("blocks-server-after-syn-data", Verdict.BLOCKS, says)]
+        says = "after a SYN with data nothing of its connection passes; new connections do"
+        return [Finding("blocks-flow-after-syn-data", Verdict.BLOCKS, says)]
+    forged = _of_forgeries(evidence)
+    if forged:
+        return forged
+    if evidence.each_kind(_is_lost, *WITH_DATA):
+        says = "SYNs with data never arrive, with the option or without"
+        return [Finding("drops-syn-with-data", Verdict.DROPS, says)]
+    if every(_is_lost, Probe.FAST_OPEN_FULL) and not every(_is_lost, Probe.FAST_OPEN):
+        few, many = _size(evidence, Probe.FAST_OPEN), _size(evidence, Probe.FAST_OPEN_FULL)
+        says = f"a SYN with {few} bytes of data arrives, one with {many} never does"
+        return [Finding("drops-syn-with-much-data", Verdict.DROPS, says)]
+    if evidence.each_kind(_is_lost, *FAST_OPENS) and not every(_is_lost, Probe.COOKIE):
+        says = "SYNs with both the option and data never arrive; either alone does"
+        return [Finding("drops-syn-with-option-and-data", Verdict.DROPS, says)]
+    if evidence.each_kind(lambda each: each.data_gone, *WITH_DATA):
+        if every(lambda each: each.acknowledged_more > 0, *WITH_DATA):
+            says = "the data of SYNs is acknowledged, but the server never gets it"
+            return [Finding("acknowledges-lost-data", Verdict.TAMPERS, says)]
+        says = "the data is taken out of SYNs; the option passes"
+        return [Finding("strips-syn-data", Verdict.STRIPS, says)]
+    if evidence.each_kind(lambda each: each.data_cut, *WITH_DATA):
+        if every(lambda each: bool(each.behind), *WITH_DATA):
+            says = "a part of a SYN's data comes in a segment of its own, which no server takes"
+            return [Finding("splits-syn-data", Verdict.TAMPERS, says)]
+        says = "the end of a SYN's data never arrives"
+        return [Finding("cuts-syn-data", Verdict.TAMPERS, says)]
+    if evidence.each_kind(lambda each: each.data_changed, *WITH_DATA):
+        says = "the data of SYNs is not what was sent, and its checksum is right"
+        return [Finding("rewrites-syn-data", Verdict.TAMPERS, says)]
+    return []
+
+
+def _is_cut_off(each: Account) -> bool:
+    """Not even plain SYNs passed behind the first SYN."""
+    return bool(each.retries and not each.retries_arrived and not each.syn_acks) and not each.forged
+
+
+def _of_forgeries(evidence: Evidence) -> list[Finding]:
+    if evidence.each_kind(lambda each: _has_rst(each), *FAST_OPENS):
+        says = "SYNs with data are answered by RST, in the server's name"
+        return [Finding("resets-syn-with-data", Verdict.TAMPERS, says)]
+    if evidence.every(lambda each: _too_big(each) > 0, Probe.FAST_OPEN_FULL):
+        mtu = min(_too_big(each) for each in evidence.of(Probe.FAST_OPEN_FULL))
+        says = f"a full SYN is answered by ICMP: packet too big, the MTU is {mtu}"
+        return [Finding("finds-syn-too-big", Verdict.DROPS, says)]
+    if evidence.each_kind(lambda each: bool(each.forged), *FAST_OPENS):
+        says = "SYNs with data are answered by ICMP: unreachable"
+        return [Finding("prohibits-syn-with-data", Verdict.DROPS, says)]
+    return []
+
+
+def _has_rst(each: Account) -> bool:
+    return any(not isinstance(one, IcmpError) for one in each.forged)
+
+
+def _too_big(each: Account) -> int:
+    """The MTU that was told, in bytes; 0 where none was."""
+    return max((one.mtu for one in each.forged if isinstance(one, IcmpError)), default=0)
+
+
+def _of_copies(evidence: Evidence) -> list[Finding]:
+    every = evidence.every
+    if evidence.each_kind(lambda each: each.copies > 1, *WITH_DATA):
+        says = "SYNs arrive twice"
+        return [Finding("duplicates-syn", Verdict.TAMPERS, says)]
+    if every(_is_late, *WITH_DATA) and not every(_is_late, Probe.PLAIN, Probe.REQUEST):
+        by = min(each.late for each in evidence.of(*WITH_DATA))
+        says = f"SYNs with data arrive {by:.1f} s later than others"
+        return [Finding("delays-syn-with-data", Verdict.TAMPERS, says)]
+    return []
+
+
+def _is_late(each: Account) -> bool:
+    return each.arrived is not None and each.late > SLACK
+
+
+def _size(evidence: Evidence, probe: Probe) -> int:
+    return max(len(each.syn.payload) for each in evidence.of(probe))
