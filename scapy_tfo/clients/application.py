@@ -61,6 +61,7 @@ class Client(Protocol):
 
     name: as in reports. link: every packet of the client's for addresses of `servers` comes by
     it. dialogue: of its applications. families: 4, 6. can_be_plain: they can do without fast open.
+    is_fresh: it cannot have heard of our servers before the run.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Client(Protocol):
     dialogue: Dialogue
     families: tuple[int, ...]
     can_be_plain: bool
+    is_fresh: bool
 
     def server(self, family: int) -> Address:
         """An address of ours that the client has never heard of. Raises SetupError where they
@@ -79,6 +81,11 @@ class Client(Protocol):
 
         Raises SetupError where it cannot be started.
         """
+        ...
+
+    def counters(self) -> dict[str, int]:
+        """What its kernel counted of fast opens, by TcpExt names; nothing where others count
+        there as well, or nobody does."""
         ...
 
     def close(self) -> None:

@@ -115,6 +115,7 @@ class CommandClient:
         self.name = command.name
         self.dialogue = command.dialogue_or_guess()
         self.can_be_plain = command.plain is not None
+        self.is_fresh = place.is_fresh
         self._command = command
         self._place = place
         self.families = tuple(place.servers)

@@ -82,6 +82,11 @@ class Incoming(Flow):
         if not self.first.fast_open and not self.first.payload:
             raise Unsupported("the client sends no Fast Open option: it does not ask for a cookie")
         option = self.option
+        if option is not None and option.cookie and not self.server.board.client.is_fresh:
+            raise Inconclusive(
+                "the client has a cookie for this address already, from an earlier run maybe: "
+                "make it forget ('ip tcp_metrics flush' on Linux), or give another --address"
+            )
         self.require(
             option is not None and option.is_request,
             "the first SYN to a server has no request for a cookie",

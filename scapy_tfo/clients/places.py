@@ -19,11 +19,13 @@ _KEPT = 8
 
 class Place(Protocol):
     """link: by which the client's packets come. servers: addresses of ours, by family. enter: what
-    a child calls between fork and exec to get there, None where it is there already."""
+    a child calls between fork and exec to get there, None where it is there already. is_fresh:
+    nobody there can have heard of the servers before."""
 
     link: Link
     servers: dict[int, Sequence[Address]]
     enter: Callable[[], None] | None
+    is_fresh: bool
 
     def counters(self) -> dict[str, int]:
         """What the client's kernel counted of fast opens, by TcpExt names; nothing where others
@@ -37,6 +39,8 @@ class Place(Protocol):
 
 class Namespace:
     """A network namespace of its own. Raises SetupError where the host does not allow it."""
+
+    is_fresh = True
 
     def __init__(self) -> None:
         self._network = ClientNetwork()
@@ -65,6 +69,7 @@ class Here:
     """
 
     enter: Callable[[], None] | None = None
+    is_fresh = False
 
     def __init__(self, texts: Sequence[str]) -> None:
         places = [parse_place(each) for each in texts]

@@ -50,6 +50,7 @@ class SimulatedClient:
 
     families: tuple[int, ...] = (4, 6)
     can_be_plain = True
+    is_fresh = True
 
     def __init__(self, name: str, mutant: Mutant, seed: int, epoch: float) -> None:
         self.name = name
@@ -66,6 +67,9 @@ class SimulatedClient:
 
     async def start(self, address: Address, port: int, text: bytes, *, ask: bool) -> Application:
         return SimulatedApplication(self._host, address, port, text, ask)
+
+    def counters(self) -> dict[str, int]:
+        return {}
 
     def close(self) -> None:
         self.link.close()
