@@ -25,10 +25,11 @@ local WRAP = 4294967296
 
 local TCP, ICMP, ICMPV6 = 6, 1, 58
 local PORTS_OF_TCP = 2 -- pinfo.port_type
-local HEAD = 128 -- bytes of a frame that are looked at first: Ethernet, IPv6 and the longest TCP header fit
+local HEAD = 96 -- bytes of a frame that are looked at first: Ethernet, IPv4 and the longest TCP header fit
 
 -- Flags byte -> has it that flag. Bit operators are not in 5.2, bit32 is not in 5.4.
 local FIN, SYN, RST, ACK = {}, {}, {}, {}
+local ONLY_ACK = 16
 for flags = 0, 255 do
     FIN[flags] = flags % 2 >= 1
     SYN[flags] = flags % 4 >= 2
@@ -243,16 +244,20 @@ local function read_options(raw, at, finish)
     return found, nil, mss, related
 end
 
--- Whether there may be an option that matters here. Plain timestamps, as nearly all segments have them, need no walk.
+local TIMESTAMPS = "\1\1\8\10" -- how nearly all segments without SYN begin their options
+
+-- Whether there may be an option that matters here.
 local function has_odd_options(raw, tcp, offset)
-    if offset < 0x60 then
-        return false
+    return offset > 0x50 and find(sub(raw, tcp + 21, tcp + floor(offset / 16) * 4), "[\11-\13\34\253\254]") ~= nil
+end
+
+-- The MSS of a SYN-ACK that holds nothing else of interest: it stands first, as a rule.
+local function first_mss(raw, at, finish)
+    if at + 4 <= finish and byte(raw, at + 1) == MSS and byte(raw, at + 2) == 4 then
+        return number16(raw, at + 2)
     end
-    local a, b, c, d = byte(raw, tcp + 21, tcp + 24)
-    if d == 10 and c == 8 and b == 1 and a == 1 and offset < 0x90 then
-        return false
-    end
-    return find(sub(raw, tcp + 21, tcp + floor(offset / 16) * 4), "[\11-\13\34\253\254]") ~= nil
+    local _, _, mss = read_options(raw, at, finish)
+    return mss
 end
 
 -- False only where the IP header says that nothing stands behind the TCP header.
@@ -995,8 +1000,8 @@ end
 
 local NO_COLUMNS = "(info)" -- what a column is called where there is none to write to, as with `tshark -q`
 
-local function say_in_info(pinfo, connection, segment, options)
-    local is_syn, is_again = SYN[segment.flags], connection.resent_in == pinfo.number
+local function say_in_info(pinfo, number, connection, segment, options)
+    local is_syn, is_again = SYN[segment.flags], connection.resent_in == number
     if not is_syn and not is_again and #options == 0 then
         return
     end
@@ -1019,8 +1024,7 @@ local function say_in_info(pinfo, connection, segment, options)
 end
 
 -- Take in what a frame tells, once. Its connection, where the frame is one of its facts.
-local function feed(key, segment, options, problems, related, mss, pinfo)
-    local number = pinfo.number
+local function feed(key, segment, options, problems, related, mss, number, pinfo)
     local connection = owner[number]
     if connection then
         return connection
@@ -1033,50 +1037,37 @@ local function feed(key, segment, options, problems, related, mss, pinfo)
     end
     owner[number] = connection
     if connection then
-        for _, problem in ipairs(problems) do
-            add_problem(connection, number, problem.rule, problem.severity)
+        for place = 1, #problems do
+            add_problem(connection, number, problems[place].rule, problems[place].severity)
         end
     end
     return connection
 end
 
--- Whether a frame is to be left, by as little as possible: nearly all are.
-local function is_dull(raw, tcp, ip, key, flags, offset, pinfo)
-    local connection = connections[key]
-    if SYN[flags] then
-        if connection or has_odd_options(raw, tcp, offset) or may_hold_data(raw, tcp, ip, offset) then
-            return false
-        end
-        if not ACK[flags] then
-            note_plain_syn(key)
+-- Whether a segment without SYN of a known connection is to be left. The client's ACK of the SYN-ACK is noted here:
+-- there is no more to it.
+local function is_dull(connection, key, raw, tcp, ip, offset, flags, number)
+    if owner[number] then
+        return false
+    elseif connection.settled then
+        return true
+    elseif flags == ONLY_ACK and connection.reply and connection.key == key and number > connection.first
+        and not connection.ended and not may_hold_data(raw, tcp, ip, offset) then
+        if not connection.established or number < connection.established then
+            connection.established = number
         end
         return true
-    elseif connection and not (connection.settled and not owner[pinfo.number]) then
-        return false
     end
-    return offset == 0x50 or not has_odd_options(raw, tcp, offset)
+    return false
 end
 
 local handle -- by which Wireshark knows this protocol
 
--- Every frame passes here.
-function tfo.dissector(tvb, pinfo, tree)
-    local whole = tvb:captured_len()
-    local raw = tvb:raw(0, whole < HEAD and whole or HEAD)
-    local ip = usual_place
-    local tcp, key = read_ip(raw, ip)
-    if not tcp then
-        raw = tvb:raw()
-        tcp, key, ip = search(raw, pinfo)
-        if not tcp then
-            return
-        end
-        usual_place = ip
-    end
-    local offset, flags = byte(raw, tcp + 13, tcp + 14)
-    if not flags or is_dull(raw, tcp, ip, key, flags, offset, pinfo) then
-        return
-    end
+-- Methods of Wireshark's objects: to look one up costs as much as the call.
+local captured_len, raw_bytes, is_referenced
+
+-- A frame that may matter: its facts are taken in, then it is shown what they say.
+local function look(tvb, pinfo, tree, raw, ip, tcp, key, number, is_odd)
     if not connections[key]
         and (number16(raw, tcp) ~= pinfo.src_port or number16(raw, tcp + 2) ~= pinfo.dst_port) then
         -- Not what Wireshark has found: a tunnel, or a fragment.
@@ -1085,33 +1076,93 @@ function tfo.dissector(tvb, pinfo, tree)
         if not tcp then
             return
         end
-    elseif whole > HEAD and #raw < tcp + 60 then
+        is_odd = true
+    elseif #raw == HEAD and HEAD < tcp + 60 then
         raw = tvb:raw()
     end
     local segment = read_segment(raw, tcp, ip, tvb)
     if not segment then
         return
     end
-    flags, offset = segment.flags, byte(raw, tcp + 13)
+    local flags = segment.flags
+    local is_syn = SYN[flags]
     local options, problems = NONE, NONE
     local after_eol, mss, related
-    if (SYN[flags] and ACK[flags]) or has_odd_options(raw, tcp, offset) then
+    if is_odd then
         options, after_eol, mss, related = read_options(raw, segment.options, segment.options_end)
         if #options > 0 or after_eol then
-            problems = option_problems(raw, options, after_eol, segment.options_end, SYN[flags])
+            problems = option_problems(raw, options, after_eol, segment.options_end, is_syn)
         end
+    elseif is_syn and ACK[flags] then
+        mss = first_mss(raw, segment.options, segment.options_end)
     end
-    local connection = feed(key, segment, options, problems, related, mss, pinfo)
-    if not connection and not (related and SYN[flags]) then
+    local connection = feed(key, segment, options, problems, related, mss, number, pinfo)
+    if connection then
+        if says_in_info then
+            say_in_info(pinfo, number, connection, segment, options)
+        end
+    elseif not related or not is_syn then
         return
     end
-    if connection and says_in_info then
-        say_in_info(pinfo, connection, segment, options)
+    if not handle then
+        handle, is_referenced = Dissector.get("tfo"), tree.referenced
     end
-    handle = handle or Dissector.get("tfo")
-    if tree.visible or (connection and is_remarkable(connection)) or tree:referenced(handle) then
+    -- Also true where the tree is to be seen. Expert information counts even where no tree is wanted.
+    if is_referenced(tree, handle) or (connection and is_remarkable(connection)) then
         show(tvb, pinfo, tree, segment, options, related, connection)
     end
+end
+
+-- Every frame passes here, and nearly all leave soon: what is done for each of them counts.
+function tfo.dissector(tvb, pinfo, tree)
+    if not raw_bytes then
+        captured_len, raw_bytes = tvb.captured_len, tvb.raw
+    end
+    local size = captured_len(tvb)
+    local raw = raw_bytes(tvb, 0, size < HEAD and size or HEAD)
+    local ip = usual_place
+    local tcp, key
+    if byte(raw, ip + 1) == 0x45 and byte(raw, ip + 10) == TCP then
+        tcp, key = ip + 20, sub(raw, ip + 13, ip + 24)
+    else
+        tcp, key = read_ip(raw, ip)
+        if not tcp then
+            raw = tvb:raw()
+            tcp, key, ip = search(raw, pinfo)
+            if not tcp then
+                return
+            end
+            usual_place = ip
+        end
+    end
+    local offset, flags = byte(raw, tcp + 13, tcp + 14)
+    if not flags then
+        return
+    end
+    local connection = connections[key]
+    local is_odd = offset ~= 0x50
+        and not (offset == 0x80 and sub(raw, tcp + 21, tcp + 24) == TIMESTAMPS)
+        and has_odd_options(raw, tcp, offset)
+    local number
+    if is_odd then
+        number = pinfo.number
+    elseif SYN[flags] then
+        if not connection and not may_hold_data(raw, tcp, ip, offset) then
+            if not ACK[flags] then
+                note_plain_syn(key)
+            end
+            return
+        end
+        number = pinfo.number
+    elseif not connection then
+        return
+    else
+        number = pinfo.number
+        if is_dull(connection, key, raw, tcp, ip, offset, flags, number) then
+            return
+        end
+    end
+    look(tvb, pinfo, tree, raw, ip, tcp, key, number, is_odd)
 end
 
 function tfo.init()
