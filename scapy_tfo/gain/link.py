@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from ipaddress import ip_interface
 from pathlib import Path
 from typing import Any, Self
@@ -20,6 +21,24 @@ from scapy_tfo.lab.servers import RealServerLab
 
 _CLIENT = {4: ip_interface("192.0.2.16/24"), 6: ip_interface("fd00:7413::10/64")}
 _FETCHER = Path(__file__).with_name("fetcher.py")
+_LOOP = Path(__file__).with_name("closed_loop.py")
+_LOOP_PATIENCE = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loop:
+    """count: transactions. seconds: that they took. client_cpu, server_cpu: seconds of processor
+    time, of the busiest client process and of the server's."""
+
+    count: int
+    seconds: float
+    client_cpu: float
+    server_cpu: float
+
+    @property
+    def rate(self) -> float:
+        """Transactions a second."""
+        return self.count / self.seconds
 
 
 class LinkedServer:
@@ -67,6 +86,44 @@ class LinkedServer:
             said = done.stderr.decode(errors="replace").strip().splitlines()
             raise TargetError(f"{path}: {said[-1] if said else 'the client ended early'}")
         return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def loop(self, path: str, way: str, seconds: float, clients: int) -> Loop:
+        """Transactions one after another for so many seconds, in so many processes at a time.
+
+        Raises TargetError where one fails.
+        """
+        words = [sys.executable, "-I", "-S", str(_LOOP), str(self.address), str(self.port), path]
+        before = self._server.cpu()
+        running = [
+            subprocess.Popen(
+                [*words, str(seconds), way],
+                preexec_fn=self._network.entering(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+            for _ in range(clients)
+        ]
+        told = []
+        try:
+            for each in running:
+                out, errors = each.communicate(timeout=seconds + _LOOP_PATIENCE)
+                if each.returncode:
+                    said = errors.decode(errors="replace").strip().splitlines()
+                    raise TargetError(f"{path}: {said[-1] if said else 'the client ended early'}")
+                told.append(json.loads(out))
+        except subprocess.TimeoutExpired:
+            raise TargetError(f"{path}: a transaction does not end") from None
+        finally:
+            for each in running:
+                each.kill()
+                each.wait()
+        return Loop(
+            count=sum(each["count"] for each in told),
+            seconds=max(each["seconds"] for each in told),
+            client_cpu=max(each["cpu"] for each in told),
+            server_cpu=self._server.cpu() - before,
+        )
 
     def close(self) -> None:
         """Give everything back. Harmless when called twice."""

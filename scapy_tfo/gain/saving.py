@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from scapy_tfo.errors import SetupError
 
 LEVEL = 0.95
+"""Of every interval of confidence."""
+
 _RESAMPLES = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """value: the median of the differences. low, high: its interval of confidence at LEVEL."""
+    """value: the median of what was found in pairs. low, high: its interval of confidence."""
 
     value: float
     low: float
@@ -27,15 +29,23 @@ def saving(slow: Sequence[float], fast: Sequence[float], unit: float) -> Estimat
     a moment makes some of them late; its interval by the bootstrap. Raises
     SetupError where SciPy is missing.
     """
+    return _median([(one - other) / unit for one, other in zip(slow, fast, strict=True)])
+
+
+def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Estimate:
+    """How many times `theirs` one has in `ours`, measured in turn. Raises as `saving` does."""
+    return _median([one / other for one, other in zip(ours, theirs, strict=True)])
+
+
+def _median(differences: Sequence[float]) -> Estimate:
+    if len(set(differences)) == 1:
+        # There is nothing to resample.
+        return Estimate(differences[0], differences[0], differences[0])
     try:
         import numpy
         from scipy.stats import bootstrap
     except ImportError:
         raise SetupError("this needs SciPy: pip install 'scapy-tfo[gain]'") from None
-    differences = [(one - other) / unit for one, other in zip(slow, fast, strict=True)]
-    if len(set(differences)) == 1:
-        # There is nothing to resample.
-        return Estimate(differences[0], differences[0], differences[0])
     found = bootstrap(
         (numpy.array(differences),),
         numpy.median,

@@ -104,11 +104,12 @@ class Commands:
             await asyncio.sleep(0)
         return [to_json(each) for each in self._listeners.sessions(port)]
 
-    async def serve(self, argv: Sequence[str], files: Mapping[str, str], port: int) -> None:
+    async def serve(self, argv: Sequence[str], files: Mapping[str, str], port: int) -> int:
         contents = {name: b64decode(content) for name, content in files.items()}
         daemon = Daemon.start(argv, contents)
         self._daemons.append(daemon)
         await daemon.listening(port, self._families)
+        return daemon.pid
 
     async def run(self, argv: Sequence[str]) -> dict[str, Any]:
         return await run_to_end(argv)

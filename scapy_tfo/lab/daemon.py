@@ -54,6 +54,10 @@ class Daemon:
         )
         return cls(process, stderr)
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     async def listening(self, port: int, families: Sequence[int]) -> None:
         """Wait until it listens on a port, in every family. Raises SetupError if it never does."""
         tables = ["/proc/net/tcp6" if family == 6 else "/proc/net/tcp" for family in families]

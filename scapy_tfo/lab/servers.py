@@ -7,6 +7,7 @@ import shutil
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.lab.apps import pattern
@@ -78,12 +79,13 @@ SERVERS = {
 
 
 class RealServerLab(NamespaceLab):
-    """A real server on the running kernel; `ports` has one listener, "http"."""
+    """A real server on the running kernel; `ports` has one listener, "http". pid: the server's."""
 
     def __init__(self, agent: Agent) -> None:
         super().__init__(agent)
         self.hooks = Counters(agent)
         self.ports = {"http": HTTP_PORT}
+        self.pid = 0
 
     @classmethod
     async def start(
@@ -95,7 +97,8 @@ class RealServerLab(NamespaceLab):
     ) -> RealServerLab:
         """Start the server of that name, answering `/` and `/bytes/N` for each of the sizes.
 
-        haproxy has the usual size only. Raises SetupError where it is not installed or does not start, and as `LinuxLab.start`.
+        haproxy has the usual size only. Raises SetupError where it is not installed or does not
+        start, and as `LinuxLab.start`.
         """
         server = SERVERS.get(name)
         if server is None:
@@ -114,10 +117,15 @@ class RealServerLab(NamespaceLab):
         lab = cls(await start_agent(sysctls))
         try:
             plain = {path: b64encode(content).decode() for path, content in files.items()}
-            await lab._agent.ask("serve", [program, *server.arguments], plain, HTTP_PORT)
+            words = [program, *server.arguments]
+            lab.pid = await lab._agent.ask("serve", words, plain, HTTP_PORT)
         except BaseException as error:
             lab.close()
             if isinstance(error, ValueError):
                 raise SetupError(str(error)) from None
             raise
         return lab
+
+    def cpu(self) -> float:
+        """Seconds of processor time that the server has taken so far (proc(5), schedstat)."""
+        return int(Path(f"/proc/{self.pid}/schedstat").read_text().split()[0]) / 1e9
