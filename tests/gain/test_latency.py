@@ -28,11 +28,11 @@ def cells(plan: Plan) -> list[Cell]:
 
 def test_a_round_trip_is_saved_and_the_control_saves_none() -> None:
     for _ in range(TRIES):
-        (cell,) = cells(Plan(rtts=[0.05], sizes=[1000], times=8))
+        (cell,) = cells(Plan(rtts=[0.1], sizes=[1000], times=6))
         assert cell.early == 1.0
         assert cell.trips is not None
         assert cell.control is not None
-        if abs(cell.trips.value - 1) < 0.05 and abs(cell.control.value) < 0.05:
+        if abs(cell.trips.value - 1) < 0.1 and abs(cell.control.value) < 0.1:
             return
     pytest.fail(f"of {TRIES} measurements none shows one round trip saved: {cell}")
 
