@@ -22,11 +22,6 @@ class _Asking(ActiveConnection):
         return Plan(self.request()) if asks else plan
 
 
-@client_mutant("CLI-1", settings=Settings(data_without_cookie=True))
-class FastOpenWithoutCookie(ActiveConnection):
-    """The request for a cookie has the data beside it, as if the server were cookie-less."""
-
-
 @client_mutant("CLI-1")
 class InventsACookie(ActiveConnection):
     """Without a cookie it opens fast with one of its own making."""
@@ -60,16 +55,6 @@ class RequestOfLengthZero(_Asking):
 
     def request(self) -> opt.RawOption:
         return opt.fast_open(length=0)
-
-
-@client_mutant("CLI-6a", bug="APP-19")
-class DataBehindARequestIsLost(ActiveConnection):
-    """What could not go into the SYN for want of a cookie is never sent."""
-
-    def learn(self, segment: Segment, accepted: int, now: float) -> None:
-        super().learn(segment, accepted, now)
-        if self.requested:
-            self.send.data.clear()
 
 
 @client_mutant("CLI-18")

@@ -198,3 +198,12 @@ class ThirdPauseWrapsAround(Cache):
         self.failures += 1
         if self.failures % 3:
             super().refuse(client, server, port, now)
+
+
+@client_mutant("CLI-8a", bug="APP-19")
+class DataIsLostWhenItBacksOff(ActiveConnection):
+    """When it backs off, the data that was meant for the SYN is never sent."""
+
+    def open(self, data: bytes, now: float) -> None:
+        off = self.asked and self.stack.cache.is_refused(self.local[0], *self.remote, now)
+        super().open(b"" if off else data, now)

@@ -11,13 +11,18 @@ from scapy_tfo.clients.simulated import simulate
 from scapy_tfo.errors import SetupError
 from scapy_tfo.suite.result import Verdict
 
+DOES_WITHOUT = {
+    "CLI-2.a-cookie-of-the-experimental-form-comes-back-in-it",
+    "CLI-13.the-syn-timer-follows-the-round-trip-time",
+}
+"""What the reference client leaves out, as it may."""
+
 
 def test_the_reference_client_is_never_wrong() -> None:
     run = simulate("sim:reference", all_cases(), spec.load(), Options(slow=True))
     others = {each.case: each.verdict for each in run.results if each.verdict is not Verdict.PASS}
-    assert others == {
-        "CLI-2.a-cookie-of-the-experimental-form-comes-back-in-it": Verdict.UNSUPPORTED
-    }
+    assert set(others) <= DOES_WITHOUT
+    assert set(others.values()) == {Verdict.UNSUPPORTED}
     assert len(run.results) == 2 * len(all_cases())
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from scapy_tfo import spec
 from scapy_tfo.clients.judge import Options
+from scapy_tfo.clients.registry import all_cases
 from scapy_tfo.clients.simulated import simulate
 from scapy_tfo.mutants.registry import Mutant, all_client_mutants, client_mutant
 from scapy_tfo.reference.server import Listener
@@ -27,7 +28,8 @@ def test_each_breaks_a_known_requirement_in_one_sentence(each: Mutant) -> None:
 @pytest.mark.parametrize("each", MUTANTS, ids=lambda each: each.name)
 def test_each_opens_a_plain_connection(each: Mutant) -> None:
     """So that it is judged, and not given up as one that cannot connect at all."""
-    assert simulate(f"sim:{each.name}", (), CATALOGUE, Options()).results == ()
+    options = Options(families=(4,), capture=False)
+    assert simulate(f"sim:{each.name}", all_cases()[:1], CATALOGUE, options).results
 
 
 def test_no_mutant_keeps_state_in_its_class() -> None:
