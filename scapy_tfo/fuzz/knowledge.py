@@ -101,6 +101,7 @@ class Knowledge:
         self.answers_wanted = 0
         self.told: list[tuple[int, int]] = []
         self.unsettled = 0
+        self.rst_overtaken = False
         self.heard: list[str] = []
         self.answer: Offer = _NO_OFFER
         self.pristine = True
@@ -176,7 +177,8 @@ class Knowledge:
 
     def want_rst(self, seq: int, ack: int) -> None:
         """RST is owed: by its sequence number, or where that is 0 by what it acknowledges."""
-        self.wants_rst = (seq, ack) if self.wants_rst is None else ANY_RST
+        only = self.wants_rst is None and not self.rst_overtaken
+        self.wants_rst = (seq, ack) if only else ANY_RST
 
     def want_answer(self, wanted: bool) -> None:
         """An ACK is owed; after a few of them a target may fall silent (RFC 5961 section 7)."""
@@ -261,6 +263,7 @@ class Knowledge:
     def settled(self) -> None:
         """All that was owed has come: what is known now, the target knows, too."""
         self.unsettled = 0
+        self.rst_overtaken = False
         self.times_settled = self.times_must
 
 

@@ -75,6 +75,8 @@ class Connection(Knowledge):
             self.states = LISTEN
             self.reset_at = now
             self.wants_answer = False
+            # What was sent just before may be answered with a RST of its own.
+            self.rst_overtaken = self.rst_pardoned and self.unsettled > 0
         elif low - self.may.ended <= seq < high + ANY_WINDOW:
             # Some take one at the number of the FIN, too.
             self.states |= LISTEN
@@ -284,6 +286,10 @@ class Connection(Knowledge):
         elif not may_ack:
             self.note("bad-ack")
             return
+        scaled = window << (self.scale or 0)
+        if must_ack:
+            # Also the window of an old segment was offered.
+            self.limit = max(self.limit, ack + scaled)
         if not may:
             bare = not may_time and not (size or fin)
             self.want_answer(old == OPEN and not (discarded or bare))
@@ -330,11 +336,9 @@ class Connection(Knowledge):
             self.slowest = max(self.slowest, now - self.progress_at)
             self.progress_at = now
             self.their_last, self.their_repeats = now, 0
-        scaled = window << (self.scale or 0)
         if scaled < 4096:
             self.note("window")
         if must_ack:
-            self.limit = max(self.limit, ack + scaled)
             # RFC 9293 section 3.10.7.4: an older segment does not change the window.
             self.edge = ack + scaled if seq >= self.newest else min(self.edge, ack + scaled)
             self.newest = max(self.newest, seq)

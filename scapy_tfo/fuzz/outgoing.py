@@ -183,6 +183,10 @@ class Outgoing:
             usual = self._render(link, _TIMES if link.timestamps else ())
             self.packets.append(build(ends, seq, ack, ACK, options=usual or b""))
         self.packets.append(build(ends, seq, ack, RST | ACK))
+        taken = (link.isn + link.may.next) & _MASK
+        if taken != seq:
+            # What it has taken and not acknowledged yet: the other RST is too old for it.
+            self.packets.append(build(ends, taken, ack, RST | ACK))
 
     def _render(self, link: Connection, options: Sequence[Option]) -> bytes | None:
         if not options:
