@@ -87,15 +87,17 @@ async def a_cookie_nobody_asked_for_opens_nothing_without_leave(server: Server) 
         await client.serve()
 
 
-@case("CLI-12")
-async def a_syn_ack_without_a_cookie_leaves_a_cached_one(server: Server) -> None:
-    """A fast open answered without a cookie, its data taken: the cached cookie comes back."""
-    client = await server.fast_open()
-    client.answer()
+@case("CLI-12", "CLI-6a")
+async def a_request_that_is_not_answered(server: Server) -> None:
+    """A SYN-ACK without a cookie: the connection is a plain one that loses nothing; what the next
+    SYN carries is recorded."""
+    client = await server.connected()
+    client.must_ask()
+    client.answer(0)
     await client.serve()
     client = await server.connected()
-    client.must_use(server.cookie)
-    client.answer()
+    server.record("the SYN after a request without an answer", str(client.first))
+    client.answer(0)
     await client.serve()
 
 

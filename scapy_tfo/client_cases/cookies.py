@@ -72,7 +72,7 @@ async def a_cookie_is_found_anywhere_among_the_options(server: Server) -> None:
     await at_once(one(each, around[at][0], at) for at, each in enumerate(server.siblings(3)))
 
 
-@case("CLI-3")
+@case("CLI-2", "CLI-3")
 async def each_server_gets_its_own_cookie_back(server: Server) -> None:
     """Three servers with a cookie each: none of them sees that of another."""
     every = (server, *server.siblings(2))

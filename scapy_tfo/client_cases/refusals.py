@@ -2,11 +2,43 @@
 
 from __future__ import annotations
 
+import asyncio
+
+from scapy_tfo import seq
+from scapy_tfo.clients.at_once import at_once
+from scapy_tfo.clients.incoming import Incoming
 from scapy_tfo.clients.reception import Server
 from scapy_tfo.clients.registry import case
+from scapy_tfo.segment import SYN
+from scapy_tfo.suite.ear import shown
+
+_MUCH = 4000
+"""More bytes than any SYN takes."""
+
+_QUIET = 0.3
+"""Seconds in which what is sent too early would come."""
+
+_SYN_FULL = 1300
+"""Bytes of text that a SYN takes whole where the MSS is 1460, and that need several segments of
+500."""
 
 
-@case("CLI-6", "CLI-6a")
+def _must_continue(client: Incoming, size: int) -> None:
+    """Demand that nothing behind the SYN begins before the first `size` bytes' end."""
+    early = [
+        each
+        for each in client.heard
+        if each.payload and not each.flags & SYN and seq.before(each.seq, client.their_next(size))
+    ]
+    client.require(
+        not early,
+        "data that was acknowledged is sent again",
+        f"nothing in front of byte {size}",
+        shown(early[:3]),
+    )
+
+
+@case("CLI-6")
 async def refused_data_is_sent_again(server: Server) -> None:
     """A SYN-ACK for the SYN alone: the data comes with the ACK that ends the handshake, once."""
     client = await server.fast_open()
@@ -21,9 +53,27 @@ async def refused_data_is_sent_again(server: Server) -> None:
     await client.serve()
 
 
+@case("CLI-6a")
+async def refused_data_arrives_once(server: Server) -> None:
+    """A SYN-ACK for the SYN alone: the data arrives, in whatever segments, once."""
+    client = await server.fast_open()
+    client.answer(0)
+    await client.serve()
+
+
+@case("CLI-6a", "CLI-15")
+async def accepted_data_is_not_sent_again(server: Server) -> None:
+    """A SYN-ACK for all of the data: what follows begins behind it."""
+    client = await server.fast_open()
+    client.answer()
+    await client.acked()
+    await client.serve()
+    _must_continue(client, len(client.first.payload))
+
+
 @case("CLI-15")
 async def only_the_rest_of_partly_taken_data_is_sent_again(server: Server) -> None:
-    """A SYN-ACK for the SYN and 40 of 100 bytes: the other 60 come again, and no byte twice."""
+    """A SYN-ACK for the SYN and 40 bytes of its data: the others come again, and no byte twice."""
     client = await server.fast_open()
     client.answer(40)
     ack = await client.acked()
@@ -34,18 +84,167 @@ async def only_the_rest_of_partly_taken_data_is_sent_again(server: Server) -> No
         str(ack),
     )
     await client.serve()
+    _must_continue(client, 40)
 
 
-@case("CLI-5")
-async def the_syn_comes_again_without_option_and_data(server: Server) -> None:
-    """When the SYN's timer fires, a plain SYN goes out; its connection loses nothing."""
+@case("CLI-15", "CLI-21")
+async def one_byte_is_taken(server: Server) -> None:
+    """A SYN-ACK for the SYN and a single byte: all the others come, that one does not."""
     client = await server.fast_open()
-    again = await client.syn_again("the SYN, sent again")
+    client.answer(1)
+    await client.serve()
+    _must_continue(client, 1)
+
+
+@case("CLI-15", "CLI-21")
+async def one_byte_is_left(server: Server) -> None:
+    """A SYN-ACK for all but the last byte: that one comes, and none of the others."""
+    client = await server.fast_open()
+    size = len(client.first.payload) - 1
+    client.answer(size)
+    await client.serve()
+    _must_continue(client, size)
+
+
+async def _first_flight(server: Server, taken: int, mss: int) -> None:
+    server.need_chosen_text()
+    client = await server.fast_open(_SYN_FULL, mss=1460)
+    size = len(client.first.payload)
+    client.mss = mss
+    client.answer(taken)
+    flight = await client.first_flight(size)
+    came = sum(len(each.payload) for each in flight)
     client.require(
-        not again.fast_open and not again.payload,
-        "the SYN is sent again with Fast Open option or data",
-        "a SYN without Fast Open option and without data",
-        str(again),
+        came >= size - taken,
+        "not all that was refused comes in the first flight",
+        f"{size - taken} bytes before anything is sent again",
+        f"{came} bytes: {shown(flight)}",
     )
+    await client.serve()
+
+
+@case("CLI-21a", "CLI-6")
+async def a_refusal_with_the_same_mss_is_made_good_in_one_flight(server: Server) -> None:
+    """1300 bytes refused: all of them come again before anything is acknowledged."""
+    await _first_flight(server, 0, 1460)
+
+
+@case("CLI-21a")
+async def a_refusal_with_a_smaller_mss_is_made_good_in_one_flight(server: Server) -> None:
+    """1300 bytes refused, with an MSS of 500: three segments come without waiting for a timer."""
+    await _first_flight(server, 0, 500)
+
+
+@case("CLI-21a")
+async def a_part_refused_with_a_smaller_mss_is_made_good_in_one_flight(server: Server) -> None:
+    """100 of 1300 bytes taken, with an MSS of 500: the others come without waiting for a timer."""
+    await _first_flight(server, 100, 500)
+
+
+@case("CLI-21", "CLI-6a")
+async def no_segment_is_larger_than_the_new_mss(server: Server) -> None:
+    """A refusal with an MSS of 300: nothing behind the SYN has more than that."""
+    server.need_chosen_text()
+    client = await server.fast_open(_SYN_FULL, mss=1460)
+    client.mss = 300
     client.answer(0)
+    await client.serve()
+    large = [each for each in client.heard if not each.flags & SYN and len(each.payload) > 300]
+    client.require(
+        not large, "a segment larger than the MSS", "at most 300 bytes", shown(large[:3])
+    )
+
+
+@case("CLI-21", "CLI-15", "CLI-6a")
+async def every_shape_of_refusal_with_every_mss(server: Server) -> None:
+    """None, one byte, half, or all but one acknowledged, with an MSS smaller and larger than the
+    cached one: the text arrives whole, and nothing acknowledged comes again."""
+    server.need_chosen_text()
+
+    async def one(each: Server, share: float, mss: int) -> None:
+        client = await each.fast_open(900, mss=1000)
+        size = len(client.first.payload)
+        taken = {0.0: 0, 0.1: 1, 0.9: size - 1}.get(share, int(size * share))
+        client.mss = mss
+        client.answer(taken)
+        await client.serve()
+        _must_continue(client, taken)
+
+    shapes = [(share, mss) for share in (0.0, 0.1, 0.5, 0.9) for mss in (300, 1400)]
+    servers = server.siblings(len(shapes))
+    await at_once(one(each, *shape) for each, shape in zip(servers, shapes, strict=True))
+
+
+async def _narrow(server: Server, window: int) -> None:
+    """A refusal with that window, which is opened later. What the SYN had may come again beyond it
+    (RFC 9293 section 3.8.6, MAY-7), anything else but a byte as a probe may not."""
+    server.need_chosen_text()
+    client = await server.fast_open(_MUCH)
+    size = len(client.first.payload)
+    client.window = window
+    client.answer(0)
+    await client.acked()
+    await asyncio.sleep(_QUIET)
+    behind = [each for each in client.heard if each.payload and not each.flags & SYN]
+    top = max((seq.distance(client.their_next(0), each.end) for each in behind), default=0)
+    server.record(f"sent again into a window of {window}", f"{min(top, size)} bytes")
+    client.require(
+        top <= max(size, window) + 1,
+        "data into a closed window",
+        f"nothing behind the {size} bytes of the SYN",
+        f"up to byte {top}",
+    )
+    client.window = 65535
+    client.ack()
+    await client.serve()
+
+
+@case("CLI-21", "CLI-6a")
+async def a_refusal_with_a_small_window(server: Server) -> None:
+    """A refusal with a window of 400 bytes: nothing new comes until it opens, and then the rest."""
+    await _narrow(server, 400)
+
+
+@case("CLI-21", "CLI-6a")
+async def a_refusal_with_a_window_of_zero(server: Server) -> None:
+    """A refusal with a window of zero: nothing new comes until it opens, and then the rest."""
+    await _narrow(server, 0)
+
+
+@case("CLI-15")
+async def an_acknowledgement_beyond_the_data_is_refused(server: Server) -> None:
+    """A SYN-ACK for one byte more than was sent gets a RST of that number; the right SYN-ACK behind
+    it opens the connection."""
+    client = await server.fast_open()
+    beyond = client.their_next(len(client.first.payload) + 1)
+    client.answer(0, ack=beyond)
+    await client.refused(beyond)
+    client.answer()
+    await client.serve()
+
+
+@case("CLI-15")
+async def an_acknowledgement_of_nothing_is_refused(server: Server) -> None:
+    """A SYN-ACK that does not even acknowledge the SYN gets a RST of that number; the right
+    SYN-ACK behind it opens the connection."""
+    client = await server.fast_open()
+    client.answer(0, ack=client.first.seq)
+    await client.refused(client.first.seq)
+    client.answer()
+    await client.serve()
+
+
+@case("CLI-15", "CLI-7")
+async def a_refused_syn_ack_leaves_the_cache_alone(server: Server) -> None:
+    """A cookie and an MSS in a SYN-ACK that acknowledges too much: neither is kept."""
+    client = await server.fast_open()
+    beyond = client.their_next(len(client.first.payload) + 1000)
+    client.answer(0, ack=beyond, cookie=server.random.randbytes(8))
+    await client.refused(beyond)
+    client.answer()
+    await client.serve()
+    client = await server.connected()
+    if client.first.fast_open:
+        client.must_use(server.cookie)
+    client.answer()
     await client.serve()

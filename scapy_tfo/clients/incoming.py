@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,8 @@ class Incoming(Flow):
     """A connection that the client opens to one of our servers.
 
     syns: those that came, the first in front. taken: bytes of the first SYN that we acknowledged.
+    brought_data: a SYN-ACK of ours had data. crossed: a SYN of ours met the client's. lost:
+    segments that `lose` kept from us.
     The text of a SYN counts as received only when a SYN-ACK acknowledges it.
     """
 
@@ -48,8 +50,25 @@ class Incoming(Flow):
         self.server = server
         self.syns: list[Segment] = []
         self.taken = 0
+        self.brought_data = self.crossed = False
+        self.lost: list[Segment] = []
+        self._loses: Callable[[Segment], bool] = lambda _: False
+
+    def lose(self, which: Callable[[Segment], bool]) -> None:
+        """From now on, the path loses those segments of the client's; `lost` has them."""
+        self._loses = which
+
+    @property
+    def _received(self) -> int:
+        return super()._received + len(self.lost)
 
     def hear(self, segment: Segment, number: int) -> None:
+        if self._loses(segment):
+            self.lost.append(segment)
+            self.numbers.append(number)
+            self._board.note((number,), "lost on the way")
+            self._wake()
+            return
         if segment.flags & SYN and not segment.flags & ACK and not segment.is_rst:
             self.syns.append(segment)
             bare = replace(segment, payload=b"", flags=segment.flags & ~FIN)
@@ -167,17 +186,21 @@ class Incoming(Flow):
         data: bytes = b"",
         flags: Flags = 0,
         with_mss: bool = True,
+        late: bool = False,
         **fields: Any,
     ) -> Segment:
         """Send a SYN-ACK at our ISN.
 
         acking: bytes of the SYN's text, None for all. cookie: to grant, None for no option. The
-        MSS option goes in front, `options` behind the cookie. fields: of Segment.
+        MSS option goes in front, `options` behind the cookie. late: it comes behind another that
+        the client took, so that nothing is received by it. fields: of Segment.
         """
         size = len(self.first.payload) if acking is None else acking
         tfo = [] if cookie is None else [self._grant(cookie)]
         every = [*([opt.mss(self.mss)] if with_mss else []), *tfo, *options]
-        self.take(size)
+        if not late:
+            self.take(size)
+        self.brought_data = self.brought_data or bool(data)
         self.snd_nxt = self.isn
         values = {"ack": seq.add(self.first.seq, 1 + size)} | fields
         return self.send(SYN | ACK | flags, data, options=every, **values)
@@ -193,6 +216,7 @@ class Incoming(Flow):
 
     def cross(self, data: bytes = b"") -> Segment:
         """Send a SYN of our own that crosses the client's."""
+        self.crossed = True
         self.snd_nxt = self.isn
         return self.send(SYN, data, options=[opt.mss(self.mss)])
 
@@ -214,6 +238,16 @@ class Incoming(Flow):
             return is_ack and not seq.before(each.ack, wanted)
 
         return await self.expect(what, ends)
+
+    async def refused(self, number: int) -> None:
+        """Demand a RST of that sequence number, for an acknowledgement of something never sent."""
+        rst = await self.rst("a RST for an acknowledgement of something never sent")
+        self.require(
+            rst.seq == number,
+            "the RST has another number than was acknowledged",
+            f"sequence number {number}",
+            str(rst),
+        )
 
     # The conversation
 

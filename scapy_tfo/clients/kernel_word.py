@@ -19,6 +19,9 @@ class KernelWord:
     accepted: bool
     failed: str
 
+    def __str__(self) -> str:
+        return f"SYN data acknowledged: {self.accepted}" + f" ({self.failed})" * bool(self.failed)
+
     @classmethod
     def read(cls, info: bytes) -> KernelWord:
         """Of the bytes of TCP_INFO. Raises ValueError where they are too few."""
