@@ -81,7 +81,7 @@ class TestAStackThatWasNeverRight:
 
     @pytest.fixture
     def wrong(self, bench, monkeypatch):
-        def alone(program, patience=None, run=bench._alone):
+        def alone(program, _patience=None, run=bench._alone):
             play = run(program)
             if len(program.steps[0].options) == 1:
                 return play

@@ -144,6 +144,19 @@ STREAMS: dict[str, Case] = {
         lambda it: it.echoed(1, 10),
         ("over-window", "AFT-7"),
     ),
+    "over the window of an old segment": (
+        lambda: (
+            new()
+            .syn(size=100, options=GOOD, window=10)
+            .answered(taken=100)
+            .send(".", 101, 1, size=2, window=10)
+            .came(".", 1, 103)
+            .send(".", 101, 1, size=2, window=50)
+        ),
+        lambda it: it.echoed(1, 51),
+        lambda it: it.echoed(1, 50),
+        ("over-window", "AFT-7"),
+    ),
     "over the segment size": (
         lambda: half_open(300, (Option("mss", 100), *GOOD[1:])),
         lambda it: it.echoed(1, 101),
@@ -212,3 +225,8 @@ def test_a_violation_says_where_it_was_seen() -> None:
     assert found.signature == ("ACC-9", "SYN-RCVD", "text")
     assert found.expected == "20 bytes at most: what was taken, once"
     assert found.actual == "bytes up to 21"
+
+
+def test_a_rst_for_a_syn_that_our_rst_overtook() -> None:
+    it = half_open().send("S", 20, size=1).send("R", 21).send(".", 21, 1)
+    assert it.came("R.", 0x80000010, 22).came("R", 1).broken == []
