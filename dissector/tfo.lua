@@ -27,12 +27,15 @@ local TCP, ICMP, ICMPV6 = 6, 1, 58
 local PORTS_OF_TCP = 2 -- pinfo.port_type
 local HEAD = 96 -- bytes of a frame that are looked at first: Ethernet, IPv4 and the longest TCP header fit
 
--- Flags byte -> has it that flag. Bit operators are not in 5.2, bit32 is not in 5.4.
+-- Flags byte -> has it that flag; byte with the data offset -> bytes of the header. Tables, because bit operators are
+-- not in 5.2, bit32 is not in 5.4, and calls cost more.
 local FIN, SYN, RST, ACK = {}, {}, {}, {}
+local HEADER_BYTES = {}
 local ONLY_ACK = 16
 for flags = 0, 255 do
     FIN[flags] = flags % 2 >= 1
     SYN[flags] = flags % 4 >= 2
+    HEADER_BYTES[flags] = floor(flags / 16) * 4
     RST[flags] = flags % 8 >= 4
     ACK[flags] = flags % 32 >= 16
 end
@@ -139,7 +142,7 @@ local function read_segment(raw, tcp, ip, tvb)
     if not flags or offset < 0x50 then
         return nil
     end
-    local head = floor(offset / 16) * 4
+    local head = HEADER_BYTES[offset]
     local is_ipv4 = byte(raw, ip + 1) < 0x60
     local finish = number16(raw, ip + (is_ipv4 and 2 or 4))
     if finish == 0 then
@@ -151,9 +154,10 @@ local function read_segment(raw, tcp, ip, tvb)
     segment.flags = flags
     segment.seq = ((s1 * 256 + s2) * 256 + s3) * 256 + s4
     segment.ack = ((a1 * 256 + a2) * 256 + a3) * 256 + a4
-    segment.len = max(finish - tcp - head, 0)
+    local len, options_end = finish - tcp - head, tcp + head
+    segment.len = len > 0 and len or 0
     segment.options = tcp + 20
-    segment.options_end = min(tcp + head, finish, #raw)
+    segment.options_end = options_end <= finish and options_end <= #raw and options_end or min(finish, #raw)
     return segment
 end
 
@@ -248,7 +252,7 @@ local TIMESTAMPS = "\1\1\8\10" -- how nearly all segments without SYN begin thei
 
 -- Whether there may be an option that matters here.
 local function has_odd_options(raw, tcp, offset)
-    return offset > 0x50 and find(sub(raw, tcp + 21, tcp + floor(offset / 16) * 4), "[\11-\13\34\253\254]") ~= nil
+    return offset > 0x50 and find(sub(raw, tcp + 21, tcp + HEADER_BYTES[offset]), "[\11-\13\34\253\254]") ~= nil
 end
 
 -- The MSS of a SYN-ACK that holds nothing else of interest: it stands first, as a rule.
@@ -262,11 +266,10 @@ end
 
 -- False only where the IP header says that nothing stands behind the TCP header.
 local function may_hold_data(raw, tcp, ip, offset)
-    local head = floor(offset / 16) * 4
-    if byte(raw, ip + 1) < 0x60 then
-        return number16(raw, ip + 2) ~= tcp - ip + head
-    end
-    return number16(raw, ip + 4) ~= tcp - ip - 40 + head
+    local before = tcp - ip + HEADER_BYTES[offset]
+    local is_ipv4 = byte(raw, ip + 1) < 0x60
+    local high, low = byte(raw, ip + (is_ipv4 and 3 or 5), ip + (is_ipv4 and 4 or 6))
+    return high * 256 + low ~= (is_ipv4 and before or before - 40)
 end
 
 -- What breaks a rule in the options of one segment: a list of {rule, severity}.
@@ -384,11 +387,11 @@ end
 
 -- Frames may come out of order: connections of one pair stay sorted by their first frame.
 local function open_connection(key, number)
-    -- The names that most have, so that the table is made with room for them.
+    -- All names that most connections come to have: the table is made with room for them, and not made anew for each.
     local connection = {
-        key = key, first = number, isn = nil, len = nil, syn = nil, syn_time = nil, cookie = nil, reply = nil,
-        reply_time = nil, reply_seq = nil, acked = nil, answer = nil, answer_time = nil, established = nil,
-        settled = nil,
+        key = key, first = number, isn = false, len = false, syn = false, syn_time = false, cookie = false,
+        reply = false, reply_time = false, reply_seq = false, acked = false, answer = false, answer_time = false,
+        established = false, settled = false,
     }
     local newer, older = nil, connections[key]
     while older and older.first > number do
@@ -751,10 +754,12 @@ local function problems_of(facts)
     return found
 end
 
--- Whether there may be problems.
-local function is_remarkable(facts)
-    return facts.problems or facts.over_mss or facts.second_reply
-        or (facts.acked and facts.acked > 0 and facts.acked ~= facts.len)
+-- Whether there may be problems to tell at a frame.
+local function is_remarkable(facts, number)
+    if facts.problems or facts.over_mss or facts.second_reply then
+        return true
+    end
+    return number == facts.reply and facts.acked > 0 and facts.acked ~= facts.len
 end
 
 -- All that can be said of a connection now.
@@ -999,6 +1004,15 @@ local function say_of_syn(connection, segment, options)
 end
 
 local NO_COLUMNS = "(info)" -- what a column is called where there is none to write to, as with `tshark -q`
+local ASKED_EVERY = 1000 -- frames; within a pass that does not change
+local has_columns, asked_at = true, nil
+
+local function columns_are_wanted(info, number)
+    if not asked_at or number < asked_at or number > asked_at + ASKED_EVERY then
+        has_columns, asked_at = tostring(info) ~= NO_COLUMNS, number
+    end
+    return has_columns
+end
 
 local function say_in_info(pinfo, number, connection, segment, options)
     local is_syn, is_again = SYN[segment.flags], connection.resent_in == number
@@ -1006,15 +1020,14 @@ local function say_in_info(pinfo, number, connection, segment, options)
         return
     end
     local info = pinfo.cols.info
-    local shown = tostring(info)
-    if shown == NO_COLUMNS then
+    if not columns_are_wanted(info, number) then
         return
     end
     local text
     if is_syn then
         text = ACK[segment.flags] and judge(connection) or say_of_syn(connection, segment, options)
         -- A protocol that rides on the SYN writes its own text over it.
-        if segment.len > 0 and not find(shown, "[SYN", 1, true) then
+        if segment.len > 0 and not find(tostring(info), "[SYN", 1, true) then
             info:prepend(ACK[segment.flags] and "[SYN, ACK] " or "[SYN] ")
         end
     else
@@ -1108,7 +1121,7 @@ local function look(tvb, pinfo, tree, raw, ip, tcp, key, number, is_odd)
         handle, is_referenced = Dissector.get("tfo"), tree.referenced
     end
     -- Also true where the tree is to be seen. Expert information counts even where no tree is wanted.
-    if is_referenced(tree, handle) or (connection and is_remarkable(connection)) then
+    if is_referenced(tree, handle) or (connection and is_remarkable(connection, number)) then
         show(tvb, pinfo, tree, segment, options, related, connection)
     end
 end
