@@ -7,25 +7,35 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scapy_tfo.arguments import port
 from scapy_tfo.errors import SetupError
 
 if TYPE_CHECKING:
-    from scapy_tfo.path.verdict import Result
+    from scapy_tfo.path.evidence import Result
 
 SUMMARY = "say what a path does to fast open, and who is to blame"
 
+PORT = 7413
+"""Of the far end; its mirror and its agent have the next two."""
+
 _SIMULATED = "sim:"
 
-_DESCRIPTION = """Say what a path does to fast open.
+_DESCRIPTION = """Say what a path does to fast open, and who is to blame.
 
-TARGET is
-  sim:BOX, sim:BOX+BOX   a path in memory with these middleboxes on it (--boxes lists them)
+  scapy-tfo path serve       on the far host: a server that is known to be right, and an agent that
+                             tells what came there (three TCP ports, from 7413 on; as root)
+  scapy-tfo path HOST        on this one (as root): what lies between
+
+  scapy-tfo path HOST:PORT   with this end only, to any fast open server: what can be said, and
+                             what cannot
+  scapy-tfo path sim:BOX     a path in memory with that middlebox on it, or with several
+                             (sim:BOX+BOX): what it looks like; --boxes lists them
 
 exit status:
   0  transparent: fast open works
   1  the path breaks something
   2  wrong usage or set-up
-  3  cannot be judged: not even a plain connection opens"""
+  3  cannot be judged"""
 
 
 def add_path(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -39,25 +49,72 @@ def add_path(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     parser.set_defaults(command=_run)
     add = parser.add_argument
-    add("target", nargs="?", metavar="TARGET", help="see above")
+    add("target", nargs="?", metavar="TARGET", help="HOST, HOST:PORT, sim:BOX, or serve")
     family = parser.add_mutually_exclusive_group()
     family.add_argument("-4", "--ipv4", action="store_const", const=(4,), dest="families")
     family.add_argument("-6", "--ipv6", action="store_const", const=(6,), dest="families")
+    add("--port", type=port, metavar="N", help=f"the first of the agent's ports (default {PORT})")
     add("--json", type=Path, metavar="FILE", help="also write the results as JSON")
-    add("--seed", type=int, default=0, metavar="N", help="of a simulated path")
+    add("--seed", type=int, metavar="N", help="of a simulated path")
     add("--boxes", action="store_true", help="print the middleboxes there are")
 
 
 def _run(chosen: argparse.Namespace) -> int:
+    target = chosen.target
     if chosen.boxes:
         _show_boxes()
         return 0
-    if chosen.target is None:
-        raise SetupError("no target: give sim:BOX ('scapy-tfo path --help')")
-    if not chosen.target.startswith(_SIMULATED):
-        raise SetupError(f"no such target: '{chosen.target}'; give sim:BOX")
-    results = _simulated(chosen.target, chosen.families or (4, 6), chosen.seed)
-    return _report(chosen.target, results, chosen.json)
+    if target is None:
+        raise SetupError("no target: give HOST, HOST:PORT or sim:BOX ('scapy-tfo path --help')")
+    simulated = target.startswith(_SIMULATED)
+    if chosen.seed is not None and not simulated:
+        raise SetupError("--seed is for sim:BOX: others do not repeat")
+    if chosen.port is not None and simulated:
+        raise SetupError("--port is for HOST and serve")
+    if target == "serve":
+        from scapy_tfo.path.serve import serve
+
+        return serve(_first_port(chosen.port or PORT))
+    if simulated:
+        results = _simulated(target, chosen.families or (4, 6), chosen.seed or 0)
+    else:
+        results = _live(target, chosen.families, chosen.port)
+    return _report(target, results, chosen.json)
+
+
+def _first_port(number: int) -> int:
+    if number > 65533:
+        raise SetupError(f"--port {number}: the two behind it are needed, too")
+    return number
+
+
+def _live(target: str, families: tuple[int, ...] | None, agent: int | None) -> dict[str, Result]:
+    import asyncio
+
+    from scapy_tfo.address import Address
+    from scapy_tfo.errors import TargetError
+    from scapy_tfo.path.live import observe_live
+    from scapy_tfo.path.verdict import judge
+    from scapy_tfo.suite.session import parse_endpoint, resolve
+
+    host, given = parse_endpoint(target, default=0)
+    if given and agent is not None:
+        raise SetupError("--port is the agent's: give HOST with it, or HOST:PORT without")
+    results: dict[str, Result] = {}
+    first = given or _first_port(agent or PORT)
+
+    async def one(address: Address) -> Result:
+        return judge(await observe_live(address, first, agent=not given))
+
+    reasons: list[TargetError] = []
+    for family, address in sorted(resolve(host, families).items()):
+        try:
+            results[f"IPv{family}"] = asyncio.run(one(address))
+        except TargetError as error:
+            reasons.append(error)
+    if not results:
+        raise reasons[0]
+    return results
 
 
 def _simulated(target: str, families: tuple[int, ...], seed: int) -> dict[str, Result]:
@@ -75,8 +132,8 @@ def _simulated(target: str, families: tuple[int, ...], seed: int) -> dict[str, R
 
 
 def _report(target: str, results: dict[str, Result], to: Path | None) -> int:
+    from scapy_tfo.path.evidence import Verdict
     from scapy_tfo.path.text import as_json, lines
-    from scapy_tfo.path.verdict import Verdict
 
     for name, result in results.items():
         print("\n".join(lines(f"{target}, {name}", result)))

@@ -70,7 +70,7 @@ ARROWS: dict[str, set[str]] = {
     "gain": MECHANISMS | {"lab"},
     "gain_command": VALUES | {"gain", "front", "report"},
     "client_command": VALUES | {"arguments", "clients", "mutants", "suite", "front", "listing"},
-    "path_command": MECHANISMS | {"middleboxes", "lab", "path"},
+    "path_command": MECHANISMS | {"middleboxes", "lab", "path", "suite", "arguments"},
     "cli": JUDGES
     | {
         "pkt",

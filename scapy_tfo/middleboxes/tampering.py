@@ -48,10 +48,10 @@ class DelaysSynWithData(Box):
 
     def __init__(self, dice: random.Random) -> None:
         super().__init__(dice)
-        self._late = dice.uniform(*LATE)
+        self.late = dice.uniform(*LATE)
 
     def syn(self, segment: Segment, _now: float) -> Out:
-        return [onward(segment, after=self._late if segment.payload else 0.0)]
+        return [onward(segment, after=self.late if segment.payload else 0.0)]
 
 
 class SplitsSynData(Box):

@@ -27,6 +27,7 @@ class Account:
     often; late: seconds more than a plain SYN takes. behind: data that came behind the SYN, in
     segments that acknowledge nothing. retries, retries_arrived: later SYNs.
     answer: the SYN-ACK to the first SYN as it was sent; heard: as it came. syn_acks: all that came.
+    prompt: the SYN-ACK that came before any other SYN went; round_trip: seconds to it.
     forged: RSTs and ICMP errors that came though the far end had sent none.
     peer: the client as the far end sees it. delivered: what its applications read.
     has_far: the far end's word is there.
@@ -44,9 +45,16 @@ class Account:
     answer: Segment | None = None
     heard: Segment | None = None
     syn_acks: tuple[Segment, ...] = ()
+    prompt: Segment | None = None
+    round_trip: float | None = None
     forged: tuple[Segment | IcmpError, ...] = ()
     peer: tuple[str, int] | None = None
     delivered: tuple[bytes, ...] = ()
+
+    @property
+    def elsewhere(self) -> bool:
+        """Another host than the far end answered."""
+        return self.has_far and self.arrived is None and self.prompt is not None
 
     @property
     def lost(self) -> bool:
@@ -112,7 +120,8 @@ class Account:
     def whole(self) -> bool:
         """All that the application sent was read on the other side, once, and echoed."""
         read = [each for each in self.delivered if each]
-        return self.trial.complete and (not self.has_far or read == [b"".join(self.trial.text)])
+        seen = self.has_far and not self.elsewhere
+        return self.trial.complete and (not seen or read == [b"".join(self.trial.text)])
 
 
 @dataclass
@@ -216,6 +225,7 @@ def _account(
             near = [each for when, each in syn_acks if -SLACK <= when - due < 0.5]
             heard = near[0] if near else None
     peers = {(key[0], key[1]) for key in keys}
+    prompt = [each for each in syn_acks if not later or each[0] < later[0][0]]
     return Account(
         trial=trial,
         syn=syn,
@@ -231,6 +241,8 @@ def _account(
         answer=answer,
         heard=heard,
         syn_acks=tuple(each for _, each in syn_acks),
+        prompt=prompt[0][1] if prompt else None,
+        round_trip=prompt[0][0] - sent_at if prompt else None,
         forged=_forged(trial, went, observations.far is not None),
         peer=next(iter(sorted(peers)), None),
         delivered=tuple(each.received for each in observations.heard if each.peer in peers),

@@ -18,10 +18,10 @@ from scapy_tfo.reference.server import Decision, Listener
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.segment import Segment
+from scapy_tfo.wire import packets
 
-PORT = 7413
 MIRROR, CONTROL = 1, 2
-"""Ports, from the first on: of the listener whose SYN-ACKs all bring a cookie, and of the agent."""
+"""Ports, counted from the first: of a listener whose SYN-ACKs all bring a cookie; the agent's."""
 
 _ASKED = FastOpen(Form.IANA, b"")
 _KEPT = 20_000
@@ -75,26 +75,47 @@ class Far:
 
     def receive(self, packet: bytes) -> None:
         """Take a packet off the interface."""
-        self._seen.append(Sighting(self._clock(), False, packet))
+        self.receive_at(packet, self._clock())
+
+    def receive_at(self, packet: bytes, when: float) -> None:
+        """Likewise, where the interface says when it came, on this end's clock."""
+        self._seen.append(Sighting(when, False, packet))
         self.host.receive(packet)
 
     def _send(self, packet: bytes) -> None:
         self._seen.append(Sighting(self._clock(), True, packet))
         self._emit(packet)
 
-    def sightings(self, since: float = 0.0) -> list[Sighting]:
-        """What passed, in order. since: seconds on this end's clock."""
-        return [each for each in self._seen if each.when >= since]
+    def sightings(self, since: float = 0.0, address: bytes | None = None) -> list[Sighting]:
+        """What passed, in order. since: seconds on this end's clock. address: packed, the one of
+        ours that it came to or from; None for all."""
+        return [
+            each
+            for each in self._seen
+            if each.when >= since and address in (None, _own(each.packet, sent=each.sent))
+        ]
 
-    async def heard(self) -> list[Heard]:
-        """What applications read, connection by connection."""
+    async def heard(self, seen: Sequence[Sighting]) -> list[Heard]:
+        """What applications read on the connections of these sightings."""
+        peers = {_peer(each.packet) for each in seen if not each.sent}
         found = []
         for port in self.ports:
             found += [
-                Heard((str(ip_address(each.peer[0])), each.peer[1]), each.received)
+                Heard(each.peer, each.received)
                 for each in await self.host.sessions(port)
+                if (ip_address(each.peer[0]).packed, each.peer[1]) in peers
             ]
         return found
 
     def close(self) -> None:
         self.host.close()
+
+
+def _own(packet: bytes, *, sent: bool) -> bytes:
+    return packets.source(packet) if sent else packets.destination(packet)
+
+
+def _peer(packet: bytes) -> tuple[bytes, int]:
+    """Packed address and port that a TCP packet comes from."""
+    head = (packet[0] & 15) * 4 if packet[0] >> 4 == 4 else 40
+    return packets.source(packet), int.from_bytes(packet[head : head + 2], "big")

@@ -19,8 +19,8 @@ REQUESTS = 16
 COOKIES, TIMES_EACH = 4, 8
 """Cookies tried where there are several, and how often each."""
 
-LATE = 3.0
-"""Seconds to wait for SYNs that were given up, where there are such."""
+STAGGER = 0.01
+"""Seconds between the beginnings of two connections: each is to be timed by itself."""
 
 NO_COOKIE = bytes.fromhex("7413f0074dc0ffee")
 """Sent where no cookie came: what the path does to a cookie shows all the same."""
@@ -50,7 +50,11 @@ async def observe(
     trials: list[Trial] = []
 
     async def have(*openings: Opening, to: int = port) -> list[Trial]:
-        done = await asyncio.gather(*(prober.connect(to, each) for each in openings))
+        async def one(turn: int, opening: Opening) -> Trial:
+            await asyncio.sleep(turn * STAGGER)
+            return await prober.connect(to, opening)
+
+        done = await asyncio.gather(*(one(*each) for each in enumerate(openings)))
         trials.extend(done)
         return done
 
@@ -72,7 +76,7 @@ async def observe(
             *[Opening(Probe.FAST_OPEN_FULL, cookies[0], mss)] * TIMES,
         )
         if any(len(_syns(each)) > 1 for each in trials):
-            await asyncio.sleep(LATE)
+            await asyncio.sleep(prober.patience.late)
         await have(*[Opening(Probe.AFTERWARDS)] * TIMES)
     told = await report()
     far, heard = told if told is not None else (None, ())

@@ -25,8 +25,15 @@ TOKEN = 8
 SOME, MUCH, MORE = 64, 4000, 512
 """Bytes of a text: for a SYN that is small, for one that is full, and behind the first echo."""
 
-LIMIT = 5.0
-"""Seconds for one connection: three SYNs, which go at 0, 1 and 3 s."""
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds. limit: for one connection; SYNs go at 0, 1 and 3. late: to wait for SYNs that were
+    given up, where there are such."""
+
+    limit: float = 5.0
+    late: float = 3.0
+
 
 _SETTINGS = Settings()
 
@@ -118,18 +125,21 @@ class Prober:
     echoes: the server sends back what it is sent.
     """
 
-    def __init__(self, link: Link, server: Address, *, echoes: bool, seed: int) -> None:
+    def __init__(
+        self, link: Link, server: Address, *, echoes: bool, seed: int, patience: Patience
+    ) -> None:
         self._link = link
+        self.patience = patience
         self._server = server
         self._echoes = echoes
         self._seed = seed
         self._source = next(at for at in link.sources if at.version == server.version)
-        self._takers: dict[int, Callable[[bytes], None]] = {}
+        self._takers: dict[int, Callable[[bytes, float], None]] = {}
         self._count = 0
         link.start(self._arrived)
 
-    async def connect(self, port: int, how: Opening, limit: float = LIMIT) -> Trial:
-        """Have one connection with a port of the server's, for `limit` seconds at most."""
+    async def connect(self, port: int, how: Opening) -> Trial:
+        """Have one connection with a port of the server's."""
         self._count += 1
         seed = self._seed * 1_000_003 + self._count
         near: list[Sighting] = []
@@ -142,20 +152,20 @@ class Prober:
         text = token + pattern(size), pattern(MORE)
 
         def send(packet: bytes) -> None:
-            near.append(Sighting(self._link.now(), True, packet))
+            near.append(Sighting(self._link.now() + self._link.lag, True, packet))
             self._link.send(packet)
 
         host = ReferenceHost(stack, send)
 
-        def take(packet: bytes) -> None:
-            near.append(Sighting(self._link.now(), False, packet))
+        def take(packet: bytes, when: float) -> None:
+            near.append(Sighting(when, False, packet))
             host.receive(packet)
 
         self._takers[stack.port] = take
         talk = _Talk(text, echoes=self._echoes)
         transport = host.connect(talk, self._server, port, data=text[0])
         try:
-            async with asyncio.timeout(limit):
+            async with asyncio.timeout(self.patience.limit):
                 await asyncio.shield(talk.over)
         except TimeoutError:
             pass
@@ -179,12 +189,12 @@ class Prober:
             complete=talk.complete,
         )
 
-    def _arrived(self, packet: bytes, _when: float) -> None:
+    def _arrived(self, packet: bytes, when: float) -> None:
         segment = read(packet)
         port = segment.dport if segment is not None else _complains_of(packet)
         taker = self._takers.get(port)
         if taker is not None:
-            taker(packet)
+            taker(packet, when)
 
 
 def _complains_of(packet: bytes) -> int:

@@ -9,11 +9,13 @@ from scapy_tfo.lab.boxed import BoxedPath
 from scapy_tfo.lab.path import Impairment
 from scapy_tfo.lab.reference import SOURCES, TARGET_V4, TARGET_V6, MemoryLink
 from scapy_tfo.middleboxes.box import Box
-from scapy_tfo.path.far import MIRROR, PORT, Far
+from scapy_tfo.path.far import MIRROR, Far
 from scapy_tfo.path.near import observe
 from scapy_tfo.path.observation import Heard, Observations, Sighting
-from scapy_tfo.path.prober import Prober
+from scapy_tfo.path.prober import Patience, Prober
 from scapy_tfo.suite.clock import run_virtually
+
+PORT = 7413
 
 CLOCKS_DIFFER = 1234.5
 """Seconds: the ends' clocks are two."""
@@ -53,9 +55,10 @@ async def _observed(
     await far.listen(PORT, mirror=PORT + MIRROR)
 
     async def report() -> tuple[Sequence[Sighting], Sequence[Heard]] | None:
-        return (far.sightings(), await far.heard()) if agent else None
+        seen = far.sightings()
+        return (seen, await far.heard(seen)) if agent else None
 
-    prober = Prober(link, server, echoes=True, seed=seed)
+    prober = Prober(link, server, echoes=True, seed=seed, patience=Patience())
     try:
         return await observe(prober, server, PORT, mirror=PORT + MIRROR * agent, report=report)
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from scapy_tfo.path.verdict import Cost, Result
+from scapy_tfo.path.evidence import Cost, Result
 
 
 def lines(title: str, result: Result) -> Iterator[str]:
@@ -18,7 +18,8 @@ def lines(title: str, result: Result) -> Iterator[str]:
     for note in result.notes:
         yield f"  note: {note}"
     if result.costs:
-        yield f"  {'connection begins with':<58}{'first echo':>12}{'than plain':>12}{'whole':>8}"
+        heads = f"{'first echo':>12}{'than plain':>12}{result.counts:>8}"
+        yield f"  {'connection begins with':<58}{heads}"
     for cost in result.costs:
         yield (
             f"  {cost.probe.value:<58}{_milliseconds(cost.seconds):>12}{_more(cost):>12}"

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-
 from scapy_tfo.icmp import IcmpError
-from scapy_tfo.middleboxes.registry import BOXES
-from scapy_tfo.path.account import SLACK, Account, accounts
+from scapy_tfo.path import keys, one_end
+from scapy_tfo.path.account import SLACK, Account
+from scapy_tfo.path.evidence import Evidence, Finding, Result, Verdict
 from scapy_tfo.path.observation import FAST_OPENS, WITH_DATA, Observations, Probe
 
 _REPLAYED = (
@@ -16,117 +13,52 @@ _REPLAYED = (
     "data twice, which RFC 7413 section 2.1 leaves to the application"
 )
 
-Test = Callable[[Account], bool]
-
-
-class Verdict(enum.Enum):
-    """What a path does to fast open, in a word or two."""
-
-    TRANSPARENT = "transparent"
-    STRIPS = "strips"
-    DROPS = "drops"
-    TAMPERS = "tampers"
-    BLOCKS = "blocks after use"
-    BALANCED = "load-balanced to servers with different keys"
-    UNKNOWN = "cannot be judged"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that the path does. name: of a box that does it. says: in a sentence. harm: it
-    stands in the way of fast open."""
-
-    name: str
-    verdict: Verdict
-    says: str
-    harm: bool = True
-
-    @property
-    def no_client(self) -> str:
-        """Why no client can have its data arrive whole and once, "" where every one can."""
-        box = BOXES.get(self.name)
-        return box.no_client if box is not None else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What one kind of connection costs on this path: seconds to the first echo, beside those of
-    a plain one; None where it never came. whole: of how many connections the data arrived whole
-    and once."""
-
-    probe: Probe
-    seconds: float | None
-    plain: float | None
-    whole: int
-    of: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Result:
-    """verdict: the gravest of the findings'. costs: by kind of connection. notes: what cannot be
-    concluded, and why."""
-
-    verdict: Verdict
-    findings: Sequence[Finding]
-    costs: Sequence[Cost]
-    notes: Sequence[str] = ()
-
-
-class Evidence:
-    """All accounts of a run, and questions to all of a kind at once."""
-
-    def __init__(self, observations: Observations) -> None:
-        self.observations = observations
-        self.accounts = accounts(observations)
-
-    def of(self, *probes: Probe) -> list[Account]:
-        return [each for each in self.accounts if each.trial.probe in probes]
-
-    def every(self, test: Test, *probes: Probe) -> bool:
-        """Whether it befell all connections of these kinds, and there were some.
-
-        What befell some of them only may have been chance.
-        """
-        found = self.of(*probes)
-        return bool(found) and all(test(each) for each in found)
-
-    def each_kind(self, test: Test, *probes: Probe) -> bool:
-        return all(self.every(test, each) for each in probes)
+_UNEXPLAINED = Finding(
+    "unexplained",
+    Verdict.TAMPERS,
+    "no fast open is accepted, though the SYNs that arrive are those that were sent",
+)
 
 
 def judge(observations: Observations) -> Result:
-    """What the path does, by what both of its ends saw."""
+    """What the path does, by what was seen of it."""
     evidence = Evidence(observations)
-    costs = [_cost(evidence, probe) for probe in Probe if evidence.of(probe)]
-    if not any(each.syn_acks for each in evidence.of(Probe.PLAIN)):
+    costs = evidence.costs()
+    if not any(each.syn_acks for each in evidence.everywhere if each.trial.probe is Probe.PLAIN):
         why = "not even a plain connection opens"
         return Result(verdict=Verdict.UNKNOWN, findings=(), costs=costs, notes=(why,))
+    if not evidence.has_far:
+        findings, notes = one_end.find(evidence)
+        verdict = one_end.verdict(findings)
+        return Result(verdict=verdict, findings=findings, costs=costs, notes=notes, has_far=False)
+    addresses = _of_addresses(evidence)
     findings = [
-        *_of_addresses(evidence),
+        *addresses,
+        *([] if any(each.harm for each in addresses) else keys.find(evidence)),
         *_of_options(evidence),
         *_of_data(evidence),
         *_of_copies(evidence),
     ]
     harmful = [each for each in findings if each.harm]
+    if not harmful and not any(each.accepted for each in evidence.of(*FAST_OPENS)):
+        harmful = [_UNEXPLAINED]
+        findings += harmful
     verdict = harmful[0].verdict if harmful else Verdict.TRANSPARENT
-    notes = [_REPLAYED] if any(each.replayed for each in evidence.accounts) else []
-    return Result(verdict=verdict, findings=findings, costs=costs, notes=notes)
+    return Result(verdict=verdict, findings=findings, costs=costs, notes=_notes(evidence))
 
 
-def _cost(evidence: Evidence, probe: Probe) -> Cost:
-    found = evidence.of(probe)
-    return Cost(
-        probe,
-        _typical(found),
-        _typical(evidence.of(Probe.PLAIN)),
-        sum(each.whole for each in found),
-        len(found),
-    )
-
-
-def _typical(found: Sequence[Account]) -> float | None:
-    times = sorted(each.trial.seconds for each in found if each.trial.seconds is not None)
-    return times[len(times) // 2] if times else None
+def _notes(evidence: Evidence) -> list[str]:
+    notes = []
+    if any(each.replayed for each in evidence.accounts):
+        notes.append(_REPLAYED)
+    for probe in Probe:
+        found = evidence.of(probe)
+        lost = sum(each.lost for each in found)
+        if 0 < lost < len(found):
+            notes.append(
+                f"{probe.value}: {lost} of {len(found)} SYNs were lost, as happens by chance"
+            )
+    return notes
 
 
 def _of_addresses(evidence: Evidence) -> list[Finding]:

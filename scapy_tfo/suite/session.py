@@ -161,8 +161,10 @@ def _remote(request: Request) -> Target:
     )
 
 
-def parse_endpoint(text: str) -> tuple[str, int]:
+def parse_endpoint(text: str, default: int = DEFAULT_PORT) -> tuple[str, int]:
     """Host and port of `HOST`, `HOST:PORT`, `[V6]:PORT` or a bare IPv6 address.
+
+    default: the port where none is given.
 
     Raises SetupError where it is none of these.
     """
@@ -179,7 +181,7 @@ def parse_endpoint(text: str) -> tuple[str, int]:
             f"'{text}' is no target: give HOST, HOST:PORT (port 1 to 65535), "
             f"{', '.join(LABS)}, or sim:NAME or lab:NAME of a mutant"
         )
-    return host, int(port) if port else DEFAULT_PORT
+    return host, int(port) if port else default
 
 
 def resolve(host: str, families: Sequence[int] | None) -> dict[int, Address]:

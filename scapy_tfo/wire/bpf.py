@@ -18,6 +18,9 @@ _ICMP, _TCP, _ICMPV6 = 1, 6, 58
 
 _LOAD_WORD, _LOAD_HALF, _LOAD_BYTE, _JUMP_EQUAL, _RETURN = 0x20, 0x28, 0x30, 0x15, 0x06
 
+_LOAD_HEADER_LENGTH, _LOAD_HALF_BEHIND = 0xB1, 0x48
+"""Into the index register, bytes of the IPv4 header; and what stands so far behind it."""
+
 Instruction = tuple[int, int | str, int | str, int]
 """Code, where to jump on true and on false (a count, or "take" or "drop"), and the operand."""
 
@@ -69,6 +72,24 @@ def from_targets(targets: Sequence[Address]) -> bytes:
             body.append(_load(_LOAD_WORD, source + 4 * at))
             # On a mismatch, on to the next target: past what is left of this one.
             body.append((_JUMP_EQUAL, "take" if at == last else 0, 2 * (last - at), word))
+    body.append((_JUMP_EQUAL, "drop", "drop", 0))
+    return _assembled(body)
+
+
+def to_ports(ports: Sequence[int], version: int) -> bytes:
+    """For a socket without link header: TCP of that IP version for these ports, meant for us."""
+    ipv4 = version == 4
+    body = [
+        _load(_LOAD_WORD, _PACKET_TYPE),
+        _unless(_PACKET_HOST, "drop"),
+        _load(_LOAD_BYTE, 9 if ipv4 else 6),
+        _unless(_TCP, "drop"),
+    ]
+    if ipv4:
+        body += [_load(_LOAD_HEADER_LENGTH, 0), _load(_LOAD_HALF_BEHIND, 2)]
+    else:
+        body.append(_load(_LOAD_HALF, 42))
+    body += [(_JUMP_EQUAL, "take", 0, each) for each in ports]
     body.append((_JUMP_EQUAL, "drop", "drop", 0))
     return _assembled(body)
 

@@ -31,6 +31,8 @@ class PortGuard:
         self._socket = socket.socket(family, socket.SOCK_STREAM)
         try:
             bpf.attach(self._socket, bpf.drop_all())
+            if source.is_unspecified and source.version == 6:
+                self._socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             where = (str(source), port) if source.version == 4 else (str(source), port, 0, scope)
             self._socket.bind(where)
             self._socket.listen(1)

@@ -55,7 +55,7 @@ class HostLink:
                 these = [target for target in targets if target.version == version]
                 if not these:
                     continue
-                sender = _raw_socket(version, iface)
+                sender = raw_socket(version, iface)
                 undo.callback(sender.close)
                 for each in these:
                     self._senders[each.packed] = sender, (scoped(each, iface), 0)
@@ -120,7 +120,7 @@ class HostLink:
         self._receive(packets.with_checksum(packet) if unfinished else packet, when)
 
 
-def _raw_socket(version: int, iface: str | None) -> socket.socket:
+def raw_socket(version: int, iface: str | None) -> socket.socket:
     """A socket that sends IP packets as they are and receives nothing (raw(7), ipv6(7))."""
     family = socket.AF_INET if version == 4 else socket.AF_INET6
     sock = socket.socket(family, socket.SOCK_RAW, socket.IPPROTO_RAW)

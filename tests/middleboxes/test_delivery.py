@@ -87,7 +87,7 @@ def test_a_syn_that_comes_after_its_connection_is_taken_again() -> None:
     class Later(DelaysSynWithData):
         def __init__(self, dice: random.Random) -> None:
             super().__init__(dice)
-            self._late = 2.0
+            self.late = 2.0
 
     read, _ = run_virtually(deliver(Later, 4, TEXTS[:2], life=1.5))
     assert read == [*TEXTS[:2], TEXTS[1]]

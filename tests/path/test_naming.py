@@ -9,8 +9,9 @@ import pytest
 
 from scapy_tfo.lab.path import Impairment
 from scapy_tfo.middleboxes.registry import BOXES
+from scapy_tfo.path.evidence import Verdict
 from scapy_tfo.path.simulated import observe_simulated
-from scapy_tfo.path.verdict import Verdict, judge
+from scapy_tfo.path.verdict import judge
 
 RUNS = int(os.environ.get("PATH_RUNS", "1"))
 """Of each box over each family; more are for whoever has the time."""

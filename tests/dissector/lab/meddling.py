@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from scapy_tfo import option as opt
+from scapy_tfo.middleboxes.box import without_option
 from scapy_tfo.segment import Segment
 
 LATE = 0.01
@@ -188,9 +188,4 @@ class DelaySynBeyond(Replay):
 
 def stripped(segment: Segment) -> bytes:
     """The segment without its Fast Open options of either form."""
-    kept = [
-        each
-        for each in opt.pull_options(segment.options)
-        if each.kind not in opt.Form.__members__.values()
-    ]
-    return replace(segment, options=opt.padded(opt.push_options(kept))).to_bytes()
+    return without_option(segment).to_bytes()

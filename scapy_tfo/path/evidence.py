@@ -1,0 +1,118 @@
+"""What a path can be found to do, and the evidence that such findings rest on."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from scapy_tfo.middleboxes.registry import BOXES
+from scapy_tfo.path.account import Account, accounts
+from scapy_tfo.path.observation import Observations, Probe
+
+Test = Callable[[Account], bool]
+
+
+class Verdict(enum.Enum):
+    """What a path does to fast open, in a word or two."""
+
+    TRANSPARENT = "transparent"
+    STRIPS = "strips"
+    DROPS = "drops"
+    TAMPERS = "tampers"
+    BLOCKS = "blocks after use"
+    BALANCED = "load-balanced to servers with different keys"
+    UNKNOWN = "cannot be judged"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that the path does. name: of a box that does it. says: in a sentence. harm: it
+    stands in the way of fast open."""
+
+    name: str
+    verdict: Verdict
+    says: str
+    harm: bool = True
+
+    @property
+    def no_client(self) -> str:
+        """Why no client can have its data arrive whole and once, "" where every one can."""
+        box = BOXES.get(self.name)
+        return box.no_client if box is not None else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one kind of connection costs on this path: seconds to the first echo, beside those of
+    a plain one; None where it never came. whole: of how many connections the data arrived whole
+    and once."""
+
+    probe: Probe
+    seconds: float | None
+    plain: float | None
+    whole: int
+    of: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """verdict: the gravest of the findings'. costs: by kind of connection. notes: what cannot be
+    concluded, and why. has_far: the far end told what it saw."""
+
+    verdict: Verdict
+    findings: Sequence[Finding]
+    costs: Sequence[Cost]
+    notes: Sequence[str] = ()
+    has_far: bool = True
+
+    @property
+    def counts(self) -> str:
+        """What `Cost.whole` counts: one end alone sees only that a connection opened."""
+        return "whole" if self.has_far else "open"
+
+
+class Evidence:
+    """All accounts of a run, and questions to all of a kind at once.
+
+    accounts: of connections that the far end answered, if any did: what happened to the others on
+    their way is not known. everywhere: of all.
+    """
+
+    def __init__(self, observations: Observations) -> None:
+        self.observations = observations
+        self.everywhere = accounts(observations)
+        self.accounts = [each for each in self.everywhere if not each.elsewhere]
+        self.has_far = observations.far is not None
+
+    def of(self, *probes: Probe) -> list[Account]:
+        return [each for each in self.accounts if each.trial.probe in probes]
+
+    def every(self, test: Test, *probes: Probe) -> bool:
+        """Whether it befell all connections of these kinds, and there were some.
+
+        What befell some of them only may have been chance.
+        """
+        found = self.of(*probes)
+        return bool(found) and all(test(each) for each in found)
+
+    def each_kind(self, test: Test, *probes: Probe) -> bool:
+        return all(self.every(test, each) for each in probes)
+
+    def costs(self) -> list[Cost]:
+        """By kind, in the order in which connections were had."""
+        plain = _typical(self._all_of(Probe.PLAIN))
+        return [
+            Cost(probe, _typical(found), plain, sum(each.whole for each in found), len(found))
+            for probe in Probe
+            if (found := self._all_of(probe))
+        ]
+
+    def _all_of(self, probe: Probe) -> list[Account]:
+        return [each for each in self.everywhere if each.trial.probe is probe]
+
+
+def _typical(found: Sequence[Account]) -> float | None:
+    """The median of those that got an echo."""
+    times = sorted(each.trial.seconds for each in found if each.trial.seconds is not None)
+    return times[len(times) // 2] if times else None

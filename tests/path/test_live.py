@@ -1,0 +1,84 @@
+"""Between two namespaces, each box on a path of its own: all named, at once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import sys
+from base64 import b64decode
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scapy_tfo.errors import SetupError
+from scapy_tfo.lab import two_ends
+from scapy_tfo.lab.control import Agent
+from scapy_tfo.lab.linux import host_families
+from scapy_tfo.middleboxes.nat import BEYOND
+from scapy_tfo.middleboxes.registry import BOXES
+from scapy_tfo.middleboxes.tampering import DelaysSynWithData
+
+CLIENT, SERVER = 100, 1
+AGENT_PORT = 7415
+COMMAND = [sys.executable, "-c", "import sys; from scapy_tfo.cli import main; sys.exit(main())"]
+NEAR = [sys.executable, str(Path(__file__).with_name("near_program.py"))]
+DELAY = 0.01
+LATE = 0.6
+"""Seconds: so late that it shows, and before another SYN goes."""
+
+
+async def judged() -> dict[str, Any]:
+    """The results by box; `told`: what the command says of the path that has none."""
+    with ExitStack() as stack:
+        client = await two_ends.namespace(stack, CLIENT, "1")
+        server = await two_ends.namespace(stack, SERVER, "3")
+        await two_ends.take_all_places(server, SERVER)
+        families = host_families()
+        servers = {
+            name: two_ends.address(families[at % len(families)], SERVER, at + 1)
+            for at, name in enumerate(BOXES)
+        }
+        own = two_ends.addresses([(CLIENT, 1)])
+        outside = [each + BEYOND + turn for each in own for turn in range(64)]
+        made = {name: box(random.Random(7)) for name, box in BOXES.items()}
+        late = made["delays-syn-with-data"]
+        assert isinstance(late, DelaysSynWithData)
+        late.late = LATE
+        crossing = two_ends.Crossing(
+            two_ends.link_to(stack, client, list(servers.values())),
+            two_ends.link_to(stack, server, [*own, *outside]),
+            {servers[name]: [box] for name, box in made.items()},
+            DELAY,
+        )
+        stack.callback(crossing.close)
+        await server.ask("serve", [*COMMAND, "path", "serve"], {}, AGENT_PORT)
+        found = json.loads(await run(client, *NEAR, *map(str, servers.values())))
+        told = await run(client, *COMMAND, "path", str(servers["none"]))
+        return {name: found[str(at)] for name, at in servers.items()} | {"told": told.decode()}
+
+
+async def run(agent: Agent, *words: str) -> bytes:
+    said = await agent.ask("run", words)
+    assert said["status"] == 0, said["errors"]
+    return b64decode(said["output"])
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, Any]:
+    try:
+        return asyncio.run(judged())
+    except SetupError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("name", BOXES)
+def test_a_box_between_two_kernels_is_named(results: dict[str, Any], name: str) -> None:
+    found = [each["name"] for each in results[name]["findings"]]
+    assert found == ([] if name == "none" else [name]), results[name]
+
+
+def test_the_command_says_so(results: dict[str, Any]) -> None:
+    assert "IPv4: transparent" in results["told"]
