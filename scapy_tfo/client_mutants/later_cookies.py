@@ -270,7 +270,7 @@ class OptionBehindTheHandshakeResets(ActiveConnection):
 class RepeatedSynAckSpoilsTheCookie(_Forgetting):
     """A SYN-ACK that comes again without a cookie makes it forget the one at hand."""
 
-    def syn_arrives(self, segment: Segment, now: float) -> None:
+    def other_arrives(self, segment: Segment, now: float) -> None:
         if segment.is_syn_ack and not segment.cookie:
             self.drop_cookie()
-        super().syn_arrives(segment, now)
+        super().other_arrives(segment, now)

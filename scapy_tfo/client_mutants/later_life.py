@@ -42,18 +42,6 @@ class RefusalEndsRetransmission(_Refused):
 
 
 @client_mutant("CLI-23")
-class RefusalKeepsOneSegmentInFlight(_Refused):
-    """After a refusal the congestion window never opens."""
-
-    def ack_arrives(self, segment: Segment, start: int, now: float) -> bool:
-        before = self.send.cwnd
-        going_on = super().ack_arrives(segment, start, now)
-        if self.was_refused:
-            self.send.cwnd = min(before, self.send.mss)
-        return going_on
-
-
-@client_mutant("CLI-23")
 class RefusedDataIsTheLast(_Refused):
     """After a refusal no more than the SYN's data and ten segments are ever sent."""
 
@@ -69,10 +57,10 @@ class RefusedDataIsTheLast(_Refused):
 class RefusalDoesNotSurviveIdling(_Refused):
     """After a refusal a connection that was idle for three seconds is ended with RST."""
 
-    heard_at = 0.0
+    heard_at: float | None = None
 
     def other_arrives(self, segment: Segment, now: float) -> None:
-        idle = now - (self.heard_at or now)
+        idle = 0 if self.heard_at is None else now - self.heard_at
         self.heard_at = now
         if self.was_refused and idle > 3:
             self.abort(now)

@@ -110,7 +110,7 @@ class LostSynLosesItsData(ActiveConnection):
         super().send_plain_syn(now)
 
 
-@client_mutant("CLI-15")
+@client_mutant("CLI-6a")
 class LateSynAckIsRefused(ActiveConnection):
     """Once the SYN was repeated, a SYN-ACK for the data of the first one is refused."""
 

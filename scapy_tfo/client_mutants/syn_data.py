@@ -8,7 +8,6 @@ from scapy_tfo.mutants.registry import client_mutant
 from scapy_tfo.reference import options
 from scapy_tfo.reference.client import ActiveConnection, Plan
 from scapy_tfo.reference.settings import Settings
-from scapy_tfo.reference.states import State
 from scapy_tfo.segment import PSH
 
 _CROWDED = Settings(other_syn_options=8)
@@ -126,13 +125,3 @@ class SendsOnBehindTheSyn(ActiveConnection):
         more = bytes(self.send.data[self.syn_data :][:500])
         if self.syn_data and more:
             self.transmit(seq.add(self.send.iss, 1 + self.syn_data), PSH, now, more)
-
-
-@client_mutant("CLI-11")
-class SynGoesOutTwice(ActiveConnection):
-    """A SYN with data is followed by a plain one at once."""
-
-    def open(self, data: bytes, now: float) -> None:
-        super().open(data, now)
-        if self.syn_data and self.state is State.SYN_SENT:
-            self.send_plain_syn(now)

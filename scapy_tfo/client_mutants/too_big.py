@@ -83,6 +83,15 @@ class TooBigIsForgottenBehindTheSyn(ActiveConnection):
         return self.mss_offered
 
 
+@client_mutant("CLI-20")
+class TooBigIsForgottenBehindARefusal(ActiveConnection):
+    """Refused data that is too big when it comes again is sent as it was, each time."""
+
+    def packet_too_big(self, now: float) -> None:
+        if not self.syn_data or self.fast_opened:
+            super().packet_too_big(now)
+
+
 @client_mutant("CLI-20a")
 class TooBigWaitsForTheTimer(_TooBig):
     """A SYN that was too big is repeated by the timer only."""
