@@ -29,8 +29,8 @@ class Incoming(Flow):
     """A connection that the client opens to one of our servers.
 
     syns: those that came, the first in front. taken: bytes of the first SYN that we acknowledged.
-    brought_data: a SYN-ACK of ours had data. crossed: a SYN of ours met the client's. lost:
-    segments that `lose` kept from us.
+    has_answered: a SYN-ACK of ours went out. brought_data: such a one had data. crossed: a SYN of ours
+    met the client's. lost: segments that `lose` kept from us.
     The text of a SYN counts as received only when a SYN-ACK acknowledges it.
     """
 
@@ -50,7 +50,7 @@ class Incoming(Flow):
         self.server = server
         self.syns: list[Segment] = []
         self.taken = 0
-        self.brought_data = self.crossed = False
+        self.has_answered = self.brought_data = self.crossed = False
         self.lost: list[Segment] = []
         self._loses: Callable[[Segment], bool] = lambda _: False
 
@@ -200,6 +200,7 @@ class Incoming(Flow):
         every = [*([opt.mss(self.mss)] if with_mss else []), *tfo, *options]
         if not late:
             self.take(size)
+        self.has_answered = True
         self.brought_data = self.brought_data or bool(data)
         self.snd_nxt = self.isn
         values = {"ack": seq.add(self.first.seq, 1 + size)} | fields

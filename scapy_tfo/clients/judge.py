@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 
 from scapy_tfo.clients.application import Client
 from scapy_tfo.clients.at_once import at_once
+from scapy_tfo.clients.balance import Balance
 from scapy_tfo.clients.reception import Reception, Server
 from scapy_tfo.errors import TargetError
 from scapy_tfo.spec import Catalogue
 from scapy_tfo.suite.outcome import Ending, Inconclusive, Missing, Skipped, Unsupported
 from scapy_tfo.suite.registry import Case
-from scapy_tfo.suite.result import Result, Run, Verdict
+from scapy_tfo.suite.result import Level, Result, Run, Verdict
 from scapy_tfo.suite.runner import BROKEN, TOOL
 
 PATIENCE = 1.5
@@ -64,6 +65,7 @@ async def judge(
     options = options or Options()
     began, started = asyncio.get_running_loop().time(), time.time()
     board = Reception(client, seed=options.seed, capture=options.capture)
+    counted = client.counters()
     families = [each for each in client.families if each in (options.families or client.families)]
     for family in families:
         await _control(board, family)
@@ -90,6 +92,9 @@ async def judge(
         board.conclude(f"{result.case} [ipv{result.family}]", result.packets, said)
         options.on_result(result)
         results.append(result)
+    told, agrees = Balance.of(board.connections).weigh(counted, client.counters())
+    if not agrees:
+        results.append(_miscounted(told, families[0]))
     return Run(
         target=client.name,
         tool=TOOL,
@@ -97,6 +102,22 @@ async def judge(
         seconds=asyncio.get_running_loop().time() - began,
         results=tuple(results),
         packets=tuple(board.packets),
+        notes=(f"the client's kernel counted: {told}",) if told else (),
+    )
+
+
+def _miscounted(told: str, family: int) -> Result:
+    """What the kernel counted and what we saw cannot both be right."""
+    return Result(
+        case="CLI-6a.what-the-kernel-counted-is-what-was-seen",
+        title="The kernel's counters of the whole run lie within what was on the wire.",
+        family=family,
+        requirements=("CLI-6a",),
+        level=Level.ROBUST,
+        verdict=Verdict.FAIL,
+        reason="the client's kernel counted other fast opens than were on the wire",
+        expected="counters within what was on the wire",
+        actual=told,
     )
 
 
