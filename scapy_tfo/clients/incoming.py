@@ -29,8 +29,8 @@ class Incoming(Flow):
     """A connection that the client opens to one of our servers.
 
     syns: those that came, the first in front. taken: bytes of the first SYN that we acknowledged.
-    has_answered: a SYN-ACK of ours went out. brought_data: such a one had data. crossed: a SYN of ours
-    met the client's. lost: segments that `lose` kept from us.
+    has_answered: a SYN-ACK of ours went out. brought_data: such a one had data. crossed: a SYN of
+    ours met the client's. lost: segments that `lose` kept from us.
     The text of a SYN counts as received only when a SYN-ACK acknowledges it.
     """
 
