@@ -425,12 +425,12 @@ local function note_first(connection, name, number)
     return false
 end
 
--- The newest cookie of a connection: the one that came, or the one that was sent; its frame and its time.
-local function newest_cookie(connection)
-    if connection.granted then
-        return connection.granted, connection.reply, connection.reply_time
+-- Frame and time at which a connection met a cookie: where it came, or else where it was sent.
+local function met(connection, cookie)
+    if connection.granted == cookie then
+        return connection.reply, connection.reply_time
     end
-    return connection.cookie, connection.syn, connection.syn_time
+    return connection.syn, connection.syn_time
 end
 
 -- Where a cookie was met before; which other this client had; who else has it.
@@ -446,11 +446,9 @@ local function note_cookie(connection, cookie, number)
     end
     local pair = sub(key, 1, -5)
     local had = newest_of_pair[pair]
-    if had and had.first <= number then
-        local old, frame = newest_cookie(had)
-        if old ~= cookie and frame < number then
-            connection.changed = frame
-        end
+    local old = had and had.first <= number and (had.granted or had.cookie)
+    if old and old ~= cookie and old ~= "" then
+        connection.changed = met(first_with_cookie[server_of(connection) .. old] or had, old)
     end
     newest_of_pair[pair] = connection
 end
@@ -924,8 +922,7 @@ end
 local function show_cookie(tree, connection, cookie, number, time)
     local known = first_with_cookie[server_of(connection) .. cookie]
     if known then
-        local is_grant = known.granted == cookie
-        local frame, when = is_grant and known.reply or known.syn, is_grant and known.reply_time or known.syn_time
+        local frame, when = met(known, cookie)
         if frame and frame < number then
             tree:add(fields.seen_in, frame):set_generated()
             tree:add(fields.age, span(time - when)):set_generated()
@@ -1004,15 +1001,7 @@ local function say_of_syn(connection, segment, options)
 end
 
 local NO_COLUMNS = "(info)" -- what a column is called where there is none to write to, as with `tshark -q`
-local ASKED_EVERY = 1000 -- frames; within a pass that does not change
-local has_columns, asked_at = true, nil
-
-local function columns_are_wanted(info, number)
-    if not asked_at or number < asked_at or number > asked_at + ASKED_EVERY then
-        has_columns, asked_at = tostring(info) ~= NO_COLUMNS, number
-    end
-    return has_columns
-end
+local has_columns = false
 
 local function say_in_info(pinfo, number, connection, segment, options)
     local is_syn, is_again = SYN[segment.flags], connection.resent_in == number
@@ -1020,7 +1009,8 @@ local function say_in_info(pinfo, number, connection, segment, options)
         return
     end
     local info = pinfo.cols.info
-    if not columns_are_wanted(info, number) then
+    has_columns = has_columns or tostring(info) ~= NO_COLUMNS
+    if not has_columns then
         return
     end
     local text

@@ -28,11 +28,12 @@ choose_python() {
 
 # What each program is for, so that going on without it is an informed choice.
 programs=(
-    "tshark  tshark       reading captures back, the dissector's tests"
-    "nginx   nginx-light  judging a real web server"
-    "curl    curl         judging a real client"
-    "haproxy haproxy      judging a real proxy"
-    "ip      iproute2     looking into lab namespaces by hand"
+    "tshark   tshark       reading captures back, the dissector's tests"
+    "luacheck lua-check    checking the dissector's Lua"
+    "nginx    nginx-light  judging a real web server"
+    "curl     curl         judging a real client"
+    "haproxy  haproxy      judging a real proxy"
+    "ip       iproute2     looking into lab namespaces by hand"
 )
 
 apt_install() {

@@ -1,0 +1,82 @@
+"""The tables of `-z tfo,...`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from crafted import ADDRESSES, ANOTHER, COOKIE, DATA, PORT, Talk, write
+from tshark import connections, needs_tshark, table, tshark
+
+pytestmark = needs_tshark
+
+ALL = len(DATA)
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> Path:
+    """Two that are accepted and one whose cookie is refused, and one of another client over
+    IPv6."""
+    talks = [Talk(sport=40000 + n, when=1_700_000_000.0 + n) for n in range(3)]
+    talks.append(Talk(family=6))
+    for talk in talks:
+        talk.syn(COOKIE, DATA)
+        refused = talk is talks[2]
+        talk.syn_ack(0, ANOTHER) if refused else talk.syn_ack(ALL)
+        if refused:
+            talk.data(DATA)
+    return write(tmp_path / "four.pcapng", talks)
+
+
+def test_outcomes(capture: Path) -> None:
+    assert table(capture, "outcome") == [
+        ["accepted", "3", "60", "60", "0", "3"],
+        ["refused-cookie", "1", "20", "0", "20", "0"],
+    ]
+
+
+def test_a_filter_chooses_connections(capture: Path) -> None:
+    assert table(capture, "outcome", "ipv6") == [["accepted", "1", "20", "20", "0", "1"]]
+    assert table(capture, "outcome", "tfo.outcome == refused-cookie") == [
+        ["refused-cookie", "1", "20", "0", "20", "0"]
+    ]
+    assert table(capture, "outcome", "udp") == []
+
+
+def test_by_server_and_by_client(capture: Path) -> None:
+    (client4, server4), (client6, server6) = ADDRESSES[4], ADDRESSES[6]
+    assert table(capture, "servers") == [
+        [f"{server4}:{PORT}", "3", "0", "2", "1", "0", "0", "0"],
+        [f"[{server6}]:{PORT}", "1", "0", "1", "0", "0", "0", "0"],
+    ]
+    assert table(capture, "clients") == [
+        [client4, "3", "0", "2", "1", "0", "0", "0"],
+        [client6, "1", "0", "1", "0", "0", "0", "0"],
+    ]
+
+
+def test_json_says_all_of_a_connection(capture: Path) -> None:
+    found = connections(capture)
+    assert [each["stream"] for each in found] == [0, 1, 2, 3]
+    six = found[1]
+    assert (six["client"], six["client_port"]) == (ADDRESSES[6][0], 40000)
+    assert (six["server"], six["port"]) == (ADDRESSES[6][1], PORT)
+    assert (six["cookie"], six["problems"]) == (COOKIE.hex(), [])
+
+
+def test_several_at_once_and_the_same_when_the_file_is_read_twice(capture: Path) -> None:
+    taps = ("-q", "-z", "tfo,outcome", "-z", "tfo,servers", "-z", "tfo,json")
+    once, twice = tshark(capture, *taps), tshark(capture, "-2", *taps)
+    assert once == twice
+    assert once.count("TCP Fast Open:") == 2
+    assert "tfo-json-end" in once
+
+
+def test_a_capture_without_any_has_empty_tables(tmp_path: Path) -> None:
+    talk = Talk()
+    talk.syn()
+    talk.syn_ack()
+    plain = write(tmp_path / "plain.pcapng", [talk])
+    assert [table(plain, name) for name in ("outcome", "servers", "clients", "problems")] == [
+        []
+    ] * 4
