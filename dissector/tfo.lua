@@ -1140,7 +1140,12 @@ function tfo.dissector(tvb, pinfo, tree)
     end
     local offset, flags = byte(raw, tcp + 13, tcp + 14)
     if not flags then
-        return
+        raw = tvb:raw()
+        offset, flags = byte(raw, tcp + 13, tcp + 14)
+        if not flags then
+            return
+        end
+        tcp, key = read_ip(raw, ip)
     end
     local connection = connections[key]
     local is_odd = offset ~= 0x50

@@ -1,0 +1,141 @@
+"""Where a segment may stand in a frame: link layers, extension headers, tunnels, fragments."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+from crafted import COOKIE, DATA, Talk
+from tshark import connections, fields, needs_tshark
+
+pytestmark = needs_tshark
+
+MACS = bytes(6) + b"\x02" * 6
+IPV4, IPV6 = b"\x08\x00", b"\x86\xdd"
+RAW, ETHERNET, NULL, SLL, SLL2 = 101, 1, 0, 113, 276
+TCP = 6
+
+
+def cooked(packet: bytes, kind: bytes) -> bytes:
+    return bytes(5) + b"\x01\x00\x06" + bytes(6) + kind + packet
+
+
+def cooked_2(packet: bytes, kind: bytes) -> bytes:
+    return kind + bytes(2) + bytes(4) + b"\x00\x01" + b"\x00" + b"\x06" + bytes(8) + packet
+
+
+def null(packet: bytes, kind: bytes) -> bytes:
+    return struct.pack("<I", 2 if kind == IPV4 else 30) + packet
+
+
+def ethernet(packet: bytes, kind: bytes) -> bytes:
+    return MACS + kind + packet
+
+
+def vlan(packet: bytes, kind: bytes) -> bytes:
+    return MACS + b"\x81\x00\x00\x05" + kind + packet
+
+
+def ip_over(protocol: int, inside: bytes) -> bytes:
+    """An IPv4 packet of other addresses around something."""
+    head = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(inside), 1, 0, 64, protocol, 0)
+    return head + bytes([10, 0, 0, 1, 10, 0, 0, 2]) + inside
+
+
+def in_ip(packet: bytes, kind: bytes) -> bytes:
+    return ip_over(4 if kind == IPV4 else 41, packet)
+
+
+def in_gre(packet: bytes, kind: bytes) -> bytes:
+    return ip_over(47, bytes(2) + kind + packet)
+
+
+def in_vxlan(packet: bytes, kind: bytes) -> bytes:
+    inside = b"\x08" + bytes(7) + ethernet(packet, kind)
+    return ip_over(17, struct.pack("!HHHH", 50000, 4789, 8 + len(inside), 0) + inside)
+
+
+def with_more_header(packet: bytes, kind: bytes) -> bytes:
+    """IPv4 options, or an IPv6 extension header, that mean nothing."""
+    if kind == IPV4:
+        total = int.from_bytes(packet[2:4], "big") + 4
+        return (
+            b"\x46"
+            + packet[1:2]
+            + total.to_bytes(2, "big")
+            + packet[4:20]
+            + bytes([1] * 4)
+            + packet[20:]
+        )
+    length = int.from_bytes(packet[4:6], "big") + 8
+    more = bytes([TCP, 0, 1, 4, 0, 0, 0, 0])
+    return packet[:4] + length.to_bytes(2, "big") + b"\x00" + packet[7:40] + more + packet[40:]
+
+
+def bare(packet: bytes, _: bytes) -> bytes:
+    return packet
+
+
+WAYS = {
+    "Ethernet": (ETHERNET, ethernet),
+    "VLAN": (ETHERNET, vlan),
+    "raw IP": (RAW, bare),
+    "cooked": (SLL, cooked),
+    "cooked, version 2": (SLL2, cooked_2),
+    "loopback": (NULL, null),
+    "IP in IP": (RAW, in_ip),
+    "GRE": (RAW, in_gre),
+    "VXLAN": (RAW, in_vxlan),
+    "longer IP header": (RAW, with_more_header),
+}
+
+
+def write_pcap(path: Path, link: int, frames: list[bytes]) -> Path:
+    records = [
+        struct.pack("<IIII", 1_700_000_000 + n, 0, len(f), len(f)) + f for n, f in enumerate(frames)
+    ]
+    path.write_bytes(
+        struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, link) + b"".join(records)
+    )
+    return path
+
+
+def spoken(family: int) -> list[bytes]:
+    talk = Talk(family=family)
+    talk.syn(COOKIE, DATA)
+    talk.syn_ack()
+    talk.data(DATA)
+    return [each.data for each in talk.packets]
+
+
+@pytest.mark.parametrize("family", [4, 6])
+@pytest.mark.parametrize("way", WAYS)
+def test_the_segment_is_found(way: str, family: int, tmp_path: Path) -> None:
+    link, wrap = WAYS[way]
+    frames = [wrap(packet, IPV4 if family == 4 else IPV6) for packet in spoken(family)]
+    (found,) = connections(write_pcap(tmp_path / "one.pcap", link, frames))
+    assert (found["outcome"], found["sent"], found["resent"]) == (
+        "refused-off-or-stripped",
+        len(DATA),
+        len(DATA),
+    )
+
+
+def test_other_frames_between_them_disturb_nothing(tmp_path: Path) -> None:
+    arp = MACS + b"\x08\x06" + bytes(28)
+    udp = ethernet(ip_over(17, struct.pack("!HHHH", 53, 53, 60, 0) + bytes(52)), IPV4)
+    frames = [arp]
+    for number, packet in enumerate(spoken(4)):
+        frames += [(vlan if number % 2 else ethernet)(packet, IPV4), udp, b"", arp[:13]]
+    (found,) = connections(write_pcap(tmp_path / "mixed.pcap", ETHERNET, frames))
+    assert found["outcome"] == "refused-off-or-stripped"
+
+
+def test_a_fragment_without_a_header_is_no_segment(tmp_path: Path) -> None:
+    (syn, *_) = spoken(4)
+    # The bytes of a SYN with a cookie, as they might stand in the middle of a large datagram.
+    fragment = syn[:6] + b"\x20\x10" + syn[8:]
+    capture = write_pcap(tmp_path / "fragment.pcap", RAW, [fragment])
+    assert fields(capture, "tfo.role") == [[""]]
+    assert connections(capture) == []
