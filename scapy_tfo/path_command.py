@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scapy_tfo.arguments import port
+from scapy_tfo.arguments import limit, port
 from scapy_tfo.errors import SetupError
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ SUMMARY = "say what a path does to fast open, and who is to blame"
 
 PORT = 7413
 """Of the far end; its mirror and its agent have the next two."""
+
+REQUESTS, MOST_REQUESTS = 16, 400
 
 _SIMULATED = "sim:"
 
@@ -29,7 +31,11 @@ _DESCRIPTION = """Say what a path does to fast open, and who is to blame.
   scapy-tfo path HOST:PORT   with this end only, to any fast open server: what can be said, and
                              what cannot
   scapy-tfo path sim:BOX     a path in memory with that middlebox on it, or with several
-                             (sim:BOX+BOX): what it looks like; --boxes lists them
+                             (sim:BOX+BOX), or to a server farm (sim:FARM): what it looks like;
+                             --boxes lists them
+
+Where several servers share an address, it tells how many different keys they hold, and whether
+a change of keys is in step; --connections 100 finds rare ones.
 
 exit status:
   0  transparent: fast open works
@@ -56,7 +62,8 @@ def add_path(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add("--port", type=port, metavar="N", help=f"the first of the agent's ports (default {PORT})")
     add("--json", type=Path, metavar="FILE", help="also write the results as JSON")
     add("--seed", type=int, metavar="N", help="of a simulated path")
-    add("--boxes", action="store_true", help="print the middleboxes there are")
+    add("--connections", type=limit, metavar="N", help="cookies to ask for (default 16)")
+    add("--boxes", action="store_true", help="print the middleboxes and farms there are")
 
 
 def _run(chosen: argparse.Namespace) -> int:
@@ -75,10 +82,13 @@ def _run(chosen: argparse.Namespace) -> int:
         from scapy_tfo.path.serve import serve
 
         return serve(_first_port(chosen.port or PORT))
+    requests = REQUESTS if chosen.connections is None else chosen.connections
+    if not 0 < requests <= MOST_REQUESTS:
+        raise SetupError(f"--connections: 1 to {MOST_REQUESTS}")
     if simulated:
-        results = _simulated(target, chosen.families or (4, 6), chosen.seed or 0)
+        results = _simulated(target, chosen.families or (4, 6), chosen.seed or 0, requests)
     else:
-        results = _live(target, chosen.families, chosen.port)
+        results = _live(target, chosen.families, chosen.port, requests)
     return _report(target, results, chosen.json)
 
 
@@ -88,7 +98,9 @@ def _first_port(number: int) -> int:
     return number
 
 
-def _live(target: str, families: tuple[int, ...] | None, agent: int | None) -> dict[str, Result]:
+def _live(
+    target: str, families: tuple[int, ...] | None, agent: int | None, requests: int
+) -> dict[str, Result]:
     import asyncio
 
     from scapy_tfo.address import Address
@@ -104,7 +116,7 @@ def _live(target: str, families: tuple[int, ...] | None, agent: int | None) -> d
     first = given or _first_port(agent or PORT)
 
     async def one(address: Address) -> Result:
-        return judge(await observe_live(address, first, agent=not given))
+        return judge(await observe_live(address, first, agent=not given, requests=requests))
 
     reasons: list[TargetError] = []
     for family, address in sorted(resolve(host, families).items()):
@@ -117,16 +129,25 @@ def _live(target: str, families: tuple[int, ...] | None, agent: int | None) -> d
     return results
 
 
-def _simulated(target: str, families: tuple[int, ...], seed: int) -> dict[str, Result]:
+def _simulated(
+    target: str, families: tuple[int, ...], seed: int, requests: int
+) -> dict[str, Result]:
     from scapy_tfo.lab.path import Impairment
     from scapy_tfo.middleboxes.registry import boxes_named
+    from scapy_tfo.path.farm import FARMS
     from scapy_tfo.path.simulated import observe_simulated
     from scapy_tfo.path.verdict import judge
 
-    boxes = boxes_named(target.removeprefix(_SIMULATED))
+    name = target.removeprefix(_SIMULATED)
+    farm = FARMS.get(name)
+    boxes = boxes_named(name) if farm is None else ()
     slow = Impairment(delay=0.02)
     return {
-        f"IPv{family}": judge(observe_simulated(boxes, family, seed=seed, impairment=slow))
+        f"IPv{family}": judge(
+            observe_simulated(
+                boxes, family, seed=seed, impairment=slow, farm=farm, requests=requests
+            )
+        )
         for family in families
     }
 
@@ -151,7 +172,10 @@ def _report(target: str, results: dict[str, Result], to: Path | None) -> int:
 
 def _show_boxes() -> None:
     from scapy_tfo.middleboxes.registry import BOXES
+    from scapy_tfo.path.farm import FARMS
 
-    width = max(len(name) for name in BOXES)
-    for name, box in BOXES.items():
-        print(f"{name:<{width}}  {box.summary}")
+    summaries = {name: box.summary for name, box in BOXES.items()}
+    summaries |= {name: farm.summary for name, farm in FARMS.items()}
+    width = max(map(len, summaries))
+    for name, summary in summaries.items():
+        print(f"{name:<{width}}  {summary}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from scapy_tfo import seq
 from scapy_tfo.icmp import IcmpError
-from scapy_tfo.path.observation import Observations, Probe, Sighting, Trial
+from scapy_tfo.path.observation import Observations, Sighting, Trial
 from scapy_tfo.segment import ACK, Segment
 
 SLACK = 0.2
@@ -174,9 +174,10 @@ def accounts(observations: Observations) -> list[Account]:
 
 def _transit(observations: Observations, flows: _Flows) -> tuple[float, float]:
     """Seconds by which the far clock is ahead when a plain SYN comes, and the near clock when a
-    SYN-ACK does: the time on the way and whatever the clocks differ by."""
+    SYN-ACK does: the time on the way and whatever the clocks differ by. The least: others were
+    held up."""
     out, home = [], []
-    for trial in observations.of(Probe.PLAIN):
+    for trial in observations.trials:
         syns, syn_acks = _near(trial)
         for key in flows.of(trial, syns[0][1].seq):
             came = [when for when, segment in flows.came[key] if segment.is_syn]

@@ -55,16 +55,28 @@ class Cost:
     of: int
 
 
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """What the servers' cookies show. holders: of different keys, among those that granted so many
+    cookies; accepted: of the fast opens tried with them."""
+
+    holders: int
+    granted: int
+    accepted: int
+    tried: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Result:
     """verdict: the gravest of the findings'. costs: by kind of connection. notes: what cannot be
-    concluded, and why. has_far: the far end told what it saw."""
+    concluded, and why. has_far: the far end told what it saw. keys: None where no cookie came."""
 
     verdict: Verdict
     findings: Sequence[Finding]
     costs: Sequence[Cost]
     notes: Sequence[str] = ()
     has_far: bool = True
+    keys: Keys | None = None
 
     @property
     def counts(self) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from scapy_tfo.path.account import Account
-from scapy_tfo.path.evidence import Evidence, Finding, Verdict
+from scapy_tfo.path.evidence import Evidence, Finding, Keys, Verdict
 from scapy_tfo.path.observation import Probe
 
 DIFFERENT, OUT_OF_STEP, IN_STEP = "different-keys", "keys-out-of-step", "keys-in-step"
@@ -28,6 +28,11 @@ class Holders:
     renewed: dict[tuple[bytes, bytes], int] = field(default_factory=dict)
     tried: int = 0
     good: int = 0
+
+    @property
+    def number(self) -> int:
+        """Of the keys that are in use."""
+        return len(self.cookies)
 
     @property
     def cookies(self) -> set[bytes]:
@@ -52,6 +57,14 @@ def holders(accounts: list[Account]) -> Holders:
     return found
 
 
+def count(evidence: Evidence) -> Keys | None:
+    """The figures; None where no cookie came."""
+    seen = holders(evidence.everywhere)
+    if not seen.granted:
+        return None
+    return Keys(seen.number, sum(seen.granted.values()), seen.good, seen.tried)
+
+
 def find(evidence: Evidence) -> list[Finding]:
     """What is to be said of the servers."""
     found = []
@@ -63,13 +76,15 @@ def find(evidence: Evidence) -> list[Finding]:
         )
         found.append(Finding(SEVERAL, Verdict.BALANCED, says, harm=False))
     seen = holders(evidence.everywhere)
-    number = len(seen.cookies)
-    if number < 2:
+    if seen.number < 2:
         return found
     asked = sum(seen.granted.values())
-    of = f"{number} holders of different keys answer ({asked} cookies asked for)"
+    of = f"{seen.number} holders of different keys answer ({asked} cookies asked for)"
     good = f"{seen.good} of {seen.tried} fast opens are accepted"
-    if len(seen.granted) == asked and seen.good == seen.tried:
+    if len(seen.granted) == 1 and seen.refused and not seen.good:
+        says = f"the key changes, and cookies of the old one are refused: {good}"
+        found.append(Finding(OUT_OF_STEP, Verdict.BALANCED, says))
+    elif len(seen.granted) == asked and seen.good == seen.tried:
         says = f"every request brings another cookie, and all are good: {good}"
         found.append(Finding(FRESH, Verdict.TRANSPARENT, says, harm=False))
     elif not seen.refused:

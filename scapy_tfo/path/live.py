@@ -6,7 +6,7 @@ import secrets
 
 from scapy_tfo.errors import TargetError
 from scapy_tfo.path.far import CONTROL
-from scapy_tfo.path.near import observe
+from scapy_tfo.path.near import REQUESTS, observe
 from scapy_tfo.path.observation import Observations
 from scapy_tfo.path.prober import Patience, Prober
 from scapy_tfo.path.remote import Remote
@@ -17,11 +17,17 @@ _PATIENCE = Patience()
 
 
 async def observe_live(
-    address: Address, port: int, *, agent: bool, patience: Patience = _PATIENCE
+    address: Address,
+    port: int,
+    *,
+    agent: bool,
+    patience: Patience = _PATIENCE,
+    requests: int = REQUESTS,
 ) -> Observations:
     """All connections of a run with one address.
 
-    port: of the far end, or of the server. agent: `scapy-tfo path serve` runs there. Raises
+    port: of the far end, or of the server. agent: `scapy-tfo path serve` runs there.
+    requests: cookies asked for. Raises
     SetupError without CAP_NET_RAW or a route, TargetError where there should be an agent and is
     none.
     """
@@ -36,6 +42,6 @@ async def observe_live(
         prober = Prober(link, address, echoes=agent, seed=secrets.randbits(32), patience=patience)
         if agent:
             return await observe(prober, address, port, mirror=remote.mirror, report=remote.report)
-        return await observe(prober, address, port, echoes=False)
+        return await observe(prober, address, port, echoes=False, requests=requests)
     finally:
         link.close()

@@ -16,8 +16,8 @@ TIMES = 3
 REQUESTS = 16
 """Cookies asked for: servers that share the work show as different cookies."""
 
-COOKIES, TIMES_EACH = 4, 8
-"""Cookies tried where there are several, and how often each."""
+COOKIES, TRIED = 4, 48
+"""Cookies tried where there are several, and how often all together."""
 
 STAGGER = 0.01
 """Seconds between the beginnings of two connections: each is to be timed by itself."""
@@ -41,6 +41,8 @@ async def observe(
     mirror: int = 0,
     report: Report = nobody,
     echoes: bool = True,
+    requests: int = REQUESTS,
+    between: Callable[[], None] = lambda: None,
 ) -> Observations:
     """Have all the connections of a run.
 
@@ -61,15 +63,16 @@ async def observe(
     plain = await have(*[Opening(Probe.PLAIN)] * TIMES)
     mss = next((found for each in plain if (found := _mss(each)) is not None), None)
     if mss is not None:
-        asked = [have(*[Opening(Probe.REQUEST)] * REQUESTS)]
+        asked = [have(*[Opening(Probe.REQUEST)] * requests)]
         asked.append(have(*[Opening(Probe.REQUEST_254)] * TIMES))
         if mirror:
             asked.append(have(*[Opening(Probe.MIRROR)] * TIMES, to=mirror))
         await asyncio.gather(*asked)
+        between()
         cookies = granted(trials)[:COOKIES] or [NO_COOKIE]
         some = [Opening(Probe.COOKIE, cookies[0], mss)] * TIMES
         await have(*some)
-        times = TIMES if len(cookies) == 1 else TIMES_EACH
+        times = TIMES if len(cookies) == 1 else TRIED // len(cookies)
         await have(
             *[Opening(Probe.DATA, mss=mss)] * TIMES,
             *[Opening(Probe.FAST_OPEN, each, mss) for each in cookies for _ in range(times)],

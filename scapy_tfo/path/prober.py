@@ -22,8 +22,9 @@ from scapy_tfo.wire.link import Link
 TOKEN = 8
 """Bytes at the beginning of each text, no two the same."""
 
-SOME, MUCH, MORE = 64, 4000, 512
-"""Bytes of a text: for a SYN that is small, for one that is full, and behind the first echo."""
+SOME, MUCH, MORE = (16, 400), (2000, 6000), (1, 3000)
+"""Least and most bytes of a text: for a SYN that is small, for one that is full, and behind the
+first echo."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +149,9 @@ class Prober:
         stack.port = self._link.reserve_port(self._source)
         stack.cache.learn(self._source, self._server, mss=how.mss)
         token = stack.random.randbytes(TOKEN)
-        size = MUCH if how.probe is Probe.FAST_OPEN_FULL else SOME
-        text = token + pattern(size), pattern(MORE)
+        sizes = MUCH if how.probe is Probe.FAST_OPEN_FULL else SOME
+        first, second = (stack.random.randint(*each) for each in (sizes, MORE))
+        text = token + pattern(first), pattern(second)
 
         def send(packet: bytes) -> None:
             near.append(Sighting(self._link.now() + self._link.lag, True, packet))

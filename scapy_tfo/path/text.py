@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
-from scapy_tfo.path.evidence import Cost, Result
+from scapy_tfo.path.evidence import Cost, Keys, Result
 
 
 def lines(title: str, result: Result) -> Iterator[str]:
@@ -15,6 +16,8 @@ def lines(title: str, result: Result) -> Iterator[str]:
         yield f"  {each.name}: {each.says}"
         if each.no_client:
             yield f"    no client can help it: {each.no_client}"
+    if result.keys is not None:
+        yield f"  keys: {_of_keys(result.keys)}"
     for note in result.notes:
         yield f"  note: {note}"
     if result.costs:
@@ -41,6 +44,7 @@ def as_json(result: Result) -> dict[str, Any]:
             }
             for each in result.findings
         ],
+        "keys": None if result.keys is None else asdict(result.keys),
         "notes": list(result.notes),
         "connections": [
             {
@@ -53,6 +57,14 @@ def as_json(result: Result) -> dict[str, Any]:
             for each in result.costs
         ],
     }
+
+
+def _of_keys(keys: Keys) -> str:
+    holders = "one holder" if keys.holders == 1 else f"{keys.holders} holders of different ones"
+    return (
+        f"{holders} granted {keys.granted} cookies; {keys.accepted} of {keys.tried} fast opens "
+        "with some data were accepted"
+    )
 
 
 def _milliseconds(seconds: float | None) -> str:

@@ -27,6 +27,7 @@ def judge(observations: Observations) -> Result:
     if not any(each.syn_acks for each in evidence.everywhere if each.trial.probe is Probe.PLAIN):
         why = "not even a plain connection opens"
         return Result(verdict=Verdict.UNKNOWN, findings=(), costs=costs, notes=(why,))
+    counted = keys.count(evidence)
     if not evidence.has_far:
         findings, notes = one_end.find(evidence)
         verdict = one_end.verdict(findings)
@@ -40,11 +41,14 @@ def judge(observations: Observations) -> Result:
         *_of_copies(evidence),
     ]
     harmful = [each for each in findings if each.harm]
-    if not harmful and not any(each.accepted for each in evidence.of(*FAST_OPENS)):
+    tried = [each for each in evidence.everywhere if each.trial.probe in FAST_OPENS]
+    if not harmful and not any(each.accepted for each in tried):
         harmful = [_UNEXPLAINED]
         findings += harmful
     verdict = harmful[0].verdict if harmful else Verdict.TRANSPARENT
-    return Result(verdict=verdict, findings=findings, costs=costs, notes=_notes(evidence))
+    return Result(
+        verdict=verdict, findings=findings, costs=costs, notes=_notes(evidence), keys=counted
+    )
 
 
 def _notes(evidence: Evidence) -> list[str]:

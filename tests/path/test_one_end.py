@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from scapy_tfo.middleboxes import tampering
 from scapy_tfo.middleboxes.registry import BOXES
 from scapy_tfo.path.evidence import Verdict
 from scapy_tfo.path.simulated import observe_simulated
@@ -37,7 +38,9 @@ SEEN = {
 
 
 @pytest.mark.parametrize("name", BOXES)
-def test_what_shows_at_the_near_end(name: str) -> None:
+def test_what_shows_at_the_near_end(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Later, the client's plain SYN overtakes it.
+    monkeypatch.setattr(tampering, "LATE", (0.5, 0.5))
     result = judge(observe_simulated([BOXES[name]], 4, seed=3, agent=False))
     assert tuple(each.name for each in result.findings) == SEEN[name]
     assert (result.verdict is Verdict.TRANSPARENT) == (not SEEN[name])
