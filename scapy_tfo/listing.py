@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from scapy_tfo import spec
+from scapy_tfo.clients.registry import all_cases as all_client_cases
 from scapy_tfo.errors import SetupError
 from scapy_tfo.mutants.registry import Mutant, all_mutants
 from scapy_tfo.pkt.library import scripts_by_requirement
@@ -52,7 +53,7 @@ def print_requirements(only: Sequence[str], exclude: Sequence[str]) -> None:
     catalogue = spec.load()
     scripts = scripts_by_requirement()
     checked: dict[str, list[Case]] = {each: [] for each in catalogue}
-    for case in all_cases():
+    for case in (*all_cases(), *all_client_cases()):
         for requirement in case.requirements:
             checked[requirement].append(case)
     chosen = _chosen(list(catalogue), only, exclude)

@@ -41,7 +41,7 @@ ARROWS: dict[str, set[str]] = {
     "fuzz": JUDGES | {"pkt"},
     "dissector": VALUES,
     "report": JUDGES | {"pkt", "fuzz", "dissector"},
-    "listing": VALUES | {"mutants", "suite", "pkt"},
+    "listing": VALUES | {"mutants", "suite", "pkt", "clients"},
     "front": JUDGES | {"report"},
     "matrix_command": JUDGES | {"report"},
     "pytest_plugin": JUDGES | {"pkt", "report", "pytest_scripts"},

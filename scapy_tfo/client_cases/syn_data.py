@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 
 from scapy_tfo import option as opt
+from scapy_tfo.clients.application import MD5
 from scapy_tfo.clients.incoming import Incoming
 from scapy_tfo.clients.reception import Server
 from scapy_tfo.clients.registry import case
 from scapy_tfo.suite.ear import shown
+from scapy_tfo.suite.outcome import Inconclusive
 
 _MUCH = 4000
 """More bytes than any SYN takes."""
@@ -66,13 +68,21 @@ async def without_an_mss_the_default_bounds_the_syn(server: Server) -> None:
     await client.serve()
 
 
-@case("CLI-4a", "CLI-6a")
-async def a_large_mss_is_capped(server: Server) -> None:
-    """The server announced 9000: how much the SYN takes is recorded, and that it fits the path
-    shows in that all arrives."""
+@case("CLI-4a")
+async def how_much_of_a_large_mss_is_used(server: Server) -> None:
+    """The server announced 9000: how much of that the SYN takes is recorded."""
     server.need_chosen_text()
     client = await server.fast_open(9000, mss=9000)
     server.record("data in a SYN where the MSS is 9000", len(client.first.payload))
+    client.answer()
+    await client.serve()
+
+
+@case("CLI-6a", "CLI-4")
+async def a_large_mss_does_not_outgrow_the_path(server: Server) -> None:
+    """The server announced 9000, and takes what the SYN has of that: all arrives, once."""
+    server.need_chosen_text()
+    client = await server.fast_open(9000, mss=9000)
     client.answer()
     await client.serve()
 
@@ -178,6 +188,22 @@ async def the_longest_cookie_goes_whole_or_not_at_all(server: Server) -> None:
         client.must_use(cookie)
     client.answer()
     await client.serve()
+
+
+@case("CLI-10")
+async def a_cookie_without_room_is_left_out_with_the_data(server: Server) -> None:
+    """TCP MD5, or as much of something else, leaves no room for a cookie of 16 bytes: a plain SYN
+    goes out, and the data follows the handshake."""
+    cookie = server.random.randbytes(16)
+    await server.grant(cookie)
+    client = await server.connected(crowded=True)
+    option = client.option
+    if option is not None and option.cookie == cookie:
+        raise Inconclusive("the cookie had room all the same")
+    client.must_be_plain("where a cookie has no room")
+    if server.board.client.crowding != MD5:
+        client.answer()
+        await client.serve()
 
 
 @case("CLI-6a", "OPT-9")

@@ -9,6 +9,9 @@ from scapy_tfo.clients.kernel_word import KernelWord
 from scapy_tfo.segment import Address
 from scapy_tfo.wire.link import Link
 
+MD5, PADDING = "TCP MD5", "padding"
+"""What may take the room of a cookie among a SYN's options. Who signs wants signed answers."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ended:
@@ -61,7 +64,8 @@ class Client(Protocol):
 
     name: as in reports. link: every packet of the client's for addresses of `servers` comes by
     it. dialogue: of its applications. families: 4, 6. can_be_plain: they can do without fast open.
-    is_fresh: it cannot have heard of our servers before the run.
+    is_fresh: it cannot have heard of our servers before the run. crowding: what can take the room
+    of a cookie in its SYN, MD5 or PADDING; "" where nothing can.
     """
 
     name: str
@@ -70,14 +74,18 @@ class Client(Protocol):
     families: tuple[int, ...]
     can_be_plain: bool
     is_fresh: bool
+    crowding: str
 
     def server(self, family: int) -> Address:
         """An address of ours that the client has never heard of. Raises SetupError where they
         run short."""
         ...
 
-    async def start(self, address: Address, port: int, text: bytes, *, ask: bool) -> Application:
-        """Start an application that connects there and sends a text. ask: for fast open.
+    async def start(
+        self, address: Address, port: int, text: bytes, *, ask: bool, crowded: bool = False
+    ) -> Application:
+        """Start an application that connects there and sends a text. ask: for fast open. crowded:
+        with little room among its options, where there is `crowding`.
 
         Raises SetupError where it cannot be started.
         """

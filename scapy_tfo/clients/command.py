@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scapy_tfo.clients.application import Application, Dialogue, Ended
+from scapy_tfo.clients.application import MD5, Application, Dialogue, Ended
 from scapy_tfo.clients.dialogue import Http, Raw, make_dialogue
 from scapy_tfo.clients.kernel_word import KernelWord
 from scapy_tfo.clients.places import Place
@@ -26,12 +26,14 @@ _MOST_SAID = 200
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
     """name: in reports. words: what to start; {host}, {port} and {file} are put in. plain: the
-    same without fast open, None where that is not known. dialogue: of dialogue.DIALOGUES, "" for
+    same without fast open, None where that is not known. crowded: the same with TCP MD5 among its
+    options, None likewise. dialogue: of dialogue.DIALOGUES, "" for
     what the words suggest. tells: its last words are TCP_INFO in hex. own: it is `sender.py`."""
 
     name: str
     words: tuple[str, ...]
     plain: tuple[str, ...] | None = None
+    crowded: tuple[str, ...] | None = None
     dialogue: str = ""
     tells: bool = False
     own: bool = False
@@ -52,9 +54,13 @@ class Command:
         takes_file = any(FILE in each for each in self.words)
         return make_dialogue(self.dialogue or (Raw.name if takes_file else Http.name))
 
-    def filled(self, address: Address, port: int, file: str, *, ask: bool) -> list[str]:
+    def filled(
+        self, address: Address, port: int, file: str, *, ask: bool, crowded: bool
+    ) -> list[str]:
         """The words for one run."""
         words = self.words if ask or self.plain is None else self.plain
+        if crowded and self.crowded is not None:
+            words = self.crowded
         host = str(address)
         quoted = f"[{host}]" if address.version == 6 else host
         return [
@@ -83,8 +89,15 @@ def ready_made(name: str) -> Command:
     ways = {"python-msg": "msg", "python-connect": "connect"}
     if name not in ways:
         raise SetupError(f"no such client: '{name}'; there are curl, {', '.join(ways)}")
-    words, plain = _sender(ways[name]), _sender("plain")
-    return Command(name=name, words=words, plain=plain, tells=True, own=True)
+    way = ways[name]
+    return Command(
+        name=name,
+        words=_sender(way),
+        plain=_sender("plain"),
+        crowded=_sender(f"{way}+md5"),
+        tells=True,
+        own=True,
+    )
 
 
 class Running:
@@ -116,6 +129,7 @@ class CommandClient:
         self.dialogue = command.dialogue_or_guess()
         self.can_be_plain = command.plain is not None
         self.is_fresh = place.is_fresh
+        self.crowding = "" if command.crowded is None else MD5
         self._command = command
         self._place = place
         self.families = tuple(place.servers)
@@ -132,9 +146,11 @@ class CommandClient:
         self._next[family] += 1
         return servers[at]
 
-    async def start(self, address: Address, port: int, text: bytes, *, ask: bool) -> Application:
+    async def start(
+        self, address: Address, port: int, text: bytes, *, ask: bool, crowded: bool = False
+    ) -> Application:
         file = self._starter.file(text)
-        words = self._command.filled(address, port, file, ask=ask)
+        words = self._command.filled(address, port, file, ask=ask, crowded=crowded)
         started = self._starter.start(words, own=self._command.own)
         return Running(self._starter, started, tells=self._command.tells)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -124,15 +125,22 @@ class Server:
 
     # What a case calls
 
-    async def start(self, size: int = TEXT, *, ask: bool = True) -> Application:
-        """Start an application that connects here and sends so many bytes."""
+    async def start(
+        self, size: int = TEXT, *, ask: bool = True, crowded: bool = False
+    ) -> Application:
+        """Start an application that connects here and sends so many bytes. crowded: with little
+        room among its options."""
         tag = b"<%d:%d>" % (len(self._begun), self.port)
         room = max(size - len(tag), 0)
         self.text = (tag + (_ALPHABET * (room // len(_ALPHABET) + 1))[:room])[:size]
         client = self.board.client
         if not (ask or client.can_be_plain):
             raise Skipped("needs a client that can do without fast open: use a ready-made one")
-        self.application = await client.start(self.address, self.port, self.text, ask=ask)
+        if crowded and not client.crowding:
+            raise Skipped("needs a client whose options can be crowded: use a ready-made one")
+        self.application = await client.start(
+            self.address, self.port, self.text, ask=ask, crowded=crowded
+        )
         self._begun.append(self.application)
         return self.application
 
@@ -154,11 +162,22 @@ class Server:
             except TimeoutError:
                 raise Missing(f"{what} did not come", expected=what, actual="nothing") from None
 
-    async def connected(self, size: int = TEXT, *, ask: bool = True) -> Incoming:
+    async def connected(
+        self, size: int = TEXT, *, ask: bool = True, crowded: bool = False
+    ) -> Incoming:
         """Start an application, and its connection."""
         async with self.board.starting:
-            await self.start(size, ask=ask)
-            return await self.connection("a SYN of the application that was started")
+            application = await self.start(size, ask=ask, crowded=crowded)
+            try:
+                return await self.connection("a SYN of the application that was started")
+            except Missing:
+                if not crowded:
+                    raise
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self.patience):
+                        said = (await application.ended()).said
+                        raise Skipped(f"its options cannot be crowded here: {said}") from None
+                raise
 
     async def grant(
         self, cookie: bytes | None = None, *, mss: int | None = None, with_mss: bool = True

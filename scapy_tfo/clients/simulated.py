@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from ipaddress import ip_address
 
-from scapy_tfo.clients.application import Application, Dialogue, Ended
+from scapy_tfo.clients.application import PADDING, Application, Dialogue, Ended
 from scapy_tfo.clients.dialogue import Raw
 from scapy_tfo.clients.judge import Options, judge
 from scapy_tfo.lab.host import ReferenceHost
@@ -27,6 +27,10 @@ from scapy_tfo.wire.link import Link
 
 CLIENTS: tuple[Address, ...] = (ip_address("192.0.2.1"), ip_address("fd00:7413::1"))
 SERVERS: dict[int, Address] = {4: ip_address("198.18.0.1"), 6: ip_address("fd00:7413:2::1")}
+
+
+_CROWD = 12
+"""Bytes that something else takes of a SYN's options; TCP MD5 would take 18, and no timestamps."""
 
 
 class SimulatedApplication:
@@ -51,6 +55,7 @@ class SimulatedClient:
     families: tuple[int, ...] = (4, 6)
     can_be_plain = True
     is_fresh = True
+    crowding = PADDING
 
     def __init__(self, name: str, mutant: Mutant, seed: int, epoch: float) -> None:
         self.name = name
@@ -65,7 +70,16 @@ class SimulatedClient:
     def server(self, family: int) -> Address:
         return SERVERS[family] + next(self._servers)
 
-    async def start(self, address: Address, port: int, text: bytes, *, ask: bool) -> Application:
+    async def start(
+        self, address: Address, port: int, text: bytes, *, ask: bool, crowded: bool = False
+    ) -> Application:
+        if crowded:
+            stack = self._host.stack
+            usual = stack.settings
+            stack.settings = replace(usual, other_syn_options=_CROWD)
+            # A connection keeps the settings that it began with, two turns of the loop from now.
+            loop = asyncio.get_running_loop()
+            loop.call_soon(loop.call_soon, setattr, stack, "settings", usual)
         return SimulatedApplication(self._host, address, port, text, ask)
 
     def counters(self) -> dict[str, int]:
