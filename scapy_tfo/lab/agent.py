@@ -22,7 +22,7 @@ from typing import Any
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.lab import interface, namespace
-from scapy_tfo.lab.command import run_to_end
+from scapy_tfo.lab.command import LIMIT, run_to_end
 from scapy_tfo.lab.daemon import Daemon
 from scapy_tfo.lab.hooks import BACKLOG, ListenerOptions
 from scapy_tfo.lab.listeners import Listeners
@@ -111,8 +111,8 @@ class Commands:
         await daemon.listening(port, self._families)
         return daemon.pid
 
-    async def run(self, argv: Sequence[str]) -> dict[str, Any]:
-        return await run_to_end(argv)
+    async def run(self, argv: Sequence[str], limit: float = LIMIT) -> dict[str, Any]:
+        return await run_to_end(argv, limit)
 
     async def counters(self) -> dict[str, int]:
         return parse_netstat(os.pread(self._netstat, 1 << 16, 0).decode())

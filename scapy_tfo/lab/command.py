@@ -12,13 +12,14 @@ from typing import Any
 from scapy_tfo.lab.namespace import die_with_parent
 
 LIMIT = 15.0
-"""Seconds a program may take before it is killed: less than the agent has for an answer."""
+"""Seconds a program may take before it is killed, unless told otherwise: less than the agent has
+for an answer."""
 
 
-async def run_to_end(argv: Sequence[str]) -> dict[str, Any]:
+async def run_to_end(argv: Sequence[str], limit: float = LIMIT) -> dict[str, Any]:
     """Run a program to its end, without a standard input: status, output (base64) and errors.
 
-    It is killed after `LIMIT` seconds, and with the agent. Raises OSError where it cannot start.
+    It is killed after `limit` seconds, and with the agent. Raises OSError where it cannot start.
     """
     agent = os.getpid()
     process = await asyncio.create_subprocess_exec(
@@ -28,7 +29,7 @@ async def run_to_end(argv: Sequence[str]) -> dict[str, Any]:
         stderr=asyncio.subprocess.PIPE,
         preexec_fn=lambda: die_with_parent(agent),
     )
-    timer = asyncio.get_running_loop().call_later(LIMIT, process.send_signal, signal.SIGKILL)
+    timer = asyncio.get_running_loop().call_later(limit, process.send_signal, signal.SIGKILL)
     output, errors = await process.communicate()
     timer.cancel()
     return {

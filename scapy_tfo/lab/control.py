@@ -75,8 +75,10 @@ class Agent(asyncio.Protocol):
             raise
         return agent
 
-    async def ask(self, command: str, *arguments: object) -> Any:
+    async def ask(self, command: str, *arguments: object, limit: float = START_LIMIT) -> Any:
         """Have the agent run one of its `Commands` and give back what it returns.
+
+        limit: seconds that it has for an answer.
 
         Raises ValueError where the agent refuses, TargetError where it is gone.
         """
@@ -88,7 +90,7 @@ class Agent(asyncio.Protocol):
         request = {"id": number, "do": command, "with": arguments}
         self._transport.write(json.dumps(request).encode() + b"\n")
         try:
-            async with asyncio.timeout(START_LIMIT):
+            async with asyncio.timeout(limit):
                 return await answer
         except TimeoutError:
             raise TargetError(f"the lab's agent does not answer {command!r}") from None

@@ -22,12 +22,14 @@ STAGGER = 0.1
 """Seconds between the beginnings of two: what is busy looks late."""
 
 PATIENCE = Patience(limit=2.2, late=0.0)
-PORT = 7413
+PORT, REQUESTS = 7413, 4
 
 
 async def one(turn: int, text: str) -> dict[str, Any]:
     await asyncio.sleep(turn * STAGGER)
-    seen = await observe_live(ip_address(text), PORT, agent=True, patience=PATIENCE)
+    seen = await observe_live(
+        ip_address(text), PORT, agent=True, patience=PATIENCE, requests=REQUESTS
+    )
     return as_json(judge(seen))
 
 
