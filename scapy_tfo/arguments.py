@@ -26,3 +26,14 @@ def listed(text: str) -> list[str]:
     if not parts:
         raise argparse.ArgumentTypeError("no id given")
     return parts
+
+
+def seconds(text: str) -> float:
+    """A time above 0. Raises ArgumentTypeError."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e6:
+        raise argparse.ArgumentTypeError(f"'{text}' is no time: give seconds above 0")
+    return value

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scapy_tfo.arguments import listed
+from scapy_tfo.arguments import listed, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,6 +68,12 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         metavar="ADDRESS/PREFIX",
         help="answer in this network namespace instead, on this address and those behind it",
     )
+    add(
+        "--patience",
+        type=seconds,
+        metavar="SECONDS",
+        help="that the client may take for what it does at once, its start too (default: 1.5)",
+    )
     add("--json", type=Path, metavar="FILE", help="also write the results as JSON")
     add("--junit", type=Path, metavar="FILE", help="also as JUnit XML")
     add("--out", type=Path, metavar="DIR", help="reports and capture (default: tfo-results/...)")
@@ -79,7 +85,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def _run(chosen: argparse.Namespace) -> int:
     from scapy_tfo import front, listing, spec
-    from scapy_tfo.clients.judge import Options
+    from scapy_tfo.clients.judge import PATIENCE, Options
     from scapy_tfo.clients.registry import all_cases
     from scapy_tfo.mutants.registry import all_client_mutants
     from scapy_tfo.suite.registry import select
@@ -98,7 +104,12 @@ def _run(chosen: argparse.Namespace) -> int:
     reports.check()
     console = front.make_console(chosen.color)
     with front.progress(console, len(cases), quiet=chosen.quiet) as show:
-        options = Options(slow=chosen.slow, families=chosen.families, on_result=show)
+        options = Options(
+            slow=chosen.slow,
+            families=chosen.families,
+            patience=chosen.patience or PATIENCE,
+            on_result=show,
+        )
         run = _judged(chosen.words, chosen.dialogue, chosen.address, cases, options)
     return reports.write(run, console)
 

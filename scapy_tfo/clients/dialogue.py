@@ -40,7 +40,7 @@ class Http:
         return heard.endswith(_END)
 
     def wrong(self, text: bytes, heard: bytes) -> str:  # noqa: ARG002 - likewise
-        if heard and not heard.startswith((b"GET /", b"HEAD /")[: len(heard)]):
+        if not any(each.startswith(heard[: len(each)]) for each in (b"GET /", b"HEAD /")):
             return f"no HTTP request, or not from its beginning: {heard[:24]!r}"
         head, end, behind = heard.partition(_END)
         if end and behind:
@@ -64,7 +64,7 @@ class Post(Http):
         return heard.partition(_END)[2] == text
 
     def wrong(self, text: bytes, heard: bytes) -> str:
-        if heard and not heard.startswith(b"POST /"[: len(heard)]):
+        if not b"POST /".startswith(heard[: len(b"POST /")]):
             return f"no POST request, or not from its beginning: {heard[:24]!r}"
         return Raw().wrong(text, heard.partition(_END)[2])
 

@@ -19,7 +19,7 @@ from scapy_tfo.suite.result import Level, Result, Run, Verdict
 from scapy_tfo.suite.runner import BROKEN, TOOL
 
 PATIENCE = 1.5
-"""Seconds that a client of this machine may take for what it should do at once, its start too."""
+"""Seconds that a client of this machine may take for what it should do at once."""
 
 _ATTEMPTS = ((16, 1.0), (4, 2.0), (1, 3.0))
 """Cases at a time, and times the patience: of the first attempt, and of those that follow where
@@ -29,14 +29,16 @@ something did not come."""
 @dataclass(frozen=True, slots=True)
 class Options:
     """slow: also run such cases. families: 4, 6; None for all that the client has. attempts: at
-    most, of a case in which something did not come. capture: keep the packets. on_result: called
-    with each result as its verdict stands."""
+    most, of a case in which something did not come. capture: keep the packets. patience: seconds
+    that a client may take for what it should do at once, its start too. on_result: called with
+    each result as its verdict stands."""
 
     slow: bool = False
     families: Sequence[int] | None = None
     seed: int = 0
     attempts: int = len(_ATTEMPTS)
     capture: bool = True
+    patience: float = PATIENCE
     on_result: Callable[[Result], None] = lambda _: None
 
 
@@ -68,7 +70,7 @@ async def judge(
     counted = client.counters()
     families = [each for each in client.families if each in (options.families or client.families)]
     for family in families:
-        await _control(board, family)
+        await _control(board, family, options.patience)
     jobs = [_Job(case, family) for family in families for case in cases]
     for job in jobs:
         if job.case.slow and not options.slow:
@@ -79,12 +81,12 @@ async def judge(
 
         async def within(job: _Job, gate: asyncio.Semaphore = gate, by: float = factor) -> None:
             async with gate:
-                await _attempt(board, job, by)
+                await _attempt(board, job, by * options.patience)
 
         await at_once([within(job) for job in wave if not job.case.exclusive])
         for job in wave:
             if job.case.exclusive:
-                await _attempt(board, job, factor)
+                await _attempt(board, job, factor * options.patience)
     results = []
     for job in jobs:
         result = _result(job, catalogue)
@@ -121,10 +123,10 @@ def _miscounted(told: str, family: int) -> Result:
     )
 
 
-async def _control(board: Reception, family: int) -> None:
+async def _control(board: Reception, family: int, patience: float) -> None:
     """One plain connection, served whole."""
     servers: list[Server] = []
-    server = _server(board, family, "control connection", 3 * PATIENCE, {}, servers)
+    server = _server(board, family, "control connection", 3 * patience, {}, servers)
     try:
         found = await server.connected()
         found.answer(0)
@@ -158,7 +160,7 @@ def _server(
     )
 
 
-async def _attempt(board: Reception, job: _Job, factor: float) -> None:
+async def _attempt(board: Reception, job: _Job, patience: float) -> None:
     job.attempts += 1
     job.observed = {}
     again = f", attempt {job.attempts}" if job.attempts > 1 else ""
@@ -167,7 +169,7 @@ async def _attempt(board: Reception, job: _Job, factor: float) -> None:
     began = loop.time()
     servers: list[Server] = []
     try:
-        server = _server(board, job.family, owner, PATIENCE * factor, job.observed, servers)
+        server = _server(board, job.family, owner, patience, job.observed, servers)
         await job.case.run(server)
         job.ending = None
     except Ending as ending:

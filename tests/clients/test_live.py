@@ -17,8 +17,10 @@ from scapy_tfo.clients.judge import judge
 from scapy_tfo.clients.places import Here, Namespace
 from scapy_tfo.clients.registry import all_cases
 from scapy_tfo.errors import SetupError
+from scapy_tfo.option import FastOpen, pull_options
+from scapy_tfo.segment import Segment
 from scapy_tfo.suite.registry import select
-from scapy_tfo.suite.result import Run, Verdict
+from scapy_tfo.suite.result import Run, Verdict, label_of
 
 QUICK = (
     "CLI-1.the-first-syn-asks",
@@ -96,3 +98,23 @@ def test_a_network_without_room() -> None:
 def test_what_cannot_be_a_command(words: list[str], said: str) -> None:
     with pytest.raises(SetupError, match=said):
         commands(words)
+
+
+def _syns(run: Run) -> set[tuple[str, tuple[int, ...], tuple[int, ...], bytes]]:
+    """Of each case, what its SYNs have, but for what differs from one connection to the next."""
+    found = set()
+    for each in run.packets:
+        segment = None if each.outbound else Segment.read_back(each.data)
+        if segment is not None and segment.is_syn and not segment.is_syn_ack:
+            kinds = tuple(option.kind for option in pull_options(segment.options))
+            cookies = tuple(
+                len(each.cookie) for each in segment.fast_open if isinstance(each, FastOpen)
+            )
+            found.add((label_of(each.comment), kinds, cookies, segment.payload))
+    return found
+
+
+def test_both_ways_to_ask_for_fast_open_put_the_same_on_the_wire() -> None:
+    msg, connect = (_syns(judged(ready_made(name))) for name in ("python-msg", "python-connect"))
+    assert msg == connect
+    assert len(msg) > len(QUICK)
