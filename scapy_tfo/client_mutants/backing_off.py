@@ -10,7 +10,7 @@ from scapy_tfo.reference.states import State
 from scapy_tfo.segment import Address, Segment
 
 
-@client_mutant("CLI-8")
+@client_mutant("CLI-8a")
 class NothingIsNegative(Cache):
     """No negative answer is remembered at all."""
 
@@ -35,7 +35,7 @@ class LostSynDataIsNotRemembered(ActiveConnection):
         return super().is_negative(accepted, fresh) and not lost
 
 
-@client_mutant("CLI-8", bug="LXC-14")
+@client_mutant("CLI-8a", bug="LXC-14")
 class SilenceIsNotRemembered(ActiveConnection):
     """That a fast open met silence until it was given up is not remembered."""
 

@@ -10,9 +10,6 @@ from scapy_tfo.reference.client import ActiveConnection, Plan
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.segment import PSH
 
-_CROWDED = Settings(other_syn_options=8)
-"""So that a cookie of 8 bytes has room, and one of 16 has none (paper 4.4)."""
-
 
 @client_mutant("CLI-4")
 class SynDataForgetsTheMss(ActiveConnection):
@@ -69,7 +66,7 @@ class BytesBeyondTheSynAreLost(ActiveConnection):
         return taken
 
 
-@client_mutant("CLI-10", settings=_CROWDED)
+@client_mutant("CLI-10")
 class DataWithoutRoomForTheCookie(ActiveConnection):
     """Where the options have no room for the cookie, the data goes out in the SYN without it."""
 
@@ -80,7 +77,7 @@ class DataWithoutRoomForTheCookie(ActiveConnection):
         return plan
 
 
-@client_mutant("CLI-10", settings=_CROWDED)
+@client_mutant("CLI-10")
 class CookieIsCutToItsRoom(ActiveConnection):
     """Where the options have no room for the cookie, its beginning goes out."""
 
@@ -93,7 +90,7 @@ class CookieIsCutToItsRoom(ActiveConnection):
         return plan
 
 
-@client_mutant("CLI-10", settings=_CROWDED)
+@client_mutant("CLI-10")
 class RequestWithoutRoomForTheCookie(ActiveConnection):
     """Where the options have no room for the cookie, an empty one goes out with the data."""
 
@@ -104,7 +101,7 @@ class RequestWithoutRoomForTheCookie(ActiveConnection):
         return plan
 
 
-@client_mutant("CLI-10", settings=_CROWDED)
+@client_mutant("CLI-10")
 class DataIsLostWithTheRoom(ActiveConnection):
     """Where the options have no room for the cookie, the data for the SYN is never sent."""
 
