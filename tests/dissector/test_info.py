@@ -19,7 +19,9 @@ EXPERIMENTAL = opt.padded(
 
 
 def info(capture: Path, *arguments: str) -> list[str]:
-    return [row[0] for row in fields(capture, "_ws.col.Info", arguments=arguments)]
+    """The column as it is printed: its field lacks, since 4.4, what post-dissectors write."""
+    column = ("-o", 'gui.column.format:"Info","%i"')
+    return tshark(capture, *column, *arguments).splitlines()
 
 
 @pytest.fixture

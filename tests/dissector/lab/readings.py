@@ -20,7 +20,6 @@ from scapy_tfo.wire.capture_file import read_frames
 
 PASSES = {"one pass": (), "two passes": ("-2",), "two passes, filtered": ("-2", "-R", "frame")}
 OUT_OF_ORDER = "out of order"
-MODES = (*PASSES, OUT_OF_ORDER)
 
 _FIELDS = ("frame.number", "tfo.outcome")
 _OUTCOME = re.compile(r'tfo\.outcome == \\"([a-z-]+)\\"')

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 
 import pytest
 from mapping import CLIENT, CLIENT_COUNTERS, NEVER_ANSWERED, NOT_ACKED, SERVER_COUNTERS
-from readings import MODES, outcomes
+from readings import OUT_OF_ORDER, PASSES, outcomes
+from tshark import needs_tshark
 from two_kernels import Evidence, Word
+
+pytestmark = needs_tshark
+
+needs_sharkd = pytest.mark.skipif(
+    shutil.which("sharkd") is None, reason="sharkd is not installed: it comes with tshark"
+)
+in_each_mode = pytest.mark.parametrize(
+    "mode", [*PASSES, pytest.param(OUT_OF_ORDER, marks=needs_sharkd)]
+)
 
 
 def shown(evidence: Evidence, where: str, mode: str) -> dict[int, str]:
@@ -23,7 +34,7 @@ def differing(found: dict[int, str], words: list[Word], side: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@in_each_mode
 class TestAtTheClient:
     def test_each_connection_came_to_what_was_done_to_it(
         self, evidence: Evidence, mode: str
@@ -55,7 +66,7 @@ class TestAtTheClient:
             assert (name, counts[name]) == (name, kernel[name])
 
 
-@pytest.mark.parametrize("mode", MODES)
+@in_each_mode
 class TestAtTheServers:
     def test_each_connection_came_to_what_the_server_saw(
         self, evidence: Evidence, mode: str
