@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from scapy_tfo.path.evidence import Cost, Keys, Result
+from scapy_tfo.path.observation import FAST_OPENS
 
 
 def lines(title: str, result: Result) -> Iterator[str]:
@@ -16,6 +17,7 @@ def lines(title: str, result: Result) -> Iterator[str]:
         yield f"  {each.name}: {each.says}"
         if each.no_client:
             yield f"    no client can help it: {each.no_client}"
+    yield from _recovery(result)
     if result.keys is not None:
         yield f"  keys: {_of_keys(result.keys)}"
     for note in result.notes:
@@ -57,6 +59,18 @@ def as_json(result: Result) -> dict[str, Any]:
             for each in result.costs
         ],
     }
+
+
+def _recovery(result: Result) -> Iterator[str]:
+    """Whether a client gets over it, and what that costs it."""
+    if result.has_far and any(each.harm for each in result.findings):
+        for cost in result.costs:
+            if cost.probe in FAST_OPENS:
+                what = f"a SYN with {cost.probe.value}"
+                if cost.whole == cost.of and cost.seconds is not None:
+                    yield f"  {what}: the client recovers, {_more(cost)} beside a plain connection"
+                else:
+                    yield f"  {what}: {cost.of - cost.whole} of {cost.of} clients do not recover"
 
 
 def _of_keys(keys: Keys) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.path import keys, one_end
 from scapy_tfo.path.account import SLACK, Account
-from scapy_tfo.path.evidence import Evidence, Finding, Result, Verdict
+from scapy_tfo.path.evidence import Evidence, Finding, Result, Test, Verdict
 from scapy_tfo.path.observation import FAST_OPENS, WITH_DATA, Observations, Probe
 
 _REPLAYED = (
@@ -31,7 +31,14 @@ def judge(observations: Observations) -> Result:
     if not evidence.has_far:
         findings, notes = one_end.find(evidence)
         verdict = one_end.verdict(findings)
-        return Result(verdict=verdict, findings=findings, costs=costs, notes=notes, has_far=False)
+        return Result(
+            verdict=verdict,
+            findings=findings,
+            costs=costs,
+            notes=notes,
+            has_far=False,
+            keys=counted,
+        )
     addresses = _of_addresses(evidence)
     findings = [
         *addresses,
@@ -87,9 +94,10 @@ def _of_options(evidence: Evidence) -> list[Finding]:
     every = evidence.every
     if every(_is_lost, Probe.REQUEST) and every(_is_lost, Probe.COOKIE):
         says = "SYNs with the option never arrive, with data or without"
+        says += _other_kind(evidence, _is_lost)
         return [Finding("drops-syn-with-option", Verdict.DROPS, says)]
     found = []
-    out = every(lambda each: each.option_gone, Probe.REQUEST)
+    out = every(_is_option_gone, Probe.REQUEST)
     home = every(lambda each: each.answer_stripped, Probe.MIRROR) or every(
         lambda each: each.answer_stripped, Probe.REQUEST
     )
@@ -98,6 +106,7 @@ def _of_options(evidence: Evidence) -> list[Finding]:
         found.append(Finding("strips-option", Verdict.STRIPS, says))
     elif out:
         says = "the option is taken out of SYNs; that of SYN-ACKs passes"
+        says += _other_kind(evidence, _is_option_gone)
         found.append(Finding("strips-option-from-syn", Verdict.STRIPS, says))
     elif home:
         says = "cookies are taken out of SYN-ACKs; the option of SYNs passes"
@@ -109,6 +118,15 @@ def _of_options(evidence: Evidence) -> list[Finding]:
         says = "the cookie that arrives is not the one that was sent"
         found.append(Finding("rewrites-cookie", Verdict.TAMPERS, says))
     return found
+
+
+def _other_kind(evidence: Evidence, test: Test) -> str:
+    """What to add where kind 254 fares otherwise than kind 34."""
+    return "" if evidence.every(test, Probe.REQUEST_254) else " (kind 34 only: kind 254 passes)"
+
+
+def _is_option_gone(each: Account) -> bool:
+    return each.option_gone
 
 
 def _is_lost(each: Account) -> bool:

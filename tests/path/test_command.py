@@ -16,7 +16,9 @@ def test_a_transparent_path(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_path_that_breaks_something(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written = tmp_path / "path.json"
     assert main(["path", "sim:drops-syn-with-data", "-6", "--json", str(written)]) == 1
-    assert "IPv6: drops" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "IPv6: drops" in out
+    assert "cookie and some data: the client recovers, +1000 ms" in out
     said = json.loads(written.read_text())["results"]["IPv6"]
     assert [each["name"] for each in said["findings"]] == ["drops-syn-with-data"]
     costs = {each["begins_with"]: each for each in said["connections"]}

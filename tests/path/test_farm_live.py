@@ -1,0 +1,99 @@
+"""A farm of this machine's kernels behind a relay that balances, judged with one end only."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scapy_tfo.errors import SetupError
+from scapy_tfo.lab import two_ends
+from scapy_tfo.lab.hooks import ListenerOptions
+from scapy_tfo.lab.linux import LinuxHooks
+from scapy_tfo.middleboxes.box import Box, Out, changed
+from scapy_tfo.segment import Segment
+
+CLIENT, SERVER, PORT = 100, 1, 80
+COMMAND = [sys.executable, "-c", "import sys; from scapy_tfo.cli import main; sys.exit(main())"]
+OLD, NEW, OTHER = (bytes([each]) * 16 for each in (1, 2, 3))
+
+FARMS = {
+    "different": [[OLD], [NEW], [OTHER]],
+    "shared": [[OLD], [OLD], [OLD]],
+    "in step": [[OLD, NEW], [NEW, OLD]],
+    "out of step": [[NEW, OLD], [OLD]],
+}
+"""By name, the keys of each listener."""
+
+
+class Balances(Box):
+    """Sends each connection to one of some ports, by chance."""
+
+    def __init__(self, dice: random.Random, ports: list[int]) -> None:
+        super().__init__(dice)
+        self._ports = ports
+        self._chosen: dict[int, int] = {}
+
+    def onward(self, segment: Segment, now: float) -> Out:
+        to = self._chosen.setdefault(segment.sport, self.dice.choice(self._ports))
+        return super().onward(changed(segment, dport=to), now)
+
+    def homeward(self, segment: Segment, now: float) -> Out:
+        return super().homeward(changed(segment, sport=PORT), now)
+
+
+async def judged(written: Path) -> dict[str, Any]:
+    with ExitStack() as stack:
+        client = await two_ends.namespace(stack, CLIENT, "1")
+        server = await two_ends.namespace(stack, SERVER, "3")
+        await two_ends.take_all_places(server, SERVER)
+        hooks, boxes, servers = LinuxHooks(server), {}, {}
+        for place, (name, keys) in enumerate(FARMS.items(), 1):
+            ports = [await hooks.listen(ListenerOptions("echo", keys=tuple(each))) for each in keys]
+            servers[name] = two_ends.address(4, SERVER, place)
+            boxes[servers[name]] = [Balances(random.Random(place), ports)]
+        crossing = two_ends.Crossing(
+            two_ends.link_to(stack, client, list(servers.values())),
+            two_ends.link_to(stack, server, two_ends.addresses([(CLIENT, 1)])),
+            boxes,
+        )
+        stack.callback(crossing.close)
+        results = {}
+        for name, at in servers.items():
+            to = written / name
+            words = [*COMMAND, "path", f"{at}:{PORT}", "--json", str(to)]
+            said = await client.ask("run", words)
+            results[name] = json.loads(to.read_text())["results"]["IPv4"] | said
+    return results
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    try:
+        return asyncio.run(judged(tmp_path_factory.mktemp("farms")))
+    except SetupError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize(
+    ("farm", "found", "holders", "status"),
+    [
+        ("different", ["different-keys"], 3, 1),
+        ("shared", [], 1, 0),
+        ("in step", ["keys-in-step"], 2, 0),
+        ("out of step", ["keys-out-of-step"], 2, 1),
+    ],
+)
+def test_a_farm_of_kernels(
+    results: dict[str, Any], farm: str, found: list[str], holders: int, status: int
+) -> None:
+    result = results[farm]
+    assert [each["name"] for each in result["findings"]] == found, result
+    assert result["keys"]["holders"] == holders
+    assert result["status"] == status
