@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -19,9 +20,14 @@ from scapy_tfo.segment import ACK, RST, Address
 LONG_REST = 30.0
 """Seconds for a port whose connection may live on at the target."""
 
+SWEEP_AFTER = 10.0
+"""Seconds after which such a connection is looked for: what it answers to an ACK of nothing tells
+the number that a RST must have."""
+
 _IPV4, _IPV6 = 0x45, 0x60
 _TCP = 6
 _LONGEST_WAIT = 0.5
+_SWEPT_AT_ONCE = 16
 
 _SLEEP = 0.5
 """Seconds of waiting that make a play one that needs nothing of the target for now."""
@@ -80,6 +86,7 @@ class Engine:
         self._asleep = 0
         self._out: list[bytes] = []
         self._over: list[Running] = []
+        self._left: deque[tuple[float, Ends]] = deque()
 
     def __len__(self) -> int:
         """Plays under way."""
@@ -137,6 +144,7 @@ class Engine:
         most: seconds to wait for something to happen, where nothing is to be done at once.
         Raises TargetError.
         """
+        self._sweep(time.monotonic())
         out, self._out = self._out, []
         if out:
             self._throttle.note(len(out))
@@ -238,12 +246,21 @@ class Engine:
             self.balance.note(link)
         if running.program.end == "leave" or not all(each.is_known for each in links):
             rest = LONG_REST
+            self._left += [(now + SWEEP_AFTER, each) for each in running.play.ends]
         running.due = None
         self._give(running.taken, now, rest)
 
     def _give(self, taken: list[tuple[Address, int]], now: float, rest: float) -> None:
         for source, sport in taken:
             self.ports[source].give([sport], now, rest)
+
+    def _sweep(self, now: float) -> None:
+        """Ask what may be left of flows whose end the target was not told."""
+        left = self._left
+        for _ in range(min(len(left), _SWEPT_AT_ONCE)):
+            if left[0][0] > now:
+                break
+            self._out.append(build(left.popleft()[1], 0, 0, ACK))
 
     def _stray(self, packet: bytes) -> None:
         """A segment for nobody is answered as any host does (RFC 9293 section 3.10.7.1), so that

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
 from ipaddress import ip_address
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -185,6 +187,29 @@ def test_volleys(bench):
     assert [each.violations for _, each in bench.run(enumerate(suspects))] == [()] * len(suspects)
     assert sum(each.heard for each in results) > 128 * len(results)
     assert bench.alive() == ""
+
+
+def test_what_was_left_behind_is_ended(bench):
+    def established():
+        pid = bench._close.__self__._started.process.pid
+        lines = Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]
+        return sum(line.split()[3] == "01" for line in lines)
+
+    left = Program(
+        (Flow(),),
+        (Send(0, "S", size=20, options=VALID), Wait(), Send(0, ".", 21, "all"), Wait()),
+        "leave",
+    )
+    before = established()
+    list(bench.run((number, left) for number in range(20)))
+    assert established() == before + 20
+    bench._engine._left = deque((0.0, ends) for _, ends in bench._engine._left)
+    for _ in range(100):
+        bench.trace(_greeting())
+        if not bench._engine._left:
+            break
+    bench.trace(_greeting())
+    assert established() == 0
 
 
 def test_a_rate_is_kept():
