@@ -1,10 +1,10 @@
-"""Starts commands where the client is: `python -I -S starter.py FD`.
+"""Starts commands where the client is: `python -I -S starter.py FD DIRECTORY`.
 
 It is small, so that it forks in no time, and stands between the suite and the commands, which need
 not wait for each other. One JSON message of FD for each: `{"start": ID, "words": [...], "own":
 bool, "out": path, "err": path}`, `own` where the words are our sender's and need no new Python; or
-`{"kill": ID}`. It answers `{"ended": ID, "status": N}`, and ends, with all that it started, when
-the other end is closed.
+`{"kill": ID}`. It answers `{"ended": ID, "status": N}`, and ends, with all that it started and the
+directory of its files, when the other end is closed, however that came.
 """
 
 import contextlib
@@ -25,6 +25,8 @@ _libc = ctypes.CDLL(None)
 
 def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
+    # It outlives who started it by as long as it takes to tidy up.
+    _libc.prctl(_PR_SET_PDEATHSIG, 0, 0, 0, 0)
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     running: dict[int, int] = {}
     wake, woken = os.pipe()
@@ -38,7 +40,10 @@ def main() -> None:
             os.read(wake, _LARGEST)
             _tell_ended(control, running)
         if control.fileno() in ready:
-            message = control.recv(_LARGEST)
+            try:
+                message = control.recv(_LARGEST)
+            except ConnectionResetError:
+                break
             if not message:
                 break
             asked = json.loads(message)
@@ -47,10 +52,19 @@ def main() -> None:
             else:
                 running[_start(asked)] = asked["start"]
     _kill(running)
+    _remove(sys.argv[2])
+
+
+def _remove(directory: str) -> None:
+    with contextlib.suppress(OSError):
+        for each in os.scandir(directory):
+            os.unlink(each)
+        os.rmdir(directory)
 
 
 def _tell_ended(control: socket.socket, running: dict[int, int]) -> None:
-    with contextlib.suppress(ChildProcessError):
+    # Whether anybody still listens is told by `control`.
+    with contextlib.suppress(ChildProcessError, BrokenPipeError, ConnectionResetError):
         while (found := os.waitpid(-1, os.WNOHANG))[0]:
             pid, status = found
             answer = {"ended": running.pop(pid), "status": os.waitstatus_to_exitcode(status)}

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -38,13 +39,16 @@ class Starter:
 
     def __init__(self, enter: Callable[[], None] | None) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._directory = tempfile.TemporaryDirectory(prefix="scapy-tfo-")
+        self._directory = tempfile.mkdtemp(prefix="scapy-tfo-")
         self._numbers = itertools.count()
         self._running: dict[int, Started] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(_STARTER), str(theirs.fileno())],
+                [
+                    *(sys.executable, "-I", "-S", str(_STARTER)),
+                    *(str(theirs.fileno()), self._directory),
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -55,7 +59,7 @@ class Starter:
 
     def file(self, content: bytes) -> str:
         """A file with that content, until `close`."""
-        descriptor, name = tempfile.mkstemp(dir=self._directory.name)
+        descriptor, name = tempfile.mkstemp(dir=self._directory)
         with open(descriptor, "wb") as target:
             target.write(content)
         return name
@@ -68,7 +72,7 @@ class Starter:
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
             self._loop.add_reader(self._control, self._hear)
-        started = Started(next(self._numbers), Path(self._directory.name))
+        started = Started(next(self._numbers), Path(self._directory))
         self._running[started.number] = started
         self._say(
             {
@@ -112,7 +116,7 @@ class Starter:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        self._directory.cleanup()
+        shutil.rmtree(self._directory, ignore_errors=True)
 
 
 def output(path: Path) -> bytes:

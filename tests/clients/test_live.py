@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from time import sleep
 
 import pytest
 
@@ -80,6 +83,46 @@ def test_a_client_in_this_namespace(tmp_path: Path) -> None:
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stdout
     assert "fail" not in done.stdout.split("section")[0]
+
+
+def test_a_run_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
+    words = ["client", "lab:python-msg", "--only", "CLI-23", "--quiet", "--out", str(tmp_path)]
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "scapy_tfo.cli", *words]
+    pipe = subprocess.PIPE
+    run = subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe, text=True)
+
+    def children() -> list[str]:
+        found = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+        return [each for each in found if "starter.py" in Path(f"/proc/{each}/cmdline").read_text()]
+
+    def within(condition: Callable[[], object]) -> bool:
+        for _ in range(400):
+            if condition() or run.poll() is not None:
+                break
+            sleep(0.05)
+        return bool(condition())
+
+    try:
+        if not within(lambda: run.poll() is None and children() and list(tmp_path.glob("*/*.out"))):
+            pytest.skip(run.communicate()[1].strip() or "the run was over before it was killed")
+        (starter,) = children()
+    finally:
+        run.kill()
+        run.communicate()
+
+    def left() -> list[str]:
+        """The starter too, unless it only waits for somebody to hear of its end."""
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{starter}/cmdline").read_text():
+                return [starter]
+        return [str(each) for each in tmp_path.glob("scapy-tfo-*")]
+
+    for _ in range(400):
+        if not left():
+            break
+        sleep(0.05)
+    assert left() == []
 
 
 def test_a_network_without_room() -> None:
