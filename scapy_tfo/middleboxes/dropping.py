@@ -30,6 +30,15 @@ class DropsSynWithData(Box):
         return [] if segment.payload else super().syn(segment, now)
 
 
+class DropsSynWithOptionAndData(Box):
+    name = "drops-syn-with-option-and-data"
+    summary = "drops SYNs with both the option and data; with either alone they pass"
+
+    def syn(self, segment: Segment, now: float) -> Out:
+        both = segment.fast_open and segment.payload
+        return [] if both else super().syn(segment, now)
+
+
 class DropsSynWithMuchData(Box):
     name = "drops-syn-with-much-data"
     summary = f"drops SYNs with {BIG} bytes of data or more"

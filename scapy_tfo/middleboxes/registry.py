@@ -16,6 +16,7 @@ BOXES: dict[str, type[Box]] = {
         stripping.StripsSynData,
         dropping.DropsSynWithOption,
         dropping.DropsSynWithData,
+        dropping.DropsSynWithOptionAndData,
         dropping.DropsSynWithMuchData,
         dropping.DropsSynAckWithCookie,
         dropping.BlocksFlowAfterSynData,

@@ -25,6 +25,27 @@ class Verdict(enum.Enum):
     UNKNOWN = "cannot be judged"
 
 
+_ONWARD, _HOMEWARD, _BOTH = "towards the server", "towards the client", "both ways"
+_UNTOLD, _SERVERS = "path or server", "servers"
+
+_WHERE = {
+    "strips-option-from-syn-ack": _HOMEWARD,
+    "drops-syn-ack-with-cookie": _HOMEWARD,
+    "acknowledges-lost-data": _BOTH,
+    "strips-option": _BOTH,
+    "blocks-flow-after-syn-data": _BOTH,
+    "blocks-server-after-syn-data": _BOTH,
+    "shares-address": _BOTH,
+    "changes-address": _BOTH,
+    "unexplained": _UNTOLD,
+    "different-keys": _SERVERS,
+    "keys-out-of-step": _SERVERS,
+    "keys-in-step": _SERVERS,
+    "several-servers": _SERVERS,
+    "fresh-cookies": _SERVERS,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that the path does. name: of a box that does it. says: in a sentence. harm: it
@@ -34,6 +55,11 @@ class Finding:
     verdict: Verdict
     says: str
     harm: bool = True
+
+    @property
+    def where(self) -> str:
+        """On which way, or at whom."""
+        return _WHERE.get(self.name, _ONWARD if self.name in BOXES else _UNTOLD)
 
     @property
     def no_client(self) -> str:

@@ -14,7 +14,7 @@ def lines(title: str, result: Result) -> Iterator[str]:
     """What a terminal shows of one family's result."""
     yield f"{title}: {result.verdict.value}"
     for each in result.findings:
-        yield f"  {each.name}: {each.says}"
+        yield f"  {each.name} ({each.where}): {each.says}"
         if each.no_client:
             yield f"    no client can help it: {each.no_client}"
     yield from _recovery(result)
@@ -40,6 +40,7 @@ def as_json(result: Result) -> dict[str, Any]:
             {
                 "name": each.name,
                 "verdict": each.verdict.value,
+                "where": each.where,
                 "says": each.says,
                 "harm": each.harm,
                 "no_client": each.no_client,
@@ -75,10 +76,10 @@ def _recovery(result: Result) -> Iterator[str]:
 
 def _of_keys(keys: Keys) -> str:
     holders = "one holder" if keys.holders == 1 else f"{keys.holders} holders of different ones"
-    return (
-        f"{holders} granted {keys.granted} cookies; {keys.accepted} of {keys.tried} fast opens "
-        "with some data were accepted"
-    )
+    granted = f"{holders} granted {keys.granted} cookies"
+    if not keys.tried:
+        return granted
+    return f"{granted}; {keys.accepted} of {keys.tried} fast opens with some data were accepted"
 
 
 def _milliseconds(seconds: float | None) -> str:
@@ -88,4 +89,4 @@ def _milliseconds(seconds: float | None) -> str:
 def _more(cost: Cost) -> str:
     if cost.seconds is None or cost.plain is None:
         return ""
-    return f"{(cost.seconds - cost.plain) * 1000:+.0f} ms"
+    return f"{round((cost.seconds - cost.plain) * 1000):+d} ms"

@@ -20,7 +20,8 @@ def test_a_path_that_breaks_something(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "IPv6: drops" in out
     assert "cookie and some data: the client recovers, +1000 ms" in out
     said = json.loads(written.read_text())["results"]["IPv6"]
-    assert [each["name"] for each in said["findings"]] == ["drops-syn-with-data"]
+    (found,) = said["findings"]
+    assert (found["name"], found["where"]) == ("drops-syn-with-data", "towards the server")
     costs = {each["begins_with"]: each for each in said["connections"]}
     full = costs["cookie and as much data as fits"]
     assert full["seconds"] - full["plain_seconds"] >= 1.0

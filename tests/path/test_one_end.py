@@ -18,6 +18,7 @@ SEEN = {
     "strips-syn-data": ("no-data-taken",),
     "drops-syn-with-option": ("option-unanswered",),
     "drops-syn-with-data": ("data-unanswered",),
+    "drops-syn-with-option-and-data": ("data-unanswered",),
     "drops-syn-with-much-data": ("much-data-unanswered",),
     "drops-syn-ack-with-cookie": ("option-unanswered",),
     "blocks-flow-after-syn-data": ("flow-silent-after-syn-data",),
