@@ -72,28 +72,36 @@ async def judge(
     for family in families:
         await _control(board, family, options.patience)
     jobs = [_Job(case, family) for family in families for case in cases]
+    found: dict[int, Result] = {}
+
+    def settle(job: _Job) -> None:
+        result = found[id(job)] = _result(job, catalogue)
+        said = f"{result.verdict.name}: {result.reason or result.title}"
+        board.conclude(f"{result.case} [ipv{result.family}]", result.packets, said)
+        options.on_result(result)
+
     for job in jobs:
         if job.case.slow and not options.slow:
             job.attempts, job.ending = 1, Skipped("waits for long timers: give --slow")
+            settle(job)
     for limit, factor in _ATTEMPTS[: options.attempts]:
         gate = asyncio.Semaphore(limit)
-        wave = [job for job in jobs if job.is_open]
 
         async def within(job: _Job, gate: asyncio.Semaphore = gate, by: float = factor) -> None:
             async with gate:
                 await _attempt(board, job, by * options.patience)
+            if not job.is_open:
+                settle(job)
 
+        wave = [job for job in jobs if job.is_open]
         await at_once([within(job) for job in wave if not job.case.exclusive])
         for job in wave:
             if job.case.exclusive:
-                await _attempt(board, job, factor * options.patience)
-    results = []
+                await within(job)
     for job in jobs:
-        result = _result(job, catalogue)
-        said = f"{result.verdict.name}: {result.reason or result.title}"
-        board.conclude(f"{result.case} [ipv{result.family}]", result.packets, said)
-        options.on_result(result)
-        results.append(result)
+        if id(job) not in found:
+            settle(job)
+    results = [found[id(job)] for job in jobs]
     told, agrees = Balance.of(board.connections).weigh(counted, client.counters())
     if not agrees:
         results.append(_miscounted(told, families[0]))

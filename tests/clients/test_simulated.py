@@ -9,6 +9,7 @@ from scapy_tfo.clients.judge import Options
 from scapy_tfo.clients.registry import all_cases
 from scapy_tfo.clients.simulated import simulate
 from scapy_tfo.errors import SetupError
+from scapy_tfo.suite.registry import select
 from scapy_tfo.suite.result import Verdict
 
 DOES_WITHOUT = {
@@ -27,8 +28,9 @@ def test_the_reference_client_is_never_wrong() -> None:
 
 
 def test_the_same_seed_gives_the_same_packets() -> None:
+    cases = select(all_cases(), ("CLI-2", "CLI-5", "CLI-24"))
     first, second = (
-        simulate("sim:reference", all_cases(), spec.load(), Options(seed=7)) for _ in range(2)
+        simulate("sim:reference", cases, spec.load(), Options(seed=7)) for _ in range(2)
     )
     assert [each.data for each in first.packets] == [each.data for each in second.packets]
 
