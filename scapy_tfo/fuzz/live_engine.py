@@ -246,6 +246,7 @@ class Engine:
             self.balance.note(link)
         if running.program.end == "leave" or not all(each.is_known for each in links):
             rest = LONG_REST
+        if rest == LONG_REST:
             self._left += [(now + SWEEP_AFTER, each) for each in running.play.ends]
         running.due = None
         self._give(running.taken, now, rest)
