@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from scapy_tfo import seq
 from scapy_tfo.mutants.registry import client_mutant
+from scapy_tfo.option import RawOption
 from scapy_tfo.reference.client import ActiveConnection
 from scapy_tfo.reference.states import EndOfStream, Event, State
-from scapy_tfo.segment import FIN, Segment
+from scapy_tfo.segment import ACK, FIN, SYN, Segment
 
 
 @client_mutant("CLI-19")
@@ -151,3 +152,11 @@ class CrossingSynWithDataIsRefused(ActiveConnection):
             self.fail("ECONNREFUSED", now)
         else:
             super().crossing_syn_arrives(segment, now)
+
+
+@client_mutant("CLI-17")
+class CrossedSynAckHasAnotherNumber(ActiveConnection):
+    """The SYN-ACK for a SYN that crosses its own has a sequence number beyond its SYN's."""
+
+    def send_syn_ack(self, now: float, *, fast_open: RawOption | None = None) -> None:
+        self.transmit(seq.add(self.send.iss, 1), SYN | ACK, now)

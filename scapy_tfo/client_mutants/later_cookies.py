@@ -195,6 +195,40 @@ class TooLongCookieIsCutAndTaken(_Indulgent):
 
 
 @client_mutant("CLI-14")
+class OddCookieEndsTheBackOff(ActiveConnection):
+    """A cookie of odd length beside a refusal counts as the new one that explains it."""
+
+    def read_cookie(self, segment: Segment) -> FastOpen | None:
+        for raw in opt.pull_options(segment.options):
+            if raw.kind == Form.IANA and raw.is_sound and len(raw.data) % 2:
+                return FastOpen(Form.IANA, raw.data)
+        return super().read_cookie(segment)
+
+
+@client_mutant("CLI-14")
+class LengthOfACookieIsNotRead(_Forgetting):
+    """Whatever length an option says, the eight bytes behind it are taken."""
+
+    def learn(self, segment: Segment, accepted: int, now: float) -> None:
+        super().learn(segment, accepted, now)
+        at = segment.options.find(bytes([Form.IANA]))
+        cookie = segment.options[at + 2 : at + 10]
+        if self.tried and at >= 0 and len(cookie) == 8:
+            self.keep_cookie(cookie)
+
+
+@client_mutant("CLI-14")
+class FirstOptionCounts(_Forgetting):
+    """Of two options the first is taken, whatever its length."""
+
+    def learn(self, segment: Segment, accepted: int, now: float) -> None:
+        super().learn(segment, accepted, now)
+        every = [each for each in opt.pull_options(segment.options) if each.kind == Form.IANA]
+        if len(every) > 1:
+            self.keep_cookie(every[0].data)
+
+
+@client_mutant("CLI-14")
 class InvalidCookieDropsTheSynAck(ActiveConnection):
     """A SYN-ACK with a cookie of invalid length is not taken at all."""
 

@@ -8,7 +8,7 @@ from scapy_tfo import seq
 from scapy_tfo.mutants.registry import client_mutant
 from scapy_tfo.reference.client import ActiveConnection
 from scapy_tfo.reference.options import Offer
-from scapy_tfo.segment import Segment
+from scapy_tfo.segment import ACK, Segment
 
 
 class _Answered(ActiveConnection):
@@ -95,6 +95,30 @@ class AcceptedDataIsDoubled(_Answered):
         if taken > 0 and taken == self.syn_data:
             self.send.data[taken:taken] = self.send.data[:taken]
         super().syn_ack_arrives(segment, now)
+
+
+@client_mutant("CLI-6a")
+class AcceptedDataComesAgain(ActiveConnection):
+    """Data that the SYN-ACK acknowledged is sent again, under its numbers."""
+
+    def syn_ack_arrives(self, segment: Segment, now: float) -> None:
+        taken = bytes(self.send.data[: max(seq.distance(self.send.iss, segment.ack) - 1, 0)])
+        super().syn_ack_arrives(segment, now)
+        if taken:
+            self.transmit(seq.add(self.send.iss, 1), ACK, now, taken)
+
+
+@client_mutant("CLI-15")
+class PartIsSentAgainWithTheRest(ActiveConnection):
+    """Where a part of the data was acknowledged, all of it is sent again, under its numbers."""
+
+    def syn_ack_arrives(self, segment: Segment, now: float) -> None:
+        all_of_it = bytes(self.send.data[: self.syn_data])
+        part = 0 < seq.distance(self.send.iss, segment.ack) - 1 < self.syn_data
+        super().syn_ack_arrives(segment, now)
+        if part:
+            self.transmit(seq.add(self.send.iss, 1), ACK, now, all_of_it)
+            self.send.point = self.send.nxt
 
 
 @client_mutant("CLI-6a")

@@ -88,15 +88,12 @@ class FastOpenIsNotRepeated(ActiveConnection):
 
 
 @client_mutant("CLI-5", bug="BSD-10")
-class RepeatedSynHasAnotherNumber(_Repeating):
+class RepeatedSynHasAnotherNumber(ActiveConnection):
     """Each repeated SYN has a sequence number beyond the last one's."""
 
     def send_plain_syn(self, now: float) -> None:
-        self.send.iss = seq.add(self.send.iss, 1)
-        self.send.una = seq.add(self.send.una, 1)
-        self.send.base = seq.add(self.send.base, 1)
-        self.send.sent_syn(self.syn_data)
-        super().send_plain_syn(now)
+        number = seq.add(self.send.iss, self.handshake_retries)
+        self.transmit(number, SYN, now, raw_options=options.aligned(self.syn_options(now)))
 
 
 @client_mutant("CLI-6a")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scapy_tfo import option as opt
 from scapy_tfo import seq
-from scapy_tfo.option import FastOpen, RawOption
+from scapy_tfo.option import Broken, FastOpen, RawOption
 from scapy_tfo.segment import ACK, FIN, PSH, RST, SYN, Flags, Segment
 from scapy_tfo.suite.app import NoApp
 from scapy_tfo.suite.flow import Flow
@@ -23,6 +23,10 @@ BODY = b"served\n"
 
 _PIECE = 1000
 """Bytes of ours in one segment."""
+
+
+def _is_request(each: FastOpen | Broken) -> bool:
+    return isinstance(each, FastOpen) and each.is_request
 
 
 class Incoming(Flow):
@@ -124,10 +128,10 @@ class Incoming(Flow):
     def must_not_open_fast(self, why: str) -> None:
         """Demand that nothing is sent in the SYN by virtue of a cookie, `why` ("after ...") says
         for what reason. To ask for a cookie is no fast open."""
-        option = self.option
-        opens = option is not None and bool(option.cookie) and bool(self.first.payload)
+        # A cookie of invalid length is one that it believes to have.
+        cookies = [each for each in self.first.fast_open if not _is_request(each)]
         self.require(
-            not opens,
+            not (cookies and self.first.payload),
             f"fast open {why}",
             "a SYN without cookie and data",
             str(self.first),
@@ -159,6 +163,16 @@ class Incoming(Flow):
                 "data in the SYN",
                 str(self.first),
             )
+
+    def must_use_no_other(self, cookie: bytes, reason: str) -> None:
+        """Demand that a cookie in the SYN, where there is one, is this one."""
+        every = self.first.fast_open
+        self.require(
+            all(isinstance(each, FastOpen) and each.cookie in (b"", cookie) for each in every),
+            reason,
+            f"cookie {cookie.hex()}, or none",
+            str(self.first),
+        )
 
     def opens_fast(self, cookie: bytes) -> bytes:
         """The text in the SYN. Where that is no fast open the case cannot tell anything: CLI-2

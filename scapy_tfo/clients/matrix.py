@@ -13,14 +13,16 @@ from scapy_tfo.suite.matrix import Arena
 from scapy_tfo.suite.registry import Case
 from scapy_tfo.suite.result import Result
 
+_FROM_OUTSIDE = {"wire", "command"}
+
 _WITH_ANOTHER = {"CLI-8"}
 """Requirements that nothing but another one shows on the wire, as their notes say."""
 
 
 def is_observable(requirement: Requirement) -> bool:
-    """Whether a case can check it: a client's, seen in packets."""
-    seen = "wire" in requirement.observed and requirement.id not in _WITH_ANOTHER
-    return requirement.role == "client" and seen
+    """Whether a case can check it: a client's, seen in packets or from its command."""
+    seen = bool(_FROM_OUTSIDE & set(requirement.observed))
+    return requirement.role == "client" and seen and requirement.id not in _WITH_ANOTHER
 
 
 def _simulate(

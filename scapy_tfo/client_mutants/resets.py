@@ -1,0 +1,51 @@
+"""Clients that take a RST wrongly, or send a wrong one (RFC 9293 3.10.7.3)."""
+
+from __future__ import annotations
+
+from scapy_tfo.mutants.registry import client_mutant
+from scapy_tfo.reference.client import ActiveConnection
+from scapy_tfo.reference.states import Closed, Event, Reset
+from scapy_tfo.segment import Segment
+
+
+class _Hushing(ActiveConnection):
+    """It does not tell its application of an error. error: as in Reset."""
+
+    error = ""
+
+    def finish(self, event: Event) -> None:
+        hushed = isinstance(event, Reset) and event.error == self.error
+        super().finish(Closed(self) if hushed else event)
+
+
+@client_mutant("CLI-22")
+class RefusedConnectionIsTakenForAnEmptyOne(_Hushing):
+    """A RST in answer to a SYN is told as the end of an answer without a byte."""
+
+    error = "ECONNREFUSED"
+
+
+@client_mutant("CLI-22")
+class ResetIsTakenForTheEnd(_Hushing):
+    """A RST behind the handshake is told as the end of the answer."""
+
+    error = "ECONNRESET"
+
+
+@client_mutant("CLI-22")
+class RstOfAnyNumberIsBelieved(ActiveConnection):
+    """In SYN-SENT a RST is believed, whatever it acknowledges."""
+
+    def answer_arrives(self, segment: Segment, now: float) -> None:
+        if segment.is_rst:
+            self.refused(now)
+        else:
+            super().answer_arrives(segment, now)
+
+
+@client_mutant("CLI-15")
+class RefusedAckHasAnotherRst(ActiveConnection):
+    """The RST for a SYN-ACK of something never sent has its own next number, not that one."""
+
+    def refuse_ack(self, ack: int) -> None:
+        super().refuse_ack(self.send.nxt)
