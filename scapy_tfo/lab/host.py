@@ -35,11 +35,18 @@ FIRST_PORT = 10001
 class ReferenceHost:
     """A stack with applications and clients on it, driven by the running asyncio loop.
 
-    emit: called with each IP packet that the stack sends. It is also the target's `Hooks`.
+    emit: called with each IP packet that the stack sends. make_log: of what each listener's
+    applications read. It is also the target's `Hooks`.
     """
 
-    def __init__(self, stack: Stack, emit: Callable[[bytes], None]) -> None:
+    def __init__(
+        self,
+        stack: Stack,
+        emit: Callable[[bytes], None],
+        make_log: Callable[[], SessionLog] = SessionLog,
+    ) -> None:
         self.stack = stack
+        self._make_log = make_log
         self._emit = emit
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
@@ -181,7 +188,7 @@ class ReferenceHost:
         """See Hooks. port: the one to listen on, None for one of the host's choice."""
         if port is None:
             port = next(self._ports)
-        log = SessionLog()
+        log = self._make_log()
         listener = self.stack.listen(
             port,
             fast_open=options.queue,

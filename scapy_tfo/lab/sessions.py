@@ -18,9 +18,10 @@ MAX_SESSIONS = 4096
 class Record:
     """One connection while it lives. Fields as in `Session`."""
 
-    __slots__ = ("closed", "eof", "error", "peer", "received")
+    __slots__ = ("_limit", "closed", "eof", "error", "peer", "received")
 
-    def __init__(self, peer: tuple[str, int]) -> None:
+    def __init__(self, peer: tuple[str, int], limit: int = MAX_RECEIVED) -> None:
+        self._limit = limit
         self.peer = peer
         self.received = bytearray()
         self.eof = 0
@@ -28,19 +29,23 @@ class Record:
         self.closed = False
 
     def add(self, data: bytes) -> None:
-        """Keep received bytes, up to `MAX_RECEIVED` in all."""
-        self.received += data[: MAX_RECEIVED - len(self.received)]
+        """Keep received bytes, up to the limit in all."""
+        self.received += data[: self._limit - len(self.received)]
 
 
 class SessionLog:
-    """The connections of one listener, oldest first."""
+    """The connections of one listener, oldest first.
 
-    def __init__(self) -> None:
-        self._records: deque[Record] = deque(maxlen=MAX_SESSIONS)
+    sessions: how many are kept, the newest. received: bytes kept of each.
+    """
+
+    def __init__(self, *, sessions: int = MAX_SESSIONS, received: int = MAX_RECEIVED) -> None:
+        self._records: deque[Record] = deque(maxlen=sessions)
+        self._received = received
 
     def open(self, peer: tuple[str, int]) -> Record:
         """Begin the record of an accepted connection."""
-        record = Record(peer)
+        record = Record(peer, self._received)
         self._records.append(record)
         return record
 

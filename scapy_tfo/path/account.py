@@ -130,6 +130,7 @@ class _Flows:
 
     came: dict[Flow, list[Seen]] = field(default_factory=dict)
     went: dict[Flow, list[Seen]] = field(default_factory=dict)
+    by_isn: dict[int, list[Flow]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, sightings: Sequence[Sighting]) -> _Flows:
@@ -143,18 +144,18 @@ class _Flows:
             else:
                 key, into = (str(segment.src), segment.sport, segment.dport), found.came
             into.setdefault(key, []).append((each.when, segment))
+            if segment.is_syn:
+                same = found.by_isn.setdefault(segment.seq, [])
+                if key not in same:
+                    same.append(key)
         return found
 
     def of(self, trial: Trial, isn: int) -> list[Flow]:
         """The connections that are this one: by its ISN, its address and port, or its data."""
-        same = [
-            key
-            for key, seen in self.came.items()
-            if any(segment.is_syn and segment.seq == isn for _, segment in seen)
-        ]
+        same = self.by_isn.get(isn, [])
         if not same:
             ends = (str(trial.source[0]), trial.source[1], trial.port)
-            same = [key for key in self.came if key == ends]
+            same = [ends] if ends in self.came else []
         if not same:
             token = trial.text[0][:8]
             same = [

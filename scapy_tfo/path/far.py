@@ -12,6 +12,7 @@ from ipaddress import ip_address
 from scapy_tfo.cookie import KeyRing
 from scapy_tfo.lab.hooks import ListenerOptions
 from scapy_tfo.lab.host import ReferenceHost
+from scapy_tfo.lab.sessions import SessionLog
 from scapy_tfo.option import FastOpen, Form
 from scapy_tfo.path.observation import Heard, Sighting
 from scapy_tfo.reference.server import Decision, Listener
@@ -28,9 +29,21 @@ _KEPT = 20_000
 _SETTINGS = Settings(data_retries=5)
 
 
+_MOST_CONNECTIONS = 4096
+
+
+def _log() -> SessionLog:
+    """Whoever comes may write: 32 MiB are kept at most."""
+    return SessionLog(sessions=2048, received=16384)
+
+
 class FarListener(Listener):
     """Fast open as the RFC has it; on the mirror's port a cookie for whoever comes, so that what
     happens to SYN-ACKs can be seen where SYNs lose their option."""
+
+    def syn_arrives(self, segment: Segment, now: float) -> None:
+        if len(self.stack.connections) < _MOST_CONNECTIONS:
+            super().syn_arrives(segment, now)
 
     def decide(self, segment: Segment, option: FastOpen | None, now: float) -> Decision:
         if isinstance(self.stack, FarStack) and self.port == self.stack.mirror:
@@ -63,7 +76,7 @@ class Far:
         self._clock = clock
         self._seen: deque[Sighting] = deque(maxlen=_KEPT)
         self.stack = FarStack((), _SETTINGS, cookies=KeyRing(keys), seed=seed)
-        self.host = ReferenceHost(self.stack, self._send)
+        self.host = ReferenceHost(self.stack, self._send, _log)
         self.ports: tuple[int, ...] = ()
 
     async def listen(self, port: int, *, mirror: int = 0) -> None:

@@ -86,7 +86,7 @@ class Agent:
                 answer = await self._answer(json.loads(line), own)
                 writer.write(json.dumps(answer).encode() + b"\n")
                 await writer.drain()
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             pass
         finally:
             writer.close()

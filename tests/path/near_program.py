@@ -1,8 +1,9 @@
 """The near end of several paths at once, in a namespace of its own.
 
-    python near_program.py ADDRESS...
+    python near_program.py PORT ADDRESS...
 
-Prints one JSON object: the result by address.
+PORT: of servers without an agent, or 0 where all have one. Prints one JSON object: the result by
+address.
 """
 
 from __future__ import annotations
@@ -23,19 +24,25 @@ STAGGER = 0.1
 
 PATIENCE = Patience(limit=2.2, late=0.0)
 PORT, REQUESTS = 7413, 4
+"""Of the far end; fewer cookies than usual, and as many as usual of a farm."""
 
 
-async def one(turn: int, text: str) -> dict[str, Any]:
+async def one(turn: int, text: str, given: int) -> dict[str, Any]:
     await asyncio.sleep(turn * STAGGER)
     seen = await observe_live(
-        ip_address(text), PORT, agent=True, patience=PATIENCE, requests=REQUESTS
+        ip_address(text),
+        given or PORT,
+        agent=not given,
+        patience=PATIENCE,
+        requests=REQUESTS * (4 if given else 1),
     )
     return as_json(judge(seen))
 
 
 async def main() -> dict[str, Any]:
-    found = await asyncio.gather(*(one(*each) for each in enumerate(sys.argv[1:])))
-    return dict(zip(sys.argv[1:], found, strict=True))
+    given, addresses = int(sys.argv[1]), sys.argv[2:]
+    found = await asyncio.gather(*(one(*each, given) for each in enumerate(addresses)))
+    return dict(zip(addresses, found, strict=True))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from scapy_tfo.middleboxes.tampering import DelaysSynWithData
 CLIENT, SERVER = 100, 1
 AGENT_PORT = 7415
 COMMAND = [sys.executable, "-c", "import sys; from scapy_tfo.cli import main; sys.exit(main())"]
-NEAR = [sys.executable, str(Path(__file__).with_name("near_program.py"))]
+NEAR = [sys.executable, str(Path(__file__).with_name("near_program.py")), "0"]
 DELAY = 0.01
 LIMIT = 60.0
 """Seconds for all paths together."""
