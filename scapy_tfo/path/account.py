@@ -62,49 +62,69 @@ class Account:
         return self.has_far and self.arrived is None
 
     @property
-    def option_gone(self) -> bool:
-        return bool(self.arrived and self.syn.fast_open and not self.arrived.fast_open)
+    def option_gone(self) -> bool | None:
+        if self.arrived is None:
+            return None
+        return bool(self.syn.fast_open and not self.arrived.fast_open)
 
     @property
-    def option_changed(self) -> bool:
-        return bool(
-            self.arrived and self.arrived.fast_open and self.arrived.fast_open != self.syn.fast_open
-        )
+    def option_changed(self) -> bool | None:
+        if self.arrived is None:
+            return None
+        came = self.arrived.fast_open
+        return bool(came and came != self.syn.fast_open)
 
     @property
-    def data_gone(self) -> bool:
-        return bool(self.arrived and self.syn.payload and not self.arrived.payload)
+    def data_gone(self) -> bool | None:
+        if self.arrived is None:
+            return None
+        return bool(self.syn.payload and not self.arrived.payload)
 
     @property
-    def data_cut(self) -> bool:
-        if self.arrived is None or not self.arrived.payload:
-            return False
+    def data_cut(self) -> bool | None:
+        if self.arrived is None:
+            return None
         sent, came = self.syn.payload, self.arrived.payload
-        return len(came) < len(sent) and sent.startswith(came)
+        return 0 < len(came) < len(sent) and sent.startswith(came)
 
     @property
-    def data_changed(self) -> bool:
-        if self.arrived is None or not self.arrived.payload:
-            return False
+    def data_changed(self) -> bool | None:
+        if self.arrived is None:
+            return None
         return not self.syn.payload.startswith(self.arrived.payload)
 
     @property
-    def answer_lost(self) -> bool:
-        return self.answer is not None and self.heard is None
+    def doubled(self) -> bool | None:
+        return None if self.arrived is None else self.copies > 1
 
     @property
-    def answer_stripped(self) -> bool:
-        return bool(
-            self.answer and self.answer.fast_open and self.heard and not self.heard.fast_open
-        )
+    def answer_stripped(self) -> bool | None:
+        """None also where the answer brought no option."""
+        if self.answer is None or self.heard is None or not self.answer.fast_open:
+            return None
+        return not self.heard.fast_open
 
     @property
-    def acknowledged_more(self) -> int:
-        """Bytes that the SYN-ACK acknowledged on its way, beyond what the far end did."""
+    def cookie_lost(self) -> bool | None:
+        """The answer, which brought a cookie, never came, but another did."""
+        if self.answer is None or not self.answer.cookie or not self.syn_acks:
+            return None
+        return self.heard is None
+
+    @property
+    def cut_off(self) -> bool | None:
+        """Nothing passed behind the first SYN, not even plain ones."""
+        if self.retries and not self.retries_arrived and not self.syn_acks:
+            return not self.forged
+        return None if self.lost else False
+
+    @property
+    def acknowledged_more(self) -> bool | None:
+        """The SYN-ACK acknowledges more than it did when the far end sent it."""
         if self.answer is None or self.heard is None or self.arrived is None:
-            return 0
+            return None
         said = seq.distance(self.arrived.seq, self.answer.ack)
-        return seq.distance(self.syn.seq, self.heard.ack) - said
+        return seq.distance(self.syn.seq, self.heard.ack) > said
 
     @property
     def accepted(self) -> bool:

@@ -10,7 +10,8 @@ from scapy_tfo.middleboxes.registry import BOXES
 from scapy_tfo.path.account import Account, accounts
 from scapy_tfo.path.observation import Observations, Probe
 
-Test = Callable[[Account], bool]
+Test = Callable[[Account], bool | None]
+"""None where a connection cannot tell, because something of it was lost by chance."""
 
 
 class Verdict(enum.Enum):
@@ -127,12 +128,12 @@ class Evidence:
         return [each for each in self.accounts if each.trial.probe in probes]
 
     def every(self, test: Test, *probes: Probe) -> bool:
-        """Whether it befell all connections of these kinds, and there were some.
+        """Whether it befell all connections of these kinds that can tell, and there were some.
 
         What befell some of them only may have been chance.
         """
-        found = self.of(*probes)
-        return bool(found) and all(test(each) for each in found)
+        told = [result for each in self.of(*probes) if (result := test(each)) is not None]
+        return bool(told) and all(told)
 
     def each_kind(self, test: Test, *probes: Probe) -> bool:
         return all(self.every(test, each) for each in probes)

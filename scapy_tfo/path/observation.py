@@ -27,8 +27,14 @@ class Probe(enum.Enum):
     AFTERWARDS = "plain SYN, behind all others"
 
 
-_read = functools.lru_cache(1 << 14)(read)
-"""Each packet is looked at many times."""
+@functools.lru_cache(1 << 14)
+def _read(packet: bytes) -> Segment | None:
+    """Each packet is looked at many times. What was damaged on its way says nothing."""
+    segment = read(packet)
+    if segment is None or segment.checksum is not None or segment.data_offset is not None:
+        return None
+    return segment
+
 
 FAST_OPENS = (Probe.FAST_OPEN, Probe.FAST_OPEN_FULL)
 WITH_DATA = (*FAST_OPENS, Probe.DATA)
@@ -45,6 +51,7 @@ class Sighting:
 
     @property
     def segment(self) -> Segment | None:
+        """None for what is none, or was damaged."""
         return _read(self.packet)
 
     @property

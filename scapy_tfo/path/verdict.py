@@ -111,7 +111,7 @@ def _of_options(evidence: Evidence) -> list[Finding]:
     elif home:
         says = "cookies are taken out of SYN-ACKs; the option of SYNs passes"
         found.append(Finding("strips-option-from-syn-ack", Verdict.STRIPS, says))
-    if every(_is_answer_lost_for_its_cookie, Probe.REQUEST):
+    if every(lambda each: each.cookie_lost, Probe.REQUEST):
         says = "SYN-ACKs with a cookie never arrive; those without do"
         found.append(Finding("drops-syn-ack-with-cookie", Verdict.DROPS, says))
     if every(lambda each: each.option_changed, *FAST_OPENS):
@@ -125,7 +125,7 @@ def _other_kind(evidence: Evidence, test: Test) -> str:
     return "" if evidence.every(test, Probe.REQUEST_254) else " (kind 34 only: kind 254 passes)"
 
 
-def _is_option_gone(each: Account) -> bool:
+def _is_option_gone(each: Account) -> bool | None:
     return each.option_gone
 
 
@@ -133,13 +133,9 @@ def _is_lost(each: Account) -> bool:
     return each.lost
 
 
-def _is_answer_lost_for_its_cookie(each: Account) -> bool:
-    return bool(each.answer and each.answer.cookie and each.answer_lost and each.syn_acks)
-
-
 def _of_data(evidence: Evidence) -> list[Finding]:
     every = evidence.every
-    if evidence.each_kind(_is_cut_off, *FAST_OPENS):
+    if evidence.each_kind(lambda each: each.cut_off, *FAST_OPENS):
         if every(lambda each: not each.syn_acks, Probe.AFTERWARDS):
             says = "after a SYN with data nothing reaches that server any more, for a while"
             return [Finding("blocks-server-after-syn-data", Verdict.BLOCKS, says)]
@@ -159,13 +155,13 @@ def _of_data(evidence: Evidence) -> list[Finding]:
         says = "SYNs with both the option and data never arrive; either alone does"
         return [Finding("drops-syn-with-option-and-data", Verdict.DROPS, says)]
     if evidence.each_kind(lambda each: each.data_gone, *WITH_DATA):
-        if every(lambda each: each.acknowledged_more > 0, *WITH_DATA):
+        if every(lambda each: each.acknowledged_more, *WITH_DATA):
             says = "the data of SYNs is acknowledged, but the server never gets it"
             return [Finding("acknowledges-lost-data", Verdict.TAMPERS, says)]
         says = "the data is taken out of SYNs; the option passes"
         return [Finding("strips-syn-data", Verdict.STRIPS, says)]
     if evidence.each_kind(lambda each: each.data_cut, *WITH_DATA):
-        if every(lambda each: bool(each.behind), *WITH_DATA):
+        if every(lambda each: bool(each.behind) if each.arrived else None, *WITH_DATA):
             says = "a part of a SYN's data comes in a segment of its own, which no server takes"
             return [Finding("splits-syn-data", Verdict.TAMPERS, says)]
         says = "the end of a SYN's data never arrives"
@@ -174,11 +170,6 @@ def _of_data(evidence: Evidence) -> list[Finding]:
         says = "the data of SYNs is not what was sent, and its checksum is right"
         return [Finding("rewrites-syn-data", Verdict.TAMPERS, says)]
     return []
-
-
-def _is_cut_off(each: Account) -> bool:
-    """Not even plain SYNs passed behind the first SYN."""
-    return bool(each.retries and not each.retries_arrived and not each.syn_acks) and not each.forged
 
 
 def _of_forgeries(evidence: Evidence) -> list[Finding]:
@@ -206,18 +197,17 @@ def _too_big(each: Account) -> int:
 
 def _of_copies(evidence: Evidence) -> list[Finding]:
     every = evidence.every
-    if evidence.each_kind(lambda each: each.copies > 1, *WITH_DATA):
+    if evidence.each_kind(lambda each: each.doubled, *WITH_DATA):
         says = "SYNs arrive twice"
         return [Finding("duplicates-syn", Verdict.TAMPERS, says)]
-    if every(_is_late, *WITH_DATA) and not every(_is_late, Probe.PLAIN, Probe.REQUEST):
-        by = min(each.late for each in evidence.of(*WITH_DATA))
+    others = (each.late for each in evidence.of(Probe.PLAIN, Probe.REQUEST, Probe.COOKIE))
+    # Where the others come now early, now late, it takes more to be remarkable.
+    limit = max(SLACK, 1.5 * max(others, default=0.0))
+    if every(lambda each: None if each.arrived is None else each.late > limit, *WITH_DATA):
+        by = min(each.late for each in evidence.of(*WITH_DATA) if each.arrived is not None)
         says = f"SYNs with data arrive {by:.1f} s later than others"
         return [Finding("delays-syn-with-data", Verdict.TAMPERS, says)]
     return []
-
-
-def _is_late(each: Account) -> bool:
-    return each.arrived is not None and each.late > SLACK
 
 
 def _size(evidence: Evidence, probe: Probe) -> int:

@@ -69,9 +69,37 @@ def test_two_boxes_are_both_named() -> None:
     assert {each.name for each in found} == {each.name for each in boxes}
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_path_that_loses_packets_is_blamed_for_nothing(seed: int) -> None:
-    lossy = Impairment(delay=0.02, loss=0.05)
-    result = judge(observe_simulated([], 4, seed=seed, impairment=lossy))
-    assert result.verdict is Verdict.TRANSPARENT
-    assert not result.findings
+@pytest.mark.parametrize(
+    "path",
+    [
+        "loss=10%,delay=20ms",
+        "delay=10ms,jitter=300ms",
+        "duplicate=20%,delay=5ms",
+        "reorder=20%,delay=5ms",
+        "corrupt=5%,delay=5ms",
+    ],
+)
+def test_a_bad_path_is_blamed_for_nothing(path: str) -> None:
+    for seed in range(max(2, RUNS)):
+        result = judge(observe_simulated([], 4, seed=seed, impairment=Impairment.parse(path)))
+        assert result.verdict is Verdict.TRANSPARENT, seed
+        assert not result.findings
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "strips-option",
+        "drops-syn-with-data",
+        "drops-syn-ack-with-cookie",
+        "blocks-flow-after-syn-data",
+        "rewrites-cookie",
+        "duplicates-syn",
+        "acknowledges-lost-data",
+    ],
+)
+def test_a_box_is_named_where_packets_are_lost_by_chance_too(name: str) -> None:
+    lossy = Impairment(delay=0.02, loss=0.03)
+    for seed in range(max(2, RUNS)):
+        found = judge(observe_simulated([BOXES[name]], 4, seed=seed, impairment=lossy)).findings
+        assert [each.name for each in found] == [name], seed
