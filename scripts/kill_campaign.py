@@ -2,10 +2,10 @@
 
 `python scripts/kill_campaign.py [TARGET] [--programs N] [--kills N] [--seed N]` (as root for
 lab:linux, the default). One campaign runs unbroken, one is killed with SIGKILL and resumed; the
-kills come at random moments, a few seconds apart. Exits with 1 where the programs made of seeds are not
-the same in both, the store is damaged, or a process of the killed campaign outlives it. Mutations
-of earlier programs depend on what those reached: at a target where time is real they are counted
-only.
+kills come at random moments, a few seconds apart. Exits with 1 where the programs made of seeds
+are not the same in both, the store is damaged, or a process of the killed campaign outlives it.
+Mutations of earlier programs depend on what those reached: at a target where time is real they
+are counted only.
 """
 
 from __future__ import annotations
