@@ -31,14 +31,16 @@ class Daemon:
     def start(cls, argv: Sequence[str], files: Mapping[str, bytes]) -> Daemon:
         """Run a command that stays in the foreground.
 
-        files: what it finds in its /tmp, by relative path. Raises OSError.
+        files: what it finds in its /tmp, by relative path; without any it has the host's, where this
+        program itself may be. Raises OSError.
         """
         stderr = Stderr()
         agent = os.getpid()
 
         def confine() -> None:
             try:
-                enter_private_tmp(files)
+                if files:
+                    enter_private_tmp(files)
             except OSError as error:
                 os.write(2, f"no private /tmp: {error.strerror}\n".encode())
                 os._exit(_FAILED)
