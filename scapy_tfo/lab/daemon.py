@@ -31,7 +31,7 @@ class Daemon:
     def start(cls, argv: Sequence[str], files: Mapping[str, bytes]) -> Daemon:
         """Run a command that stays in the foreground.
 
-        files: what it finds in its /tmp, by relative path; without any it has the host's, where this
+        files: what it finds in its /tmp, by relative path; without any it has the host's, where the
         program itself may be. Raises OSError.
         """
         stderr = Stderr()
