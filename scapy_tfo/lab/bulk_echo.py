@@ -23,7 +23,7 @@ CLOSED = "closed"
 
 _AT_ONCE = 1024
 _LARGEST = 1 << 17
-_KEEP_ALIVE = {socket.TCP_KEEPIDLE: 120, socket.TCP_KEEPINTVL: 5, socket.TCP_KEEPCNT: 2}
+_KEEP_ALIVE = {socket.TCP_KEEPIDLE: 900, socket.TCP_KEEPINTVL: 5, socket.TCP_KEEPCNT: 2}
 """Seconds, seconds, probes: a connection whose client has gone without a word goes too, and none
 before the longest silence of a program, or a wait would seem to be answered with RST."""
 
