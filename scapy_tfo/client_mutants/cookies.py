@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from scapy_tfo import option as opt
 from scapy_tfo.mutants.registry import client_mutant
 from scapy_tfo.option import FastOpen, Form
@@ -182,14 +184,5 @@ class OneCookieForAllServers(Cache):
     def look_up(self, client: Address, server: Address) -> Entry:
         return super().look_up(client, client)
 
-    def learn(
-        self,
-        client: Address,
-        server: Address,
-        *,
-        cookie: bytes = b"",
-        form: Form = Form.IANA,
-        mss: int | None = None,
-        rtt: float | None = None,
-    ) -> None:
-        super().learn(client, client, cookie=cookie, form=form, mss=mss, rtt=rtt)
+    def learn(self, client: Address, server: Address, **news: Any) -> None:
+        super().learn(client, client, **news)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from scapy_tfo import option as opt
 from scapy_tfo.mutants.registry import client_mutant
 from scapy_tfo.option import MAX_COOKIE, Broken, FastOpen, Form
@@ -24,19 +26,10 @@ class _Forgetting(ActiveConnection):
 class FirstCookieStays(Cache):
     """A new cookie does not replace the one at hand."""
 
-    def learn(
-        self,
-        client: Address,
-        server: Address,
-        *,
-        cookie: bytes = b"",
-        form: Form = Form.IANA,
-        mss: int | None = None,
-        rtt: float | None = None,
-    ) -> None:
+    def learn(self, client: Address, server: Address, **news: Any) -> None:
         if self.look_up(client, server).cookie:
-            cookie = b""
-        super().learn(client, server, cookie=cookie, form=form, mss=mss, rtt=rtt)
+            news.pop("cookie", None)
+        super().learn(client, server, **news)
 
 
 @client_mutant("CLI-7")
@@ -84,18 +77,9 @@ class NewCookieMustBeAsLong(ActiveConnection):
 class FirstMssStays(Cache):
     """A new MSS does not replace the one at hand."""
 
-    def learn(
-        self,
-        client: Address,
-        server: Address,
-        *,
-        cookie: bytes = b"",
-        form: Form = Form.IANA,
-        mss: int | None = None,
-        rtt: float | None = None,
-    ) -> None:
+    def learn(self, client: Address, server: Address, **news: Any) -> None:
         known = self.look_up(client, server).mss
-        super().learn(client, server, cookie=cookie, form=form, mss=known or mss, rtt=rtt)
+        super().learn(client, server, **(news | {"mss": known or news.get("mss")}))
 
 
 @client_mutant("CLI-7")
@@ -114,20 +98,11 @@ class MssComesWithACookieOnly(ActiveConnection):
 class OnlySmallerMssIsKept(Cache):
     """A new MSS replaces the one at hand only where it is smaller."""
 
-    def learn(
-        self,
-        client: Address,
-        server: Address,
-        *,
-        cookie: bytes = b"",
-        form: Form = Form.IANA,
-        mss: int | None = None,
-        rtt: float | None = None,
-    ) -> None:
-        known = self.look_up(client, server).mss
+    def learn(self, client: Address, server: Address, **news: Any) -> None:
+        known, mss = self.look_up(client, server).mss, news.get("mss")
         if known is not None and mss is not None:
-            mss = min(known, mss)
-        super().learn(client, server, cookie=cookie, form=form, mss=mss, rtt=rtt)
+            news["mss"] = min(known, mss)
+        super().learn(client, server, **news)
 
 
 @client_mutant("CLI-14", bug="BSD-14")

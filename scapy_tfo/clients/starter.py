@@ -9,6 +9,7 @@ directory of its files, when the other end is closed, however that came.
 
 import contextlib
 import ctypes
+import importlib
 import json
 import os
 import select
@@ -50,7 +51,8 @@ def main() -> None:
             if "kill" in asked:
                 _kill([pid for pid, each in running.items() if each == asked["kill"]])
             else:
-                running[_start(asked)] = asked["start"]
+                pid = _start(asked["words"], asked["out"], asked["err"], own=asked["own"])
+                running[pid] = asked["start"]
     _kill(running)
     _remove(sys.argv[2])
 
@@ -77,7 +79,7 @@ def _kill(pids: "list[int] | dict[int, int]") -> None:
             os.killpg(pid, signal.SIGKILL)
 
 
-def _start(asked: dict) -> int:  # type: ignore[type-arg]
+def _start(words: list[str], out: str, err: str, *, own: bool) -> int:
     parent = os.getpid()
     pid = os.fork()
     if pid:
@@ -92,17 +94,15 @@ def _start(asked: dict) -> int:  # type: ignore[type-arg]
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         flags = os.O_WRONLY | os.O_CREAT
-        for at, name in ((1, asked["out"]), (2, asked["err"])):
+        for at, name in ((1, out), (2, err)):
             os.dup2(os.open(name, flags, 0o600), at)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        if asked["own"]:
-            import sender  # type: ignore[import-not-found]
-
-            sys.argv = asked["words"][3:]
-            os._exit(sender.main())
-        os.execvp(asked["words"][0], asked["words"])
+        if own:
+            sys.argv = words[3:]
+            os._exit(importlib.import_module("sender").main())
+        os.execvp(words[0], words)
     except OSError as error:
-        os.write(2, f"cannot start {asked['words'][0]}: {error.strerror}\n".encode())
+        os.write(2, f"cannot start {words[0]}: {error.strerror}\n".encode())
     finally:
         os._exit(_NOT_STARTED)
 

@@ -127,8 +127,7 @@ def _run(
     *,
     is_alone: bool = False,
 ) -> Done:
-    users = [_nobody(), {}] if is_alone and _nobody() else [{}]
-    for user in users:
+    for user in (_NOBODY, None) if is_alone and _may_be_another() else (None,):
         try:
             done = subprocess.run(
                 command,
@@ -139,12 +138,14 @@ def _run(
                 env={**os.environ, **environment},
                 timeout=patience,
                 check=False,
-                **user,  # type: ignore[call-overload]
+                user=user,
+                group=user,
+                extra_groups=None if user is None else [],
             )
         except subprocess.TimeoutExpired as error:
             raise SetupError(f"{command[0]} did not end within {patience:.0f} s") from error
         except PermissionError as error:
-            if not user:
+            if user is None:
                 raise SetupError(f"cannot run {command[0]}: {error.strerror}") from error
         except OSError as error:
             raise SetupError(f"cannot run {command[0]}: {error.strerror}") from error
@@ -153,10 +154,8 @@ def _run(
     raise AssertionError("the last user of the list is ourselves")
 
 
-def _nobody() -> dict[str, object]:
-    if sys.platform == "win32" or os.geteuid() != 0:
-        return {}
-    return {"user": _NOBODY, "group": _NOBODY, "extra_groups": []}
+def _may_be_another() -> bool:
+    return sys.platform != "win32" and os.geteuid() == 0
 
 
 def _complaints(errors: str) -> tuple[str, ...]:

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
-import socket
-import subprocess
-import sys
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Self
 
-from scapy_tfo.errors import SetupError
 from scapy_tfo.lab.agent import DEVICE, parse_netstat
 from scapy_tfo.lab.bulk_log import KernelLog
-from scapy_tfo.lab.control import CLOSE_LIMIT, START_LIMIT
 from scapy_tfo.lab.linux import MTU, SOURCES, TARGETS, host_families
-from scapy_tfo.lab.stderr import Stderr
+from scapy_tfo.lab.namespace_holder import Holder
 from scapy_tfo.segment import Address
 from scapy_tfo.wire.batch import TunBatch
 
@@ -96,57 +89,16 @@ class Started:
             "mtu": MTU,
             "families": families,
             "addresses": [str(TARGETS[each]) for each in families],
-            "parent": os.getpid(),
         }
-        self._control, theirs = socket.socketpair()
-        self._stderr = Stderr()
-        with theirs:
-            self.process = subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "scapy_tfo.lab.bulk_agent"),
-                    *(str(theirs.fileno()), json.dumps(config)),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=self._stderr.fd,
-                stderr=self._stderr.fd,
-                pass_fds=[theirs.fileno()],
-            )
-        try:
-            said, (self.tun, self.netstat, self.dev) = self._greeting()
-        except BaseException:
-            self._end()
-            raise
-        self.ports: dict[str, int] = said["ports"]
-        self.queue: int = said["queue"]
-
-    def _greeting(self) -> tuple[dict[str, Any], list[int]]:
-        self._control.settimeout(START_LIMIT)
-        try:
-            line, fds, _, _ = socket.recv_fds(self._control, _MAX_GREETING, 3)
-        except TimeoutError:
-            raise SetupError(f"the lab's target did not start in {START_LIMIT:g} s") from None
-        except ConnectionError:
-            line, fds = b"", []
-        if not line:
-            self.process.wait()
-            raise SetupError(f"the lab's target did not start: {self._stderr.last_words()}")
-        said: dict[str, Any] = json.loads(line)
-        if "error" in said:
-            raise SetupError(said["error"])
-        return said, fds
+        agent = "scapy_tfo.lab.bulk_agent"
+        self._holder = Holder(agent, config, descriptors=3, name="the lab's target")
+        self.process = self._holder.process
+        self.tun, self.netstat, self.dev = self._holder.given
+        self.ports: dict[str, int] = self._holder.said["ports"]
+        self.queue: int = self._holder.said["queue"]
 
     def close(self) -> None:
         """End the process, and give the descriptors back."""
-        self._control.close()
-        # It ends by itself when the other end has gone; whatever it does, it ends.
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(CLOSE_LIMIT)
+        self._holder.close()
         os.close(self.netstat)
         os.close(self.dev)
-        self._end()
-
-    def _end(self) -> None:
-        self._control.close()
-        self.process.kill()
-        self.process.wait()
-        self._stderr.close()

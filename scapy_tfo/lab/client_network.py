@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import json
 import os
 import signal
-import socket
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from ipaddress import IPv4Interface, IPv6Interface, ip_interface
-from typing import Any
 
-from scapy_tfo.errors import SetupError
 from scapy_tfo.lab.agent import parse_netstat
-from scapy_tfo.lab.control import CLOSE_LIMIT, START_LIMIT
 from scapy_tfo.lab.linux import host_families
-from scapy_tfo.lab.stderr import Stderr
+from scapy_tfo.lab.namespace_holder import Holder
 from scapy_tfo.segment import Address
 
 MTU = 1500
@@ -63,48 +55,21 @@ class ClientNetwork:
             "mtu": MTU,
             "families": self.families,
             "addresses": [str(addresses[each]) for each in self.families],
-            "parent": os.getpid(),
         }
-        self._control, theirs = socket.socketpair()
-        self._stderr = Stderr()
-        with theirs:
-            self._process = subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "scapy_tfo.lab.client_agent"),
-                    *(str(theirs.fileno()), json.dumps(config)),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=self._stderr.fd,
-                stderr=self._stderr.fd,
-                pass_fds=[theirs.fileno()],
-            )
+        agent = "scapy_tfo.lab.client_agent"
+        self._holder = Holder(agent, config, descriptors=2, name="the client's network")
+        self.tun, self._netstat = self._holder.given
+        self._is_open = True
         self._places: list[tuple[int, int]] = []
         try:
-            self.tun, self._netstat = self._greeting()
             self._places = self._opened()
         except BaseException:
-            self._end()
+            self.close()
             raise
-
-    def _greeting(self) -> list[int]:
-        self._control.settimeout(START_LIMIT)
-        try:
-            line, fds, _, _ = socket.recv_fds(self._control, _MAX_GREETING, 2)
-        except TimeoutError:
-            raise SetupError(f"the client's network did not start in {START_LIMIT:g} s") from None
-        except ConnectionError:
-            line, fds = b"", []
-        if not line:
-            self._process.wait()
-            raise SetupError(f"the client's network did not start: {self._stderr.last_words()}")
-        said: dict[str, Any] = json.loads(line)
-        if "error" in said:
-            raise SetupError(said["error"])
-        return fds
 
     def _opened(self) -> list[tuple[int, int]]:
         """Descriptors of the namespaces that a command has to enter, in order, and their kind."""
-        pid = self._process.pid
+        pid = self._holder.process.pid
         found = []
         if os.readlink(f"/proc/{pid}/ns/user") != os.readlink("/proc/self/ns/user"):
             found.append((os.open(f"/proc/{pid}/ns/user", os.O_RDONLY), _CLONE_NEWUSER))
@@ -131,17 +96,8 @@ class ClientNetwork:
 
     def close(self) -> None:
         """End it. Harmless when called twice."""
-        if self._process.returncode is None:
-            self._control.close()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(CLOSE_LIMIT)
-            os.close(self._netstat)
-            self._end()
-
-    def _end(self) -> None:
-        self._control.close()
-        self._process.kill()
-        self._process.wait()
-        for descriptor, _ in self._places:
-            os.close(descriptor)
-        self._stderr.close()
+        if self._is_open:
+            self._is_open = False
+            self._holder.close()
+            for descriptor in (self._netstat, *(each for each, _ in self._places)):
+                os.close(descriptor)

@@ -104,10 +104,7 @@ def _registering(
 
 def all_mutants() -> tuple[Mutant, ...]:
     """Every mutant of scapy_tfo/mutants, by name."""
-    package = importlib.import_module("scapy_tfo.mutants")
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"scapy_tfo.mutants.{module.name}")
-    return tuple(_mutants[name] for name in sorted(_mutants) if name != REFERENCE.name)
+    return _all_of("scapy_tfo.mutants", _mutants)
 
 
 def named(name: str) -> Mutant:
@@ -123,10 +120,7 @@ def named(name: str) -> Mutant:
 
 def all_client_mutants() -> tuple[Mutant, ...]:
     """Every mutant of scapy_tfo/client_mutants, by name."""
-    package = importlib.import_module("scapy_tfo.client_mutants")
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"scapy_tfo.client_mutants.{module.name}")
-    return tuple(_clients[name] for name in sorted(_clients) if name != REFERENCE.name)
+    return _all_of("scapy_tfo.client_mutants", _clients)
 
 
 def client_named(name: str) -> Mutant:
@@ -138,6 +132,13 @@ def client_named(name: str) -> Mutant:
             "'scapy-tfo client --mutants' shows"
         )
     return _clients[name]
+
+
+def _all_of(package: str, mutants: dict[str, Mutant]) -> tuple[Mutant, ...]:
+    """Those that the modules of a package register, by name."""
+    for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
+        importlib.import_module(f"{package}.{module.name}")
+    return tuple(mutants[name] for name in sorted(mutants) if name != REFERENCE.name)
 
 
 def _server_with(part: type[Any]) -> type[Stack]:
