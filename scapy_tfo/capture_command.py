@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from scapy_tfo.arguments import described
+
 SUMMARY = "tell what became of the fast opens in a capture: report"
 
 _REPORT = """Let tshark and the plugin judge every fast open in a capture, and sum it up.
@@ -19,13 +21,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """`capture`, and what is below it."""
     group = commands.add_parser("capture", help=SUMMARY, allow_abbrev=False)
     below = group.add_subparsers(metavar="COMMAND", required=True)
-    parser = below.add_parser(
-        "report",
-        help="sum up what happened",
-        description=_REPORT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = described(below, "report", "sum up what happened", _REPORT)
     parser.set_defaults(command=_report)
     add = parser.add_argument
     add("file", type=Path, metavar="FILE", help="a capture")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scapy_tfo.arguments import listed, seconds
+from scapy_tfo.arguments import described, listed, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,13 +44,7 @@ exit status:
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """`client`."""
-    parser = commands.add_parser(
-        "client",
-        help=SUMMARY,
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = described(commands, "client", SUMMARY, _DESCRIPTION)
     parser.set_defaults(command=_run)
     add = parser.add_argument
     add("words", nargs="*", metavar="COMMAND", help="behind --; or lab:NAME, sim:NAME")

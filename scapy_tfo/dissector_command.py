@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scapy_tfo.arguments import described
 from scapy_tfo.errors import SetupError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """`dissector`, and what is below it."""
     group = commands.add_parser("dissector", help=SUMMARY, allow_abbrev=False)
     below = group.add_subparsers(metavar="COMMAND", required=True)
-    parser = _command(below, "install", "put it where Wireshark looks", _INSTALL)
+    parser = described(below, "install", "put it where Wireshark looks", _INSTALL)
     parser.set_defaults(command=_install)
     add = parser.add_argument
     add("--profile", action="store_true", help="also the profile (colours, buttons, columns)")
@@ -46,26 +47,11 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     place = parser.add_mutually_exclusive_group()
     place.add_argument("--system", action="store_true", help="for every user; needs tshark")
     place.add_argument("--into", type=Path, metavar="DIR", help="into this folder of Lua plugins")
-    parser = _command(below, "path", "print where it is", _PATH)
+    parser = described(below, "path", "print where it is", _PATH)
     parser.set_defaults(command=_path)
     parser.add_argument("--all", action="store_true", help="also where Wireshark looks")
-    parser = _command(below, "check", "prove that it works", _CHECK)
+    parser = described(below, "check", "prove that it works", _CHECK)
     parser.set_defaults(command=_check)
-
-
-def _command(
-    below: argparse._SubParsersAction[argparse.ArgumentParser],
-    name: str,
-    summary: str,
-    description: str,
-) -> argparse.ArgumentParser:
-    return below.add_parser(
-        name,
-        help=summary,
-        description=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
 
 
 def _install(chosen: argparse.Namespace) -> int:

@@ -14,6 +14,7 @@ from scapy_tfo import (
     fuzz_run_command,
     fuzz_store_command,
 )
+from scapy_tfo.arguments import count
 from scapy_tfo.errors import SetupError
 
 SUMMARY = "find what no case was written for: checked packet sequences, by the thousand"
@@ -63,7 +64,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     _add_arguments(run)
     fuzz_store_command.add_commands(below)
-    fuzz_capture_command.add_command(below, _count, _number)
+    fuzz_capture_command.add_command(below, count, _number)
     fuzz_boofuzz_command.add_command(below)
 
 
@@ -73,18 +74,18 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("how much")
     add = group.add_argument
     add("--for", dest="duration", metavar="TIME", help="90s, 30m, 2h (default: 60s)")
-    add("--programs", type=_count, metavar="N", help="of the whole campaign, all shards together")
-    add("--rate", type=_count, metavar="N", help="segments a second at most")
+    add("--programs", type=count, metavar="N", help="of the whole campaign, all shards together")
+    add("--rate", type=count, metavar="N", help="segments a second at most")
     group = parser.add_argument_group("a target of yours (HOST:PORT, where an echo listens)")
     add = group.add_argument
     add("--iface", default="", metavar="NAME", help="interface to send through")
     add("--source", action="append", default=[], metavar="ADDRESS", help="address to send from")
-    add("--plain-port", type=_count, metavar="N", help="a listener with fast open off")
-    add("--second-port", type=_count, metavar="N", help="another listener with fast open")
+    add("--plain-port", type=count, metavar="N", help="a listener with fast open off")
+    add("--second-port", type=count, metavar="N", help="another listener with fast open")
     group = parser.add_argument_group("many machines")
     add = group.add_argument
     add("--scheduler", metavar="ADDRESS", help="of Dask: each worker has a target of its own")
-    add("--shards", type=_count, metavar="N", help="parts of the campaign (default: one a worker)")
+    add("--shards", type=count, metavar="N", help="parts of the campaign (default: one a worker)")
     group = parser.add_argument_group("two targets")
     add = group.add_argument
     add("--against", metavar="OTHER", help="find where TARGET differs from this one")
@@ -127,12 +128,6 @@ def _run(chosen: argparse.Namespace) -> int:
     if chosen.shards is not None:
         raise SetupError("--shards is for --scheduler; --shard I/N runs one of them here")
     return fuzz_run_command.command(chosen)
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text)):
-        raise argparse.ArgumentTypeError(f"'{text}' is no number: give 1 or more")
-    return int(text)
 
 
 def _number(text: str) -> int:

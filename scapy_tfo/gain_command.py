@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scapy_tfo.arguments import count, described
 from scapy_tfo.errors import SetupError
 
 if TYPE_CHECKING:
@@ -48,36 +49,24 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     """`gain`, and what is below it."""
     group = commands.add_parser("gain", help=SUMMARY, allow_abbrev=False)
     below = group.add_subparsers(metavar="EXPERIMENT", required=True)
-    parser = below.add_parser(
-        "latency",
-        help="one request over links of several round-trip times",
-        description=_LATENCY,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = described(below, "latency", "one request over several links", _LATENCY)
     parser.set_defaults(command=_latency)
     add = parser.add_argument
     add("--rtt", type=_times, metavar="TIME,...", help="default: 0,20ms,50ms,100ms,200ms,300ms")
     add("--size", type=_sizes, metavar="BYTES,...", help="default: 1000,10000,100000,1000000")
-    add("--times", type=_count, default=20, metavar="N", help="requests of each way (default: 20)")
+    add("--times", type=count, default=20, metavar="N", help="requests of each way (default: 20)")
     add("--down", type=_rate, metavar="RATE", help="of the link to the client, as 4M")
     add("--up", type=_rate, metavar="RATE", help="and from it, as 256k")
-    add("--queue", type=_count, default=131072, metavar="BYTES", help="in front of each rate")
+    add("--queue", type=count, default=131072, metavar="BYTES", help="in front of each rate")
     add("--json", type=Path, metavar="FILE", help="also write the figures as JSON")
     add("--plot", type=Path, metavar="FILE", help="also draw them, as .png or .svg")
     add("--color", choices=("auto", "always", "never"), default="auto")
-    parser = below.add_parser(
-        "rate",
-        help="short transactions one after another",
-        description=_RATE_TEXT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = described(below, "rate", "short transactions one after another", _RATE_TEXT)
     parser.set_defaults(command=_rates)
     add = parser.add_argument
     add("--rtt", type=_times, metavar="TIME,...", help="default: 0,0.1ms,0.5ms,1ms,5ms,20ms")
-    add("--clients", type=_count, default=1, metavar="N", help="loops at a time (default: 1)")
-    add("--rounds", type=_count, default=8, metavar="N", help="of each way (default: 8)")
+    add("--clients", type=count, default=1, metavar="N", help="loops at a time (default: 1)")
+    add("--rounds", type=count, default=8, metavar="N", help="of each way (default: 8)")
     add("--json", type=Path, metavar="FILE", help="also write the figures as JSON")
     add("--color", choices=("auto", "always", "never"), default="auto")
 
@@ -100,12 +89,6 @@ def _rate(text: str) -> float:
     if found is None or not float(found[1]):
         raise argparse.ArgumentTypeError(f"'{text}': write bits a second as 4M or 256k")
     return float(found[1]) * _UNITS[found[2]]
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text)):
-        raise argparse.ArgumentTypeError(f"'{text}' is no count: give 1 or more")
-    return int(text)
 
 
 def _latency(chosen: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scapy_tfo.arguments import limit, port
+from scapy_tfo.arguments import described, limit, port
 from scapy_tfo.errors import SetupError
 
 if TYPE_CHECKING:
@@ -46,13 +46,7 @@ exit status:
 
 def add_path(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """`path`."""
-    parser = commands.add_parser(
-        "path",
-        help=SUMMARY,
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = described(commands, "path", SUMMARY, _DESCRIPTION)
     parser.set_defaults(command=_run)
     add = parser.add_argument
     add("target", nargs="?", metavar="TARGET", help="HOST, HOST:PORT, sim:BOX, or serve")

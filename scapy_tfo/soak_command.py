@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scapy_tfo.arguments import count
 from scapy_tfo.errors import SetupError
 
 if TYPE_CHECKING:
@@ -38,12 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
     add = parser.add_argument
     add("target", nargs="?", metavar="TARGET", help="what to judge")
-    add("--runs", type=_count, default=10, metavar="N", help="default: 10")
+    add("--runs", type=count, default=10, metavar="N", help="default: 10")
     add("--impair", metavar="SPEC", help=IMPAIR_HELP)
     add("--seed", type=int, default=0, metavar="N", help="of the first run (default: 0)")
     add("--slow", action="store_true", help="also cases that wait for long timers")
     add("--app", choices=("echo", "http", "none"), help="what listens at HOST (default: none)")
-    add("--jobs", type=_count, metavar="N", help="simulated runs at a time (default: processors)")
+    add("--jobs", type=count, metavar="N", help="simulated runs at a time (default: processors)")
     add("--json", type=Path, metavar="FILE", help="keep the figures as JSON")
     add(
         "--from",
@@ -56,12 +57,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--markdown", type=Path, metavar="FILE", help="write the table into this file")
     add("--quiet", action="store_true", help="no progress, only the figures")
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text)):
-        raise argparse.ArgumentTypeError(f"'{text}' is no number: give 1 or more")
-    return int(text)
 
 
 def command(chosen: argparse.Namespace) -> int:
