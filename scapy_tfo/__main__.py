@@ -1,0 +1,8 @@
+"""`python -m scapy_tfo` is `scapy-tfo`."""
+
+import sys
+
+from scapy_tfo.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())
