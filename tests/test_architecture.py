@@ -69,7 +69,10 @@ ARROWS: dict[str, set[str]] = {
     "capture_command": VALUES | {"arguments", "dissector", "report", "front"},
     "arguments": set(),
     "gain": MECHANISMS | {"lab"},
-    "gain_command": VALUES | {"arguments", "gain", "front", "report"},
+    "gain_front": VALUES | {"gain", "front", "report"},
+    "gain_latency_command": VALUES | {"arguments", "gain", "gain_front"},
+    "gain_rate_command": VALUES | {"arguments", "gain", "gain_front"},
+    "gain_command": {"gain_latency_command", "gain_rate_command"},
     "client_command": VALUES | {"arguments", "clients", "mutants", "suite", "front", "listing"},
     "path_command": MECHANISMS | {"middleboxes", "lab", "path", "suite", "arguments"},
     "cli": JUDGES

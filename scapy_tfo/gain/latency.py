@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +52,7 @@ class Cell:
     control: Estimate | None
 
 
-def measure(plan: Plan, on_cell: Callable[[Cell], None]) -> Iterator[Cell]:
+def measure(plan: Plan) -> Iterator[Cell]:
     """Measure cell by cell; each is told as soon as it is known, so that what was measured stays
     when it is broken off. Raises SetupError and TargetError."""
     check_sizes(plan.sizes)
@@ -68,7 +68,6 @@ def measure(plan: Plan, on_cell: Callable[[Cell], None]) -> Iterator[Cell]:
                 patience = _BASE_PATIENCE + 3 * plan.times * (trips * rtt + 2 * slow)
                 told = server.fetch(f"/bytes/{size}", _WAYS, plan.times, 2 * patience)
                 cell = _cell(rtt, size, told)
-                on_cell(cell)
                 yield cell
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -49,7 +49,7 @@ class Point:
     limit: str
 
 
-def measure(plan: Plan, on_point: Callable[[Point], None]) -> Iterator[Point]:
+def measure(plan: Plan) -> Iterator[Point]:
     """Measure point by point; each is told as soon as it is known. Raises SetupError and
     TargetError."""
     with LinkedServer([plan.size]) as server:
@@ -65,7 +65,6 @@ def measure(plan: Plan, on_point: Callable[[Point], None]) -> Iterator[Point]:
                 for way in ways:
                     loops[way].append(server.loop(path, way, plan.seconds, plan.clients))
             point = _point(rtt, loops["tcp"], loops["tfo"], plan.clients)
-            on_point(point)
             yield point
 
 

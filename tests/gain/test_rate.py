@@ -16,7 +16,7 @@ from scapy_tfo.gain.rate import Plan, Point, measure
 
 def points(plan: Plan) -> list[Point]:
     try:
-        return list(measure(plan, lambda _: None))
+        return list(measure(plan))
     except SetupError as error:
         pytest.skip(str(error))
 

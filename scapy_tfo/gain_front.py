@@ -1,0 +1,148 @@
+"""What the experiments of `scapy-tfo gain` share: their arguments, progress, and files."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from scapy_tfo.errors import SetupError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from scapy_tfo.gain.saving import Estimate
+
+SCHEMA = 2
+"""Of the files with figures."""
+
+_TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|)")
+_RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kMG]?)(?:bit/s)?")
+_UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
+_INTERRUPTED = 130
+
+T = TypeVar("T")
+
+
+def times(text: str) -> list[float]:
+    """`20ms,0.1s` in seconds. Raises ArgumentTypeError."""
+    found = [_TIME.fullmatch(each) for each in text.split(",")]
+    if None in found:
+        raise argparse.ArgumentTypeError(f"'{text}': write times as 20ms,0.1s")
+    return [float(each[1]) / (1000 if each[2] == "ms" else 1) for each in found if each]
+
+
+def counts(text: str) -> list[int]:
+    """`1000,100000`, each from 1 on. Raises ArgumentTypeError."""
+    if not all(each.isascii() and each.isdigit() and int(each) for each in text.split(",")):
+        raise argparse.ArgumentTypeError(f"'{text}': write numbers from 1 on, as 1000,100000")
+    return [int(each) for each in text.split(",")]
+
+
+def bit_rate(text: str) -> float:
+    """`256k` in bits a second. Raises ArgumentTypeError."""
+    found = _RATE.fullmatch(text)
+    if found is None or not float(found[1]):
+        raise argparse.ArgumentTypeError(f"'{text}': write bits a second as 4M or 256k")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+def some_of(*names: str) -> Callable[[str], list[str]]:
+    """A reader of `A,B`, each one of the names; `all` for all of them."""
+
+    def read(text: str) -> list[str]:
+        if text == "all":
+            return list(names)
+        wanted = text.split(",")
+        for each in wanted:
+            if each not in names:
+                there = ", ".join(names)
+                raise argparse.ArgumentTypeError(f"'{each}': there are {there}, or all")
+        return wanted
+
+    return read
+
+
+def add_outputs(parser: argparse.ArgumentParser, *, plot: bool) -> None:
+    """`--json`, `--plot` where there is something to draw, `--color`."""
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures as JSON")
+    if plot:
+        parser.add_argument(
+            "--plot", type=Path, metavar="FILE", help="also draw them, as .png or .svg"
+        )
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+
+
+def check_outputs(chosen: argparse.Namespace) -> Console:
+    """The console; raises SetupError where a file that is asked for cannot be written."""
+    from scapy_tfo.front import make_console
+    from scapy_tfo.report.output import check_file
+
+    for path in filter(None, (chosen.json, getattr(chosen, "plot", None))):
+        check_file(path)
+    return make_console(chosen.color)
+
+
+def collect(console: Console, found: Iterable[T], wanted: int) -> tuple[list[T], bool]:
+    """What was measured, with a progress bar of so many steps, and whether Ctrl-C ended it."""
+    kept: list[T] = []
+    with _progress(console, wanted) as advance:
+        try:
+            for each in found:
+                kept.append(each)
+                advance()
+        except KeyboardInterrupt:
+            return kept, True
+    return kept, False
+
+
+def status(kept: Sequence[object], wanted: int, interrupted: bool) -> int:
+    """The exit status, after a word on standard error where Ctrl-C ended the measurement."""
+    if not interrupted:
+        return 0
+    print(f"scapy-tfo: interrupted: {len(kept)} of {wanted} measured", file=sys.stderr)
+    return _INTERRUPTED
+
+
+def shown(estimate: Estimate | None, digits: int = 2) -> str:
+    """A value and its interval."""
+    if estimate is None:
+        return "-"
+    value, low, high = (
+        f"{each:,.{digits}f}" for each in (estimate.value, estimate.low, estimate.high)
+    )
+    return f"{value} ({low} to {high})"
+
+
+def write_figures(path: Path, experiment: str, plan: Any, **found: Any) -> None:
+    """Write the plan and what was found as JSON. Raises SetupError."""
+    import json
+    import platform
+
+    figures = {
+        "schema": SCHEMA,
+        "experiment": experiment,
+        "kernel": platform.release(),
+        "plan": asdict(plan),
+        **found,
+    }
+    try:
+        path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise SetupError(f"cannot write {path}: {error.strerror}") from error
+
+
+@contextmanager
+def _progress(console: Console, wanted: int) -> Iterator[Callable[[], None]]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    quiet = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
+        task = progress.add_task("measuring", total=wanted)
+        yield lambda: progress.advance(task)
