@@ -51,8 +51,9 @@ def add_command(
 
 def _command(chosen: argparse.Namespace) -> int:
     from scapy_tfo.dissector.files import own_plugin
+    from scapy_tfo.dissector.trial import dissect
+    from scapy_tfo.dissector.tshark import has_tshark
     from scapy_tfo.fuzz.captures import write_capture
-    from scapy_tfo.fuzz.dissection import dissect, has_tshark
 
     plugin = chosen.plugin or own_plugin()
     if chosen.plugin is not None and not os.access(chosen.plugin, os.R_OK):

@@ -27,6 +27,10 @@ _AT_ONCE = 60.0
 """Seconds that are enough for what reads no capture of the user's."""
 
 
+class TooLongError(SetupError):
+    """It did not end in time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tshark:
     """path: of the program. text: `TShark (Wireshark) 4.0.17`. version: (4, 0). lua: `5.2.4`, or
@@ -50,6 +54,11 @@ class Done:
 def path_of_tshark() -> str | None:
     """On PATH, or where the installers of macOS and Windows put it; None where it is not."""
     return next(filter(None, map(shutil.which, ("tshark", *_OFF_THE_PATH))), None)
+
+
+def has_tshark() -> bool:
+    """Whether this machine has one."""
+    return path_of_tshark() is not None
 
 
 def find() -> Tshark:
@@ -89,30 +98,32 @@ def run_alone(
     capture: Path,
     plugin: Path | None = None,
     patience: float | None = None,
+    twice: bool = False,
 ) -> Done:
     """Let tshark read a capture with this plugin and nothing of the user's: no preferences, no
     other plugin.
 
     As root it runs as nobody, where that is possible: since 4.4 root's tshark passes over every
     script but the global ones, and dissectors are no code to run as root. The capture is handed
-    in as standard input, so that nobody needs no right to it. Raises SetupError where the capture
-    cannot be opened, tshark cannot be started, or it takes longer than `patience` seconds.
+    in as standard input, so that nobody needs no right to it; what is read twice (`-2`) has to be
+    a file, so that a copy is. Raises SetupError where the capture cannot be opened or tshark
+    cannot be started, TooLongError where it takes longer than `patience` seconds.
     """
     with tempfile.TemporaryDirectory(prefix="scapy-tfo-") as name:
         place = Path(name)
         place.chmod(0o755)
         script = []
         if plugin is not None:
-            copy = place / plugin.name
-            shutil.copyfile(plugin, copy)
-            copy.chmod(0o644)
-            script = ["-X", f"lua_script:{copy}"]
+            script = ["-X", f"lua_script:{_readable_copy(plugin, place)}"]
         empty = place / "empty"
         empty.mkdir()
         names = ("HOME", "XDG_CONFIG_HOME", "WIRESHARK_CONFIG_DIR", "WIRESHARK_PLUGIN_DIR")
         environment = dict.fromkeys((*names, "APPDATA"), str(empty))
-        command = [tshark.path, "-n", "-r", "-", *script, *arguments]
         try:
+            source = ["-r", "-"]
+            if twice:
+                source = ["-2", "-r", _readable_copy(capture, place)]
+            command = [tshark.path, "-n", *source, *script, *arguments]
             with capture.open("rb") as file:
                 return _run(command, patience, environment, file.fileno(), is_alone=True)
         except OSError as error:
@@ -143,7 +154,7 @@ def _run(
                 extra_groups=None if user is None else [],
             )
         except subprocess.TimeoutExpired as error:
-            raise SetupError(f"{command[0]} did not end within {patience:.0f} s") from error
+            raise TooLongError(f"{command[0]} did not end within {patience:.0f} s") from error
         except PermissionError as error:
             if user is None:
                 raise SetupError(f"cannot run {command[0]}: {error.strerror}") from error
@@ -152,6 +163,13 @@ def _run(
         else:
             return Done(done.returncode, done.stdout, _complaints(done.stderr))
     raise AssertionError("the last user of the list is ourselves")
+
+
+def _readable_copy(file: Path, place: Path) -> str:
+    copy = place / file.name
+    shutil.copyfile(file, copy)
+    copy.chmod(0o644)
+    return str(copy)
 
 
 def _may_be_another() -> bool:

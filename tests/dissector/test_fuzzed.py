@@ -11,8 +11,9 @@ from random import Random
 import pytest
 
 from scapy_tfo.dissector.files import own_plugin
+from scapy_tfo.dissector.trial import dissect
+from scapy_tfo.dissector.tshark import has_tshark
 from scapy_tfo.fuzz.captures import fuzzed
-from scapy_tfo.fuzz.dissection import dissect, has_tshark
 
 pytestmark = pytest.mark.skipif(
     not has_tshark(), reason="tshark is not installed: apt-get install tshark"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scapy_tfo.dissector.files import own_plugin
-from scapy_tfo.fuzz.dissection import has_tshark
+from scapy_tfo.dissector.tshark import has_tshark
 
 pytestmark = pytest.mark.skipif(
     not has_tshark(), reason="tshark is not installed: apt-get install tshark"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from scapy_tfo.dissector.files import own_plugin
-from scapy_tfo.fuzz.dissection import has_tshark
+from scapy_tfo.dissector.tshark import has_tshark
 
 needs_tshark = pytest.mark.skipif(
     not has_tshark(), reason="tshark is not installed: apt-get install tshark"

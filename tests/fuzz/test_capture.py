@@ -10,8 +10,9 @@ import pytest
 
 from scapy_tfo.cli import main
 from scapy_tfo.dissector.files import own_plugin
+from scapy_tfo.dissector.trial import dissect
+from scapy_tfo.dissector.tshark import has_tshark
 from scapy_tfo.fuzz.captures import fuzzed, write_capture
-from scapy_tfo.fuzz.dissection import dissect, has_tshark
 from scapy_tfo.wire.capture_file import read_frames
 
 needs_tshark = pytest.mark.skipif(
@@ -93,7 +94,7 @@ class TestOtherTsharks:
 
     def stand_in(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Path:
         program = tmp_path / "tshark"
-        program.write_text(f"#!/bin/sh\n[ $1 = --version ] && exec echo TShark 0\n{script}\n")
+        program.write_text(f"#!/bin/sh\n[ $1 = --version ] && exec echo TShark 4.0.0\n{script}\n")
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
         monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
         capture = tmp_path / "fuzzed.pcapng"
@@ -111,7 +112,7 @@ class TestOtherTsharks:
 
     def test_one_that_complains(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         capture = self.stand_in(tmp_path, monkeypatch, "echo 'tshark: no' >&2; exit 2")
-        assert dissect(capture, None).problems == ("tshark: no",)
+        assert dissect(capture, None).problems == ("no",)
 
 
 class TestTheCommand:

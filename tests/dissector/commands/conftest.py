@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scapy_tfo.dissector.tshark import path_of_tshark
-from scapy_tfo.fuzz.dissection import has_tshark
+from scapy_tfo.dissector.tshark import has_tshark, path_of_tshark
 
 
 @pytest.fixture
