@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from scapy_tfo import gain_latency_command, gain_rate_command
+from scapy_tfo import gain_cost_command, gain_latency_command, gain_rate_command
 
 SUMMARY = "measure what fast open gains"
 
@@ -15,3 +15,4 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     below = group.add_subparsers(metavar="EXPERIMENT", required=True)
     gain_latency_command.add_command(below)
     gain_rate_command.add_command(below)
+    gain_cost_command.add_command(below)

@@ -29,15 +29,16 @@ def saving(slow: Sequence[float], fast: Sequence[float], unit: float) -> Estimat
     a moment makes some of them late; its interval by the bootstrap. Raises
     SetupError where SciPy is missing.
     """
-    return _median([(one - other) / unit for one, other in zip(slow, fast, strict=True)])
+    return typical([(one - other) / unit for one, other in zip(slow, fast, strict=True)])
 
 
 def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Estimate:
     """How many times `theirs` one has in `ours`, measured in turn. Raises as `saving` does."""
-    return _median([one / other for one, other in zip(ours, theirs, strict=True)])
+    return typical([one / other for one, other in zip(ours, theirs, strict=True)])
 
 
-def _median(differences: Sequence[float]) -> Estimate:
+def typical(differences: Sequence[float]) -> Estimate:
+    """The median, and its interval by the bootstrap. Raises as `saving` does."""
     if len(set(differences)) == 1:
         # There is nothing to resample.
         return Estimate(differences[0], differences[0], differences[0])
