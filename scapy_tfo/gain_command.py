@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from scapy_tfo import gain_cost_command, gain_latency_command, gain_rate_command
+from scapy_tfo import (
+    gain_cost_command,
+    gain_latency_command,
+    gain_pages_command,
+    gain_rate_command,
+)
 
 SUMMARY = "measure what fast open gains"
 
@@ -14,5 +19,6 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     group = commands.add_parser("gain", help=SUMMARY, allow_abbrev=False)
     below = group.add_subparsers(metavar="EXPERIMENT", required=True)
     gain_latency_command.add_command(below)
+    gain_pages_command.add_command(below)
     gain_rate_command.add_command(below)
     gain_cost_command.add_command(below)

@@ -73,7 +73,13 @@ ARROWS: dict[str, set[str]] = {
     "gain_latency_command": VALUES | {"arguments", "gain", "gain_front"},
     "gain_rate_command": VALUES | {"arguments", "gain", "gain_front"},
     "gain_cost_command": VALUES | {"arguments", "gain", "gain_front"},
-    "gain_command": {"gain_cost_command", "gain_latency_command", "gain_rate_command"},
+    "gain_pages_command": VALUES | {"arguments", "gain", "gain_front"},
+    "gain_command": {
+        "gain_cost_command",
+        "gain_latency_command",
+        "gain_pages_command",
+        "gain_rate_command",
+    },
     "client_command": VALUES | {"arguments", "clients", "mutants", "suite", "front", "listing"},
     "path_command": MECHANISMS | {"middleboxes", "lab", "path", "suite", "arguments"},
     "cli": JUDGES

@@ -1,0 +1,169 @@
+"""A browser's namespace and that of all hosts of a page, with an emulated link between them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import select
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from ipaddress import ip_interface, ip_network
+from pathlib import Path
+from typing import Any, Self
+
+from scapy_tfo.errors import SetupError, TargetError
+from scapy_tfo.gain.page import Page
+from scapy_tfo.lab.client_network import CLIENTS, SERVERS, ClientNetwork
+from scapy_tfo.lab.emulator import Emulator
+from scapy_tfo.lab.link_model import Shape
+
+PORT = 80
+_FIRST = SERVERS[4]
+_HOSTS = ip_interface(f"{_FIRST}/{CLIENTS[4].network.prefixlen}")
+_PLACES = str(ip_network(f"{_FIRST}/24", strict=False))
+_SYSCTLS = {
+    "net.ipv4.tcp_fastopen": "3",
+    "net.ipv4.tcp_no_metrics_save": "1",
+    "net.ipv4.conf.all.rp_filter": "0",
+}
+_SERVER = Path(__file__).with_name("page_server.py")
+_LOADER = Path(__file__).with_name("page_loader.py")
+_START_LIMIT = 20.0
+_END_LIMIT = 2.0
+
+Answers = Mapping[str, tuple[float, str, str | int]]
+"""By host and path: seconds to think, media type, and the body or its length."""
+
+
+class PageHosts:
+    """All hosts of a page, each with an address of its own, behind an emulated link.
+
+    control: the server's congestion control. Raises SetupError where the host does not allow it.
+    """
+
+    def __init__(self, page: Page, answers: Answers) -> None:
+        self.addresses = {name: str(_FIRST + at) for at, name in enumerate(page.hosts)}
+        with contextlib.ExitStack() as undo:
+            self._client = ClientNetwork()
+            undo.callback(self._client.close)
+            there = {4: _HOSTS, 6: ip_interface(f"{SERVERS[6]}/64")}
+            self._hosts = ClientNetwork(_SYSCTLS, there)
+            undo.callback(self._hosts.close)
+            self._take_all_addresses()
+            self._emulator = Emulator(self._client.tun, self._hosts.tun)
+            undo.callback(self._emulator.close)
+            self._server = self._started(answers)
+            undo.callback(_end, self._server)
+            self.control = self._server_said()
+            self._undo = undo.pop_all()
+
+    @property
+    def entering(self) -> Callable[[], None]:
+        """What a program of the client's side has to call between fork and exec."""
+        return self._client.entering()
+
+    def shape(self, onward: Shape, homeward: Shape) -> None:
+        """Of the link from now on: from the client, and back to it."""
+        self._emulator.set(onward, homeward)
+
+    def load(self, work: Mapping[str, Any], patience: float) -> Iterator[dict[str, Any]]:
+        """Load the page as page_loader.py does, and tell each load as soon as it is done.
+
+        patience: seconds for each. Raises TargetError where a load fails or takes longer.
+        """
+        loader = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_LOADER)],
+            preexec_fn=self._client.entering(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+        )
+        try:
+            assert loader.stdin is not None
+            assert loader.stdout is not None
+            loader.stdin.write(json.dumps({**work, "addresses": self.addresses}).encode())
+            loader.stdin.close()
+            yield from lines_of(loader, patience)
+        finally:
+            _end(loader)
+
+    def close(self) -> None:
+        """Give everything back. Harmless when called twice."""
+        self._undo.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _take_all_addresses(self) -> None:
+        words = ["ip", "route", "add", "local", _PLACES, "dev", "lo"]
+        try:
+            done = subprocess.run(
+                words, preexec_fn=self._hosts.entering(), capture_output=True, timeout=_START_LIMIT
+            )
+        except FileNotFoundError:
+            raise SetupError("ip is not installed: apt-get install iproute2") from None
+        if done.returncode:
+            raise SetupError(f"no addresses for the hosts: {done.stderr.decode().strip()}")
+
+    def _started(self, answers: Answers) -> subprocess.Popen[bytes]:
+        server = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_SERVER), str(PORT)],
+            preexec_fn=self._hosts.entering(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+        )
+        assert server.stdin is not None
+        try:
+            server.stdin.write(json.dumps(dict(answers)).encode() + b"\n")
+            server.stdin.flush()
+        except OSError:
+            # It has ended, and what it said is told below.
+            pass
+        return server
+
+    def _server_said(self) -> str:
+        assert self._server.stdout is not None
+        ready, _, _ = select.select([self._server.stdout], [], [], _START_LIMIT)
+        line = self._server.stdout.readline() if ready else b""
+        if not line:
+            raise SetupError(f"the page's server does not start: {_last_words(self._server)}")
+        return line.decode().strip()
+
+
+def lines_of(process: subprocess.Popen[bytes], patience: float) -> Iterator[dict[str, Any]]:
+    """What a program says, line by line as JSON. Raises TargetError where it fails, or a line takes
+    longer than `patience` seconds."""
+    assert process.stdout is not None
+    while True:
+        ready, _, _ = select.select([process.stdout], [], [], patience)
+        if not ready:
+            raise TargetError(f"a page takes over {patience:.0f} s to load")
+        line = process.stdout.readline()
+        if not line:
+            break
+        yield json.loads(line)
+    if process.wait(_END_LIMIT):
+        raise TargetError(f"a page does not load: {_last_words(process)}")
+
+
+def _last_words(process: subprocess.Popen[bytes]) -> str:
+    process.kill()
+    _, errors = process.communicate()
+    said = errors.decode(errors="replace").strip().splitlines()
+    return said[-1] if said else f"status {process.returncode}"
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    for each in (process.stdin, process.stdout, process.stderr):
+        if each is not None:
+            with contextlib.suppress(OSError):
+                each.close()

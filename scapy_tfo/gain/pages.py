@@ -1,0 +1,193 @@
+"""Page load times with fast open and without, over the paper's link (table 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from statistics import fmean, median
+from typing import Any
+
+from scapy_tfo.errors import TargetError
+from scapy_tfo.gain.page import MODELS, Page, bundled
+from scapy_tfo.gain.page_hosts import PORT, Answers, PageHosts
+from scapy_tfo.gain.published import CS244, LEAST, MOST, PAPER, Published
+from scapy_tfo.gain.saving import Estimate, ratio
+from scapy_tfo.lab.link_model import Shape
+
+RTTS = (0.02, 0.1, 0.2)
+TIMES = 20
+DOWN, UP, QUEUE = 4e6, 256e3, 128 * 1024
+PARALLEL = 6
+WAYS = ("tcp", "tfo", "control")
+_PATIENCE, _TRIPS = 60.0, 50
+_PAUSE = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """pages: to load. rtts: of the link, in seconds. times: loads of each way. persistent: are
+    connections kept for further requests? down, up: bits a second towards the browser and from it,
+    None for no limit; queue: bytes in front of each. parallel: connections to a host at a time."""
+
+    pages: Sequence[str] = MODELS
+    rtts: Sequence[float] = RTTS
+    times: int = TIMES
+    persistent: bool = True
+    down: float | None = DOWN
+    up: float | None = UP
+    queue: int = QUEUE
+    parallel: int = PARALLEL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """One load. way: tcp, tfo or control. seconds: until the last byte of the last resource.
+    connections: opened; early: those whose request was accepted in the SYN. cold: connections
+    opened one after another on the way to the last resource; think: seconds that server and
+    browser thought there."""
+
+    page: str
+    rtt: float
+    way: str
+    seconds: float
+    bytes: int
+    connections: int
+    early: int
+    cold: int
+    think: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One page at one round-trip time. tcp, tfo: mean seconds, as the papers give them. percent:
+    how much less a load takes with fast open; control: TCP against itself. connections: of a load
+    with TCP; early: the part of fast opens that were accepted. cold, think: medians with TCP, as in
+    `Load`. paper, cs244: what they had. why: where ours lies outside the paper's range, or ""."""
+
+    page: str
+    title: str
+    rtt: float
+    loads: int
+    tcp: float
+    tfo: float
+    percent: Estimate
+    control: Estimate
+    connections: float
+    early: float
+    cold: float
+    think: float
+    paper: Published | None
+    cs244: Published | None
+    why: str
+
+
+def all_pages(plan: Plan, recorded: Sequence[Page] = ()) -> list[Page]:
+    """The pages of a plan, and those that were recorded. Raises SetupError."""
+    return [*(bundled(name) for name in plan.pages), *recorded]
+
+
+def measure(plan: Plan, pages: Sequence[Page]) -> Iterator[Load]:
+    """Load after load; for each page and round-trip time the ways take turns. Raises SetupError and
+    TargetError."""
+    for page in pages:
+        with PageHosts(page, _answers(page)) as hosts:
+            for rtt in plan.rtts:
+                hosts.shape(
+                    Shape(delay=rtt / 2, rate=plan.up, queue=plan.queue),
+                    Shape(delay=rtt / 2, rate=plan.down, queue=plan.queue),
+                )
+                for told in hosts.load(_work(plan, page, rtt), _patience(plan, page, rtt)):
+                    if told["bytes"] != page.size:
+                        raise TargetError(f"{page.title}: {told['bytes']} of {page.size} bytes")
+                    yield Load(page=page.name, rtt=rtt, **told)
+
+
+def cells(plan: Plan, pages: Sequence[Page], loads: Sequence[Load]) -> list[Cell]:
+    """What the loads say; those of a turn that was broken off are left out. Raises SetupError."""
+    found = []
+    for page in pages:
+        for rtt in plan.rtts:
+            by_way = {
+                way: [
+                    each
+                    for each in loads
+                    if (each.page, each.rtt, each.way) == (page.name, rtt, way)
+                ]
+                for way in WAYS
+            }
+            whole = min(len(each) for each in by_way.values())
+            if whole:
+                kept = {way: those[:whole] for way, those in by_way.items()}
+                found.append(_cell(plan, page, rtt, kept))
+    return found
+
+
+def _answers(page: Page) -> Answers:
+    return {
+        f"{each.host}/{each.name}": (each.wait, each.type, each.size) for each in page.resources
+    }
+
+
+def _work(plan: Plan, page: Page, rtt: float) -> dict[str, Any]:
+    return {
+        "resources": [asdict(each) for each in page.resources],
+        "port": PORT,
+        "request": page.request,
+        "persistent": plan.persistent,
+        "parallel": plan.parallel,
+        "ways": WAYS,
+        "times": plan.times,
+        # What is under way of one load must not meet the next.
+        "pause": _PAUSE + 2 * rtt,
+    }
+
+
+def _patience(plan: Plan, page: Page, rtt: float) -> float:
+    slowest = min(plan.down or 1e9, 8 * (plan.up or 1e9))
+    think = sum(each.wait + each.delay for each in page.resources)
+    return _PATIENCE + 3 * page.size * 8 / slowest + _TRIPS * rtt + think
+
+
+def _cell(plan: Plan, page: Page, rtt: float, loads: Mapping[str, Sequence[Load]]) -> Cell:
+    seconds = {way: [each.seconds for each in those] for way, those in loads.items()}
+    percent = _percent(seconds["tfo"], seconds["tcp"])
+    opened = sum(each.connections for each in loads["tfo"])
+    cell = Cell(
+        page=page.name,
+        title=page.title,
+        rtt=rtt,
+        loads=len(seconds["tcp"]),
+        tcp=fmean(seconds["tcp"]),
+        tfo=fmean(seconds["tfo"]),
+        percent=percent,
+        control=_percent(seconds["control"], seconds["tcp"]),
+        connections=fmean(each.connections for each in loads["tcp"]),
+        early=sum(each.early for each in loads["tfo"]) / max(1, opened),
+        cold=median(each.cold for each in loads["tcp"]),
+        think=median(each.think for each in loads["tcp"]),
+        paper=PAPER.get((page.name, rtt)),
+        cs244=CS244.get((page.name, rtt)),
+        why="",
+    )
+    inside = LEAST <= round(percent.value) <= MOST
+    return cell if inside else replace(cell, why=_why(plan, page, cell))
+
+
+def _percent(ours: Sequence[float], theirs: Sequence[float]) -> Estimate:
+    found = ratio(ours, theirs)
+    return Estimate(100 * (1 - found.value), 100 * (1 - found.high), 100 * (1 - found.low))
+
+
+def _why(plan: Plan, page: Page, cell: Cell) -> str:
+    """From what is known of the chain of resources that led to the last one."""
+    if cell.early < 1:
+        return f"only {cell.early:.0%} of the fast opens were accepted in the SYN"
+    said = (
+        f"{cell.cold:g} connections are opened one after another before the last byte: "
+        f"{cell.cold:g} x {cell.rtt * 1000:g} ms are {100 * cell.cold * cell.rtt / cell.tcp:.1f} % "
+        f"of {cell.tcp:.2f} s"
+    )
+    rest = [f"{cell.think:.2f} s are thinking"]
+    if plan.down is not None:
+        rest.append(f"{page.size * 8 / plan.down:.2f} s the bytes at the link's rate")
+    return f"{said}; {', '.join(rest)}"

@@ -1,0 +1,128 @@
+"""`scapy-tfo gain pages`: whole pages, with fast open and without."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scapy_tfo.arguments import count, described
+from scapy_tfo.gain_front import (
+    add_outputs,
+    bit_rate,
+    check_outputs,
+    collect,
+    shown,
+    some_of,
+    status,
+    times,
+    write_figures,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
+    from scapy_tfo.gain.pages import Cell
+    from scapy_tfo.gain.published import Published
+
+_TEXT = """Measure how much sooner whole pages load with fast open (table 1 of the paper).
+
+A loader that works as a browser does, with this kernel's fast open, and a server for all hosts of
+a page, each in a namespace of its own, with the paper's link between (as root, or where user
+namespaces are allowed; needs the extra 'gain'). Loads with TCP, with fast open, and with TCP once
+more take turns: the last are the control, which must save nothing.
+
+Four pages come with us, made after the paper's four: amazon, nytimes, wsj, wikipedia. With --har
+a page that a browser recorded is loaded instead. Ctrl-C keeps what was measured."""
+
+_NAMES = ("amazon", "nytimes", "wsj", "wikipedia")
+
+
+def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """`pages`."""
+    parser = described(below, "pages", "whole pages, as a browser loads them", _TEXT)
+    parser.set_defaults(command=_pages)
+    add = parser.add_argument
+    add("--page", type=some_of(*_NAMES), metavar="NAME,...", help="default: all of the four")
+    add("--har", type=Path, action="append", default=[], metavar="FILE", help="a recorded page")
+    add("--rtt", type=times, metavar="TIME,...", help="default: 20ms,100ms,200ms")
+    add("--times", type=count, default=20, metavar="N", help="loads of each way (default: 20)")
+    add(
+        "--persistent",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="keep connections for further requests, or open one for each (default: keep)",
+    )
+    add("--parallel", type=count, default=6, metavar="N", help="connections a host (default: 6)")
+    add("--down", type=bit_rate, default=4e6, metavar="RATE", help="to the browser (default: 4M)")
+    add("--up", type=bit_rate, default=256e3, metavar="RATE", help="and from it (default: 256k)")
+    add("--queue", type=count, default=131072, metavar="BYTES", help="in front of each rate")
+    add_outputs(parser, plot=True)
+
+
+def _pages(chosen: argparse.Namespace) -> int:
+    from scapy_tfo.gain.har import read_har
+    from scapy_tfo.gain.page_chart import draw
+    from scapy_tfo.gain.pages import RTTS, WAYS, Plan, all_pages, cells, measure
+
+    console = check_outputs(chosen)
+    recorded = [read_har(path) for path in chosen.har]
+    plan = Plan(
+        pages=chosen.page or (() if recorded else _NAMES),
+        rtts=chosen.rtt or RTTS,
+        times=chosen.times,
+        persistent=chosen.persistent,
+        down=chosen.down,
+        up=chosen.up,
+        queue=chosen.queue,
+        parallel=chosen.parallel,
+    )
+    pages = all_pages(plan, recorded)
+    wanted = len(pages) * len(plan.rtts) * plan.times * len(WAYS)
+    loads, interrupted = collect(console, measure(plan, pages), wanted)
+    found = cells(plan, pages, loads)
+    console.print(_table(found))
+    for each in filter(None, (_note(cell) for cell in found)):
+        console.print(each, highlight=False)
+    if chosen.json is not None:
+        figures = {"cells": [asdict(each) for each in found], "loads": [asdict(x) for x in loads]}
+        write_figures(chosen.json, "pages", plan, **figures)
+    if chosen.plot is not None and found:
+        draw(found, chosen.plot)
+    return status(loads, wanted, interrupted)
+
+
+def _table(cells: Sequence[Cell]) -> Table:
+    from rich.table import Table
+
+    table = Table(title="Page loads with TCP and with fast open (means; intervals of 95 %)")
+    table.add_column("page")
+    for name in ("RTT", "TCP", "fast open", "sooner", "control", "paper", "CS244"):
+        table.add_column(name, justify="right")
+    for each in cells:
+        table.add_row(
+            each.title,
+            f"{each.rtt * 1000:g} ms",
+            f"{each.tcp:.2f} s",
+            f"{each.tfo:.2f} s",
+            f"{shown(each.percent, 1)} %",
+            f"{shown(each.control, 1)} %",
+            _published(each.paper),
+            _published(each.cs244),
+        )
+    return table
+
+
+def _published(found: Published | None) -> str:
+    if found is None:
+        return "-"
+    return f"{found.percent:.0f} % of {found.tcp:.2f} s"
+
+
+def _note(cell: Cell) -> str:
+    if not cell.why:
+        return ""
+    return f"{cell.title} at {cell.rtt * 1000:g} ms, {cell.percent.value:.1f} %: {cell.why}."
