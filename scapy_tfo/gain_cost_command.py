@@ -111,9 +111,7 @@ def _part(nanoseconds: float, requests: int) -> str:
 def _schemes(found: Sequence[CheckCost], requests: int) -> Table:
     from rich.table import Table
 
-    table = Table(
-        title="Checks of a valid cookie in Python (ns; intervals of 95 %; parts of a core)"
-    )
+    table = Table(title="Checks of a valid cookie in Python (ns; ± to the end of 95 %)")
     table.add_column("scheme")
     share = f"at {requests}/s"
     for name in ("check", "checks/s", share, "cipher, called", "cipher alone", share):
@@ -134,9 +132,7 @@ def _schemes(found: Sequence[CheckCost], requests: int) -> Table:
 def _kernel(cost: KernelCost, requests: int) -> Table:
     from rich.table import Table
 
-    table = Table(
-        title="The kernel, for one SYN with data (ns; intervals of 95 %; parts of a core)"
-    )
+    table = Table(title="The kernel, for one SYN with data (ns; ± to the end of 95 %)")
     table.add_column("")
     table.add_column("time", justify="right")
     table.add_column(f"at {requests}/s", justify="right")

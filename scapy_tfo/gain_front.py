@@ -110,13 +110,11 @@ def status(kept: Sequence[object], wanted: int, interrupted: bool) -> int:
 
 
 def shown(estimate: Estimate | None, digits: int = 2) -> str:
-    """A value and its interval."""
+    """A value, and how far its interval reaches to the further side."""
     if estimate is None:
         return "-"
-    value, low, high = (
-        f"{each:,.{digits}f}" for each in (estimate.value, estimate.low, estimate.high)
-    )
-    return f"{value} ({low} to {high})"
+    reach = max(estimate.high - estimate.value, estimate.value - estimate.low)
+    return f"{estimate.value:,.{digits}f} ±{reach:,.{digits}f}"
 
 
 def write_figures(path: Path, experiment: str, plan: Any, **found: Any) -> None:

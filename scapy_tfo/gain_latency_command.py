@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from scapy_tfo.arguments import count, described
+from scapy_tfo.errors import SetupError
 from scapy_tfo.gain_front import (
     add_outputs,
     bit_rate,
@@ -14,13 +15,14 @@ from scapy_tfo.gain_front import (
     collect,
     counts,
     shown,
+    some_of,
     status,
     times,
     write_figures,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.table import Table
 
@@ -30,9 +32,17 @@ _TEXT = """Measure one request with fast open and without: its first byte and it
 
 This kernel's client and nginx, each in a namespace of its own, with an emulated link between (as
 root, or where user namespaces are allowed; needs the extra 'gain'). Requests with TCP, with fast
-open, and with TCP once more take turns: the last are the control, which must save nothing.
+open, and with TCP once more take turns: the last are the control, which must save nothing. Other
+ends: --client reference, --server reference (together they need no privilege), and --server
+nginx-off, whose kernel has fast open off: another control.
+
+With --target, from this host to any HTTP server, as it is: the round-trip time is what the kernel
+sees in handshakes.
 
 Ctrl-C keeps what was measured."""
+
+_LINK = ("client", "server", "rtt", "size", "down", "up", "queue")
+"""Options of a link of ours."""
 
 
 def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -45,48 +55,72 @@ def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add("--times", type=count, default=20, metavar="N", help="requests of each way (default: 20)")
     add("--down", type=bit_rate, metavar="RATE", help="of the link to the client, as 4M")
     add("--up", type=bit_rate, metavar="RATE", help="and from it, as 256k")
-    add("--queue", type=count, default=131072, metavar="BYTES", help="in front of each rate")
+    add("--queue", type=count, metavar="BYTES", help="in front of each rate (default: 131072)")
+    ends = some_of("kernel", "reference")
+    add("--client", type=ends, metavar="NAME,...", help="kernel, reference (default: kernel)")
+    ends = some_of("nginx", "nginx-off", "reference")
+    add("--server", type=ends, metavar="NAME,...", help="nginx, nginx-off, reference, or all")
+    add("--target", metavar="URL", help="http://HOST[:PORT]/path, instead of a link of ours")
     add_outputs(parser, plot=True)
 
 
 def _latency(chosen: argparse.Namespace) -> int:
     from scapy_tfo.gain.chart import draw
-    from scapy_tfo.gain.latency import RTTS, SIZES, Plan, measure
+    from scapy_tfo.gain.latency import Plan, measure
 
+    given = {name: value for name in _LINK if (value := getattr(chosen, name)) is not None}
+    if chosen.target is not None:
+        if given or chosen.plot is not None:
+            raise SetupError("--target goes with --times, --json and --color alone")
+        return _target(chosen)
     console = check_outputs(chosen)
-    plan = Plan(
-        rtts=chosen.rtt or RTTS,
-        sizes=chosen.size or SIZES,
-        times=chosen.times,
-        down=chosen.down,
-        up=chosen.up,
-        queue=chosen.queue,
-    )
-    wanted = len(plan.rtts) * len(plan.sizes)
-    cells, interrupted = collect(console, measure(plan), wanted)
-    console.print(_table(cells))
+    names = {"client": "clients", "server": "servers", "rtt": "rtts", "size": "sizes"}
+    plan = Plan(times=chosen.times, **{names.get(name, name): given[name] for name in given})
+    cells, interrupted = collect(console, measure(plan), plan.cells)
+    for table in _tables(cells):
+        console.print(table)
     if chosen.json is not None:
         write_figures(chosen.json, "latency", plan, cells=[asdict(each) for each in cells])
     if chosen.plot is not None and any(each.trips for each in cells):
         draw(cells, chosen.plot)
-    return status(cells, wanted, interrupted)
+    return status(cells, plan.cells, interrupted)
 
 
-def _table(cells: Sequence[Cell]) -> Table:
+def _target(chosen: argparse.Namespace) -> int:
+    from scapy_tfo.gain.target import find, measure
+
+    console = check_outputs(chosen)
+    target = find(chosen.target)
+    found = measure(target, chosen.times)
+    console.print(*_tables([found.cell]))
+    console.print(f"Answers: {', '.join(found.statuses)}, from {target.address}.")
+    if found.refusal:
+        console.print(f"{target.host}: {found.refusal}.")
+    if chosen.json is not None:
+        write_figures(chosen.json, "target", target, **asdict(found))
+    return 0
+
+
+def _tables(cells: Sequence[Cell]) -> Iterator[Table]:
+    """One for each pair of ends."""
     from rich.table import Table
 
-    table = Table(title="One request with TCP and with fast open (medians; intervals of 95 %)")
-    for name in ("RTT", "bytes", "TCP", "fast open", "round trips saved", "to the first byte"):
-        table.add_column(name, justify="right")
-    table.add_column("control", justify="right")
-    for each in cells:
-        table.add_row(
-            f"{each.rtt * 1000:g} ms",
-            f"{each.size:,}",
-            f"{each.tcp * 1000:.1f} ms",
-            f"{each.tfo * 1000:.1f} ms",
-            shown(each.trips),
-            shown(each.trips_first),
-            shown(each.control),
-        )
-    return table
+    for client, server in dict.fromkeys((each.client, each.server) for each in cells):
+        table = Table(title=f"One request: client {client}, server {server} (medians; ± 95 %)")
+        for name in ("RTT (ms)", "bytes", "TCP (ms)", "fast open", "taken"):
+            table.add_column(name, justify="right")
+        for name in ("saved", "to 1st byte", "control"):
+            table.add_column(name, justify="right")
+        for each in cells:
+            if (each.client, each.server) == (client, server):
+                table.add_row(
+                    f"{each.rtt * 1000:.4g}",
+                    f"{each.size:,}",
+                    f"{each.tcp * 1000:.4g}",
+                    f"{each.tfo * 1000:.4g}",
+                    f"{each.early:.0%}",
+                    shown(each.trips),
+                    shown(each.trips_first),
+                    shown(each.control),
+                )
+        yield table

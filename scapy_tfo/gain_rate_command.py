@@ -62,7 +62,7 @@ def _table(points: Sequence[Point]) -> Table:
 
     from scapy_tfo.gain.rate import PAPER
 
-    table = Table(title="Transactions a second with TCP and with fast open (intervals of 95 %)")
+    table = Table(title="Transactions a second with TCP and with fast open (± to the end of 95 %)")
     for name in ("RTT", "TCP", "fast open", "ratio", "predicted", "paper", "CPU ratio", "limit"):
         table.add_column(name, justify="right")
     for each in points:

@@ -25,16 +25,20 @@ def draw(cells: Sequence[Cell], path: Path) -> None:
         raise SetupError("a chart needs Matplotlib: pip install 'scapy-tfo[gain]'") from None
     figure, axes = pyplot.subplots(figsize=_SIZE, layout="constrained")
     try:
-        for size in sorted({each.size for each in cells}):
-            line = [each for each in cells if each.size == size and each.trips is not None]
-            _line(axes, line, f"{size:,} bytes", [each.trips for each in line], "o-")
-        flat = [each for each in cells if each.control is not None and each.size == cells[0].size]
-        _line(axes, flat, "TCP against itself", [each.control for each in flat], "x:")
+        pairs = dict.fromkeys((each.client, each.server) for each in cells)
+        for client, server in pairs:
+            ends = f"{client} to {server}, " if len(pairs) > 1 else ""
+            own = [each for each in cells if (each.client, each.server) == (client, server)]
+            for size in sorted({each.size for each in own}):
+                line = [each for each in own if each.size == size and each.trips is not None]
+                _line(axes, line, f"{ends}{size:,} bytes", [each.trips for each in line], "o-")
+        flat = [each for each in own if each.control is not None and each.size == own[0].size]
+        _line(axes, flat, f"{ends}TCP against itself", [each.control for each in flat], "x:")
         axes.axhline(1.0, color="grey", linewidth=0.8)
         axes.set_xlabel("round-trip time (ms)")
         axes.set_ylabel("round trips saved")
         axes.set_ylim(bottom=min(-0.1, axes.get_ylim()[0]))
-        axes.legend()
+        axes.legend(fontsize="small")
         figure.savefig(path)
     except (OSError, ValueError) as error:
         raise SetupError(f"cannot write {path}: {error}") from error

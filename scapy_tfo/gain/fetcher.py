@@ -1,18 +1,21 @@
-"""A client that measures: `python fetcher.py HOST PORT PATH TIMES WAY...`.
+"""A client that measures: `python fetcher.py ADDRESS PORT NAME PATH TIMES WAY...`.
 
-WAY: `tcp` (connect, then send), `tfo` (sendto with MSG_FASTOPEN) or `control` (tcp again, under
-another name). The ways take turns, so that what changes with time changes for all. For each
-request a line of JSON: way, seconds to the first byte and to the last, bytes, and whether the SYN's
-data was acknowledged.
+NAME: for the Host field. WAY: `tcp` (connect, then send), `tfo` (sendto with MSG_FASTOPEN) or
+`control` (tcp again, under another name). The ways take turns, so that what changes with time
+changes for all. For each request a line of JSON: way, seconds to the first byte and to the last,
+bytes, status of the answer, whether the SYN's data was acknowledged, why not (see `tcp_info` of
+linux/tcp.h), and the least round-trip time that the kernel saw, in seconds.
 """
 
 import json
 import socket
+import struct
 import sys
 import time
 
 _LARGEST = 1 << 18
-_INFO, _OPTIONS, _SYN_DATA = 104, 5, 0x20
+_INFO, _OPTIONS, _SYN_DATA = 152, 5, 0x20
+_BITS, _MIN_RTT = 7, 148
 _PATIENCE = 60.0
 
 
@@ -28,20 +31,29 @@ def fetch(way: str, at: tuple[str, int], request: bytes) -> dict[str, object]:
             sock.sendall(request)
         # A time limit before would make the socket one that does not block.
         sock.settimeout(_PATIENCE)
-        size = len(sock.recv(_LARGEST))
+        piece = sock.recv(_LARGEST)
         first = time.perf_counter() - began
+        head, size = piece[:12], len(piece)
         while piece := sock.recv(_LARGEST):
             size += len(piece)
         last = time.perf_counter() - began
-        info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO)
-    early = bool(info[_OPTIONS] & _SYN_DATA)
-    return {"way": way, "first": first, "last": last, "bytes": size, "early": early}
+        info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO).ljust(_INFO, b"\0")
+    return {
+        "way": way,
+        "first": first,
+        "last": last,
+        "bytes": size,
+        "status": head[9:].decode("latin-1") if head.startswith(b"HTTP/1.") else "",
+        "early": bool(info[_OPTIONS] & _SYN_DATA),
+        "failed": info[_BITS] >> 1 & 3,
+        "rtt": struct.unpack_from("I", info, _MIN_RTT)[0] / 1e6,
+    }
 
 
 def main() -> None:
-    host, port, path, times, *ways = sys.argv[1:]
+    host, port, name, path, times, *ways = sys.argv[1:]
     at = (host, int(port))
-    request = f"GET {path} HTTP/1.1\r\nHost: gain\r\nConnection: close\r\n\r\n".encode()
+    request = f"GET {path} HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n".encode()
     if "tfo" in ways:
         fetch("tfo", at, request)
     for number in range(int(times)):

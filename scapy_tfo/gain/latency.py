@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from scapy_tfo.errors import TargetError
@@ -14,16 +15,18 @@ from scapy_tfo.lab.link_model import Shape
 RTTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3)
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 TIMES = 20
-_WAYS = ("tcp", "tfo", "control")
+WAYS = ("tcp", "tfo", "control")
 _BASE_PATIENCE = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """rtts: of the link, in seconds. sizes: of responses, in bytes. times: requests of each way.
-    down, up: bits a second towards the client and from it, None for no limit; queue: bytes in
-    front of each."""
+    """clients, servers: see ends.py; each with each. rtts: of the link, in seconds. sizes: of
+    responses, in bytes. times: requests of each way. down, up: bits a second towards the client and
+    from it, None for no limit; queue: bytes in front of each."""
 
+    clients: Sequence[str] = ("kernel",)
+    servers: Sequence[str] = ("nginx",)
     rtts: Sequence[float] = RTTS
     sizes: Sequence[int] = SIZES
     times: int = TIMES
@@ -31,14 +34,22 @@ class Plan:
     up: float | None = None
     queue: int = 128 * 1024
 
+    @property
+    def cells(self) -> int:
+        """How many there are to measure."""
+        return len(self.clients) * len(self.servers) * len(self.rtts) * len(self.sizes)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One round-trip time and one size. tcp, tfo: median seconds to the last byte; tcp_first,
-    tfo_first: to the first. early: the part of fast opens whose data was accepted. saved: seconds
-    for the whole request. trips, trips_first: round trips saved, to the last byte and the first.
-    control: the same of TCP against itself, which saves nothing; None where the RTT is 0."""
+    """One client and server, one round-trip time (seconds) and one size (bytes). tcp, tfo: median
+    seconds to the last byte; tcp_first, tfo_first: to the first. early: the part of fast opens
+    whose data was accepted. saved: seconds for the whole request. trips, trips_first: round trips
+    saved, to the last byte and the first. control: the same of TCP against itself, which saves
+    nothing; None where the RTT is 0."""
 
+    client: str
+    server: str
     rtt: float
     size: int
     tcp: float
@@ -56,48 +67,50 @@ def measure(plan: Plan) -> Iterator[Cell]:
     """Measure cell by cell; each is told as soon as it is known, so that what was measured stays
     when it is broken off. Raises SetupError and TargetError."""
     check_sizes(plan.sizes)
-    with LinkedServer(plan.sizes) as server:
-        for rtt in plan.rtts:
-            server.shape(
-                Shape(delay=rtt / 2, rate=plan.up, queue=plan.queue),
-                Shape(delay=rtt / 2, rate=plan.down, queue=plan.queue),
-            )
-            for size in plan.sizes:
-                trips = 4 + size / 14_000
-                slow = 0.0 if plan.down is None else size * 8 / plan.down
-                patience = _BASE_PATIENCE + 3 * plan.times * (trips * rtt + 2 * slow)
-                told = server.fetch(f"/bytes/{size}", _WAYS, plan.times, 2 * patience)
-                cell = _cell(rtt, size, told)
-                yield cell
+    for client in plan.clients:
+        for server in plan.servers:
+            with LinkedServer(plan.sizes, server=server, client=client) as link:
+                yield from _measure(plan, link, client, server)
 
 
-def _cell(rtt: float, size: int, told: Sequence[Any]) -> Cell:
-    by_way = {way: [each for each in told if each["way"] == way] for way in _WAYS}
-    short = [each for each in told if each["bytes"] < size]
-    if short:
-        raise TargetError(f"a response of {size} bytes came with {short[0]['bytes']}")
-    firsts = {way: [each["first"] for each in by_way[way]] for way in _WAYS}
-    lasts = {way: [each["last"] for each in by_way[way]] for way in _WAYS}
+def _measure(plan: Plan, link: LinkedServer, client: str, server: str) -> Iterator[Cell]:
+    for rtt in plan.rtts:
+        link.shape(
+            Shape(delay=rtt / 2, rate=plan.up, queue=plan.queue),
+            Shape(delay=rtt / 2, rate=plan.down, queue=plan.queue),
+        )
+        for size in plan.sizes:
+            trips = 4 + size / 14_000
+            slow = 0.0 if plan.down is None else size * 8 / plan.down
+            patience = _BASE_PATIENCE + 3 * plan.times * (trips * rtt + 2 * slow)
+            told = link.fetch(f"/bytes/{size}", WAYS, plan.times, 2 * patience)
+            short = [each for each in told if each["bytes"] < size]
+            if short:
+                raise TargetError(f"a response of {size} bytes came with {short[0]['bytes']}")
+            yield cell(told, client=client, server=server, rtt=rtt, size=size)
+
+
+def cell(told: Sequence[Any], *, client: str, server: str, rtt: float, size: int) -> Cell:
+    """Of what a fetcher told. Raises SetupError where SciPy is missing."""
+    by_way = {way: [each for each in told if each["way"] == way] for way in WAYS}
+    firsts = {way: [each["first"] for each in by_way[way]] for way in WAYS}
+    lasts = {way: [each["last"] for each in by_way[way]] for way in WAYS}
 
     def trips(times: dict[str, list[float]], way: str) -> Estimate | None:
         return saving(times["tcp"], times[way], rtt) if rtt else None
 
     return Cell(
+        client=client,
+        server=server,
         rtt=rtt,
         size=size,
-        tcp=_median(lasts["tcp"]),
-        tfo=_median(lasts["tfo"]),
-        tcp_first=_median(firsts["tcp"]),
-        tfo_first=_median(firsts["tfo"]),
+        tcp=median(lasts["tcp"]),
+        tfo=median(lasts["tfo"]),
+        tcp_first=median(firsts["tcp"]),
+        tfo_first=median(firsts["tfo"]),
         early=sum(each["early"] for each in by_way["tfo"]) / len(by_way["tfo"]),
         saved=saving(lasts["tcp"], lasts["tfo"], 1.0),
         trips=trips(lasts, "tfo"),
         trips_first=trips(firsts, "tfo"),
         control=trips(lasts, "control"),
     )
-
-
-def _median(values: Sequence[float]) -> float:
-    from statistics import median
-
-    return float(median(values))

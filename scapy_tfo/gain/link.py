@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import ip_interface
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from scapy_tfo.errors import SetupError, TargetError
-from scapy_tfo.lab.client_network import ClientNetwork
+from scapy_tfo.gain.ends import KernelClient, run_fetcher, start_client, start_server
 from scapy_tfo.lab.emulator import Emulator
 from scapy_tfo.lab.link_model import Shape
-from scapy_tfo.lab.servers import RealServerLab
 
-_CLIENT = {4: ip_interface("192.0.2.16/24"), 6: ip_interface("fd00:7413::10/64")}
-_FETCHER = Path(__file__).with_name("fetcher.py")
 _LOOP = Path(__file__).with_name("closed_loop.py")
 _LOOP_PATIENCE = 30.0
 
@@ -42,24 +37,25 @@ class Loop:
 
 
 class LinkedServer:
-    """nginx behind an emulated link. sizes: of the files it has, as `/bytes/N`, in bytes.
+    """A server behind an emulated link, and a client in front of it. sizes: of the files that it
+    has, as `/bytes/N`, in bytes. server, client: see ends.py.
 
     Raises SetupError where the host does not allow it, or has no nginx.
     """
 
-    def __init__(self, sizes: Sequence[int]) -> None:
+    def __init__(
+        self, sizes: Sequence[int], *, server: str = "nginx", client: str = "kernel"
+    ) -> None:
         with contextlib.ExitStack() as undo:
-            self._network = ClientNetwork(addresses=_CLIENT)
-            undo.callback(self._network.close)
-            self._loop = asyncio.new_event_loop()
-            undo.callback(self._loop.close)
-            self._server = self._loop.run_until_complete(RealServerLab.start("nginx", sizes=sizes))
+            self._client = start_client(client)
+            undo.callback(self._client.close)
+            self._server = start_server(server, sizes)
             undo.callback(self._server.close)
-            self._emulator = Emulator(self._network.tun, self._server.descriptor)
+            self._emulator = Emulator(self._client.descriptor, self._server.descriptor)
             undo.callback(self._emulator.close)
             self._undo = undo.pop_all()
-        self.address = self._server.addresses[4]
-        self.port = self._server.ports["http"]
+        self.address = self._server.address
+        self.port = self._server.port
 
     def shape(self, onward: Shape, homeward: Shape) -> None:
         """Of the link from now on: from the client, and back to it."""
@@ -71,21 +67,8 @@ class LinkedServer:
         ways: as fetcher.py has them. Returns what that prints. Raises TargetError where a request
         fails or takes longer than `patience` seconds for all.
         """
-        words = [sys.executable, "-I", "-S", str(_FETCHER), str(self.address), str(self.port), path]
-        try:
-            done = subprocess.run(
-                [*words, str(times), *ways],
-                preexec_fn=self._network.entering(),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=patience,
-            )
-        except subprocess.TimeoutExpired:
-            raise TargetError(f"{path} took over {patience:.0f} s for {times} requests") from None
-        if done.returncode:
-            said = done.stderr.decode(errors="replace").strip().splitlines()
-            raise TargetError(f"{path}: {said[-1] if said else 'the client ended early'}")
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        words = [str(self.address), str(self.port), "gain", path, str(times), *ways]
+        return run_fetcher(self._client.fetching(words), path, patience)
 
     def loop(self, path: str, way: str, seconds: float, clients: int) -> Loop:
         """Transactions one after another for so many seconds, in so many processes at a time.
@@ -93,11 +76,13 @@ class LinkedServer:
         Raises TargetError where one fails.
         """
         words = [sys.executable, "-I", "-S", str(_LOOP), str(self.address), str(self.port), path]
+        # Loops are the kernel's.
+        entering = cast(KernelClient, self._client).network.entering()
         before = self._server.cpu()
         running = [
             subprocess.Popen(
                 [*words, str(seconds), way],
-                preexec_fn=self._network.entering(),
+                preexec_fn=entering,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

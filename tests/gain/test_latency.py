@@ -44,7 +44,7 @@ def test_the_command_writes_what_it_measured(
     given = ["--rtt", "0,5ms", "--size", "1000", "--times", "3"]
     files = ["--json", str(tmp_path / "a.json"), "--plot", str(tmp_path / "a.svg")]
     assert main(["gain", "latency", *given, *files]) == 0
-    assert "round" in capsys.readouterr().out
+    assert "saved" in capsys.readouterr().out
     figures = json.loads((tmp_path / "a.json").read_text())
     assert [(each["rtt"], each["size"]) for each in figures["cells"]] == [
         (0.0, 1000),
@@ -57,6 +57,8 @@ def test_the_command_writes_what_it_measured(
 def test_a_chart_that_cannot_be_written(tmp_path: Path) -> None:
     some = Estimate(1.0, 0.9, 1.1)
     cell = Cell(
+        client="kernel",
+        server="nginx",
         rtt=0.02,
         size=1000,
         tcp=0.04,
