@@ -37,7 +37,7 @@ help:
 	@echo 'make conformance  the conformance cases as pytest tests (TARGET=lab:linux or HOST[:PORT])'
 	@echo 'make lint         ruff and mypy'
 	@echo 'make matrix       every case against every mutant, for docs/matrix.md (minutes)'
-	@echo 'make client-matrix  the same for clients, for docs/client-matrix.md (a minute)'
+	@echo 'make client-matrix  the same for clients, and behind middleboxes: docs/client-*.md (minutes)'
 	@echo 'make weaken       the matrix, then every case without each of its assertions (minutes)'
 	@echo 'make compare      every mutant in simulation and live: the same verdicts? (minutes; COMPARE_ARGS)'
 	@echo 'make break        our packetdrill scripts, each with a wrong expectation: docs/pkt-breaks.md (minutes)'
@@ -72,7 +72,7 @@ matrix:
 
 client-matrix:
 	@bash scripts/setup.sh
-	@.venv/bin/python scripts/client_matrix.py --write docs/client-matrix.md
+	@.venv/bin/python scripts/client_matrix.py --write docs/client-matrix.md --boxes docs/client-boxes.md
 
 weaken: matrix
 	@.venv/bin/python scripts/weaken.py --kills $(KILLS) --write docs/assertions.md

@@ -68,6 +68,12 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         metavar="SECONDS",
         help="that the client may take for what it does at once, its start too (default: 1.5)",
     )
+    add(
+        "--behind",
+        default="",
+        metavar="BOX[+BOX]",
+        help="of sim: clients, with a middlebox between ('scapy-tfo path --boxes' lists them)",
+    )
     add("--json", type=Path, metavar="FILE", help="also write the results as JSON")
     add("--junit", type=Path, metavar="FILE", help="also as JUnit XML")
     add("--out", type=Path, metavar="DIR", help="reports and capture (default: tfo-results/...)")
@@ -104,17 +110,11 @@ def _run(chosen: argparse.Namespace) -> int:
             patience=chosen.patience or PATIENCE,
             on_result=show,
         )
-        run = _judged(chosen.words, chosen.dialogue, chosen.address, cases, options)
+        run = _judged(chosen, cases, options)
     return reports.write(run, console)
 
 
-def _judged(
-    words: Sequence[str],
-    dialogue: str,
-    addresses: Sequence[str],
-    cases: Sequence[Case],
-    options: Options,
-) -> Run:
+def _judged(chosen: argparse.Namespace, cases: Sequence[Case], options: Options) -> Run:
     import asyncio
 
     from scapy_tfo import spec
@@ -122,13 +122,19 @@ def _judged(
     from scapy_tfo.clients.judge import judge
     from scapy_tfo.clients.places import Here, Namespace
     from scapy_tfo.clients.simulated import simulate
+    from scapy_tfo.errors import SetupError
+    from scapy_tfo.middleboxes.registry import boxes_named
 
+    words, addresses = chosen.words, chosen.address
     if len(words) == 1 and words[0].startswith("sim:"):
-        return simulate(words[0], cases, spec.load(), options)
+        boxes = boxes_named(chosen.behind) if chosen.behind else ()
+        return simulate(words[0], cases, spec.load(), options, boxes)
+    if chosen.behind:
+        raise SetupError("--behind is for sim:reference and sim:NAME: others have a path already")
     if len(words) == 1 and words[0].startswith("lab:"):
         command = ready_made(words[0].removeprefix("lab:"))
     else:
-        command = commands(words, dialogue=dialogue)
+        command = commands(words, dialogue=chosen.dialogue)
 
     client = CommandClient(command, Here(addresses) if addresses else Namespace())
     try:

@@ -80,7 +80,8 @@ ARROWS: dict[str, set[str]] = {
         "gain_pages_command",
         "gain_rate_command",
     },
-    "client_command": VALUES | {"arguments", "clients", "mutants", "suite", "front", "listing"},
+    "client_command": VALUES
+    | {"arguments", "clients", "middleboxes", "mutants", "suite", "front", "listing"},
     "path_command": MECHANISMS | {"middleboxes", "lab", "path", "suite", "arguments"},
     "cli": JUDGES
     | {

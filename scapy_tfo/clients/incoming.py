@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,10 @@ BODY = b"served\n"
 _PIECE = 1000
 """Bytes of ours in one segment."""
 
+_COPIED = 0.05
+"""Seconds within which the same SYN comes twice because the path doubled it: no client sends one
+again so soon."""
+
 
 def _is_request(each: FastOpen | Broken) -> bool:
     return isinstance(each, FastOpen) and each.is_request
@@ -35,7 +40,8 @@ class Incoming(Flow):
     syns: those that came, the first in front. taken: bytes of the first SYN that we acknowledged.
     has_answered: a SYN-ACK of ours went out. brought_data: such a one had data. crossed: a SYN of
     ours met the client's. lost: segments that `lose` kept from us.
-    The text of a SYN counts as received only when a SYN-ACK acknowledges it.
+    The text of a SYN counts as received only when a SYN-ACK acknowledges it. What the path made
+    two of counts once.
     """
 
     def __init__(self, server: Server, key: Key, *, isn: int, patience: float) -> None:
@@ -57,6 +63,7 @@ class Incoming(Flow):
         self.has_answered = self.brought_data = self.crossed = False
         self.lost: list[Segment] = []
         self._loses: Callable[[Segment], bool] = lambda _: False
+        self._syn_came = 0.0
 
     def lose(self, which: Callable[[Segment], bool]) -> None:
         """From now on, the path loses those segments of the client's; `lost` has them."""
@@ -74,12 +81,20 @@ class Incoming(Flow):
             self._wake()
             return
         if segment.flags & SYN and not segment.flags & ACK and not segment.is_rst:
+            if self._is_copy(segment):
+                self.numbers.append(number)
+                self._board.note((number,), "the same SYN once more, doubled on the way")
+                return
             self.syns.append(segment)
             bare = replace(segment, payload=b"", flags=segment.flags & ~FIN)
             super().hear(bare, number)
             self.heard[-1] = segment
         else:
             super().hear(segment, number)
+
+    def _is_copy(self, syn: Segment) -> bool:
+        came, self._syn_came = self._syn_came, asyncio.get_running_loop().time()
+        return self.syns[-1:] == [syn] and self._syn_came - came < _COPIED
 
     @property
     def was_reset(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import random
 import time
 import zlib
 from collections.abc import Sequence
@@ -13,8 +14,10 @@ from ipaddress import ip_address
 from scapy_tfo.clients.application import PADDING, Application, Dialogue, Ended
 from scapy_tfo.clients.dialogue import Raw
 from scapy_tfo.clients.judge import Options, judge
+from scapy_tfo.lab.boxed import BoxedPath
 from scapy_tfo.lab.host import ReferenceHost
 from scapy_tfo.lab.reference import MemoryLink
+from scapy_tfo.middleboxes.box import Box
 from scapy_tfo.mutants.registry import Mutant, client_named
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.segment import Address
@@ -50,20 +53,36 @@ class SimulatedApplication:
 
 
 class SimulatedClient:
-    """`sim:NAME`. See Client. Needs a running asyncio loop."""
+    """`sim:NAME`. See Client. Needs a running asyncio loop.
+
+    boxes: on its path to our servers, from it on.
+    """
 
     families: tuple[int, ...] = (4, 6)
     can_be_plain = True
     is_fresh = True
     crowding = PADDING
 
-    def __init__(self, name: str, mutant: Mutant, seed: int, epoch: float) -> None:
+    def __init__(
+        self,
+        name: str,
+        mutant: Mutant,
+        seed: int,
+        epoch: float,
+        boxes: Sequence[type[Box]] = (),
+    ) -> None:
         self.name = name
         self.dialogue: Dialogue = Raw()
         self._memory = MemoryLink(epoch=epoch, sources=tuple(SERVERS.values()), seed=seed)
         stack: Stack = mutant.stack(CLIENTS, mutant.settings, seed=seed + (1 << 32))
-        self._host = ReferenceHost(stack, self._memory.answer)
-        self._memory.attach(self._host.receive)
+        dice = random.Random(seed)
+        self._path = BoxedPath(
+            [each(dice) for each in boxes],
+            lambda packet: self._host.receive(packet),
+            self._memory.answer,
+        )
+        self._host = ReferenceHost(stack, self._path.from_client)
+        self._memory.attach(self._path.from_server)
         self.link: Link = self._memory
         self._servers = itertools.count()
 
@@ -87,15 +106,21 @@ class SimulatedClient:
 
     def close(self) -> None:
         self.link.close()
+        self._path.close()
         self._host.close()
 
 
 def simulate(
-    name: str, cases: Sequence[Case], catalogue: Catalogue, options: Options | None = None
+    name: str,
+    cases: Sequence[Case],
+    catalogue: Catalogue,
+    options: Options | None = None,
+    boxes: Sequence[type[Box]] = (),
 ) -> Run:
     """Judge a simulated client. Each case meets a fresh stack, so that none disturbs another.
 
-    Deterministic: the same seed gives the same packets. Raises SetupError for an unknown name.
+    boxes: on its path to our servers, from it on. Deterministic: the same seed gives the same
+    packets. Raises SetupError for an unknown name.
     """
     options = replace(options or Options(), attempts=1)
     mutant = client_named(name.removeprefix("sim:"))
@@ -106,7 +131,7 @@ def simulate(
         for case in cases:
             seed = zlib.crc32(f"{options.seed} {case.id} {family}".encode())
             alone = replace(options, families=(family,), seed=seed)
-            run = run_virtually(_one(name, mutant, case, catalogue, alone, started))
+            run = run_virtually(_one(name, mutant, case, catalogue, alone, started, boxes))
             shift = len(packets)
             packets += (replace(each, number=each.number + shift) for each in run.packets)
             results += (
@@ -124,9 +149,15 @@ def simulate(
 
 
 async def _one(
-    name: str, mutant: Mutant, case: Case, catalogue: Catalogue, options: Options, epoch: float
+    name: str,
+    mutant: Mutant,
+    case: Case,
+    catalogue: Catalogue,
+    options: Options,
+    epoch: float,
+    boxes: Sequence[type[Box]],
 ) -> Run:
-    client = SimulatedClient(name, mutant, options.seed, epoch)
+    client = SimulatedClient(name, mutant, options.seed, epoch, boxes)
     try:
         return await judge(client, [case], catalogue, options)
     finally:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from scapy_tfo import spec
+from scapy_tfo.cli import main
 from scapy_tfo.clients.judge import Options
 from scapy_tfo.clients.registry import all_cases
 from scapy_tfo.clients.simulated import simulate
@@ -38,3 +41,15 @@ def test_the_same_seed_gives_the_same_packets() -> None:
 def test_an_unknown_client_is_refused() -> None:
     with pytest.raises(SetupError, match="no such client: 'nobody'"):
         simulate("sim:nobody", all_cases(), spec.load())
+
+
+def test_a_client_behind_a_middlebox(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["client", "sim:reference", "--only", "CLI-2", "-4", "--quiet", "--out", str(tmp_path)]
+    assert main([*words, "--behind", "shares-address+duplicates-syn"]) == 0
+    assert main([*words, "--behind", "strips-option-from-syn-ack"]) == 1
+    assert "the cookie that the server granted is not used" in capsys.readouterr().out
+
+
+def test_a_middlebox_is_for_clients_in_memory(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["client", "--behind", "none", "--", "curl", "http://{host}:{port}/"]) == 2
+    assert "--behind is for sim:" in capsys.readouterr().err
