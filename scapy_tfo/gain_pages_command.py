@@ -57,6 +57,7 @@ def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="keep connections for further requests, or open one for each (default: keep)",
     )
     add("--parallel", type=count, default=6, metavar="N", help="connections a host (default: 6)")
+    add("--window", type=count, default=3, metavar="N", help="first segments (default: 3)")
     add("--down", type=bit_rate, default=4e6, metavar="RATE", help="to the browser (default: 4M)")
     add("--up", type=bit_rate, default=256e3, metavar="RATE", help="and from it (default: 256k)")
     add("--queue", type=count, default=131072, metavar="BYTES", help="in front of each rate")
@@ -79,6 +80,7 @@ def _pages(chosen: argparse.Namespace) -> int:
         up=chosen.up,
         queue=chosen.queue,
         parallel=chosen.parallel,
+        window=chosen.window,
     )
     pages = all_pages(plan, recorded)
     wanted = len(pages) * len(plan.rtts) * plan.times * len(WAYS)

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from scapy_tfo.errors import SetupError, TargetError
 from scapy_tfo.gain.page import Page
+from scapy_tfo.lab.agent import DEVICE
 from scapy_tfo.lab.client_network import CLIENTS, SERVERS, ClientNetwork
 from scapy_tfo.lab.emulator import Emulator
 from scapy_tfo.lab.link_model import Shape
@@ -39,10 +40,11 @@ Answers = Mapping[str, tuple[float, str, str | int]]
 class PageHosts:
     """All hosts of a page, each with an address of its own, behind an emulated link.
 
-    control: the server's congestion control. Raises SetupError where the host does not allow it.
+    window: segments of the servers' initial window, None for the kernel's own. control: their
+    congestion control. Raises SetupError where the host does not allow it.
     """
 
-    def __init__(self, page: Page, answers: Answers) -> None:
+    def __init__(self, page: Page, answers: Answers, window: int | None = None) -> None:
         self.addresses = {name: str(_FIRST + at) for at, name in enumerate(page.hosts)}
         with contextlib.ExitStack() as undo:
             self._client = ClientNetwork()
@@ -50,7 +52,10 @@ class PageHosts:
             there = {4: _HOSTS, 6: ip_interface(f"{SERVERS[6]}/64")}
             self._hosts = ClientNetwork(_SYSCTLS, there)
             undo.callback(self._hosts.close)
-            self._take_all_addresses()
+            self._route("add", "local", _PLACES, "dev", "lo")
+            if window is not None:
+                client = f"{CLIENTS[4].ip}/32"
+                self._route("add", client, "dev", DEVICE, "initcwnd", str(window))
             self._emulator = Emulator(self._client.tun, self._hosts.tun)
             undo.callback(self._emulator.close)
             self._server = self._started(answers)
@@ -99,16 +104,19 @@ class PageHosts:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _take_all_addresses(self) -> None:
-        words = ["ip", "route", "add", "local", _PLACES, "dev", "lo"]
+    def _route(self, *words: str) -> None:
+        """With ip-route(8), in the hosts' namespace."""
         try:
             done = subprocess.run(
-                words, preexec_fn=self._hosts.entering(), capture_output=True, timeout=_START_LIMIT
+                ["ip", "route", *words],
+                preexec_fn=self._hosts.entering(),
+                capture_output=True,
+                timeout=_START_LIMIT,
             )
         except FileNotFoundError:
             raise SetupError("ip is not installed: apt-get install iproute2") from None
         if done.returncode:
-            raise SetupError(f"no addresses for the hosts: {done.stderr.decode().strip()}")
+            raise SetupError(f"no route for the hosts: {done.stderr.decode().strip()}")
 
     def _started(self, answers: Answers) -> subprocess.Popen[bytes]:
         server = subprocess.Popen(

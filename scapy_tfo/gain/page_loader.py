@@ -6,8 +6,8 @@ each, "persistent": true, "parallel": connections a host, "ways": [...], "times"
 seconds between loads}. WAY: `tcp`, `tfo` (sendto with MSG_FASTOPEN) or `control` (tcp again). The
 ways take turns. For each load a line of JSON: way, seconds until the last byte of the last
 resource, bytes, connections, those of them whose SYN's data was acknowledged, and of the chain of
-resources that led to the last one: connections opened one after another, and seconds for which
-server and browser thought.
+resources that led to the last one: connections opened one after another, seconds that they took
+to open, and seconds for which server and browser thought.
 """
 
 import asyncio
@@ -25,12 +25,14 @@ _INFO, _OPTIONS, _SYN_DATA = 104, 5, 0x20
 
 class Fetch:
     """One resource on its way. before: what it had to wait for; cold: it had its connection
-    opened; shares: events for parts of its body, by the number of bytes."""
+    opened; opening: seconds that it waited for that; asked: when the browser wanted it. shares:
+    events for parts of its body, by the number of bytes."""
 
     def __init__(self, resource: dict[str, Any]) -> None:
         self.resource = resource
         self.before: Fetch | None = None
         self.cold = False
+        self.asked = self.opening = 0.0
         self.shares: list[tuple[int, asyncio.Event]] = []
         self.done = asyncio.Event()
         self.came = 0
@@ -53,6 +55,7 @@ class Host:
         self.open = 0
 
     def ask(self, fetch: Fetch) -> None:
+        fetch.asked = time.perf_counter()
         self.waiting.append(fetch)
         if self.idle:
             self.idle.popleft().set()
@@ -83,8 +86,11 @@ class Host:
                     sent = 0
             else:
                 load.connections += 1
+                began = time.perf_counter()
                 await loop.sock_connect(sock, self.at)
                 fetch = self._next(freed)
+                if fetch is not None:
+                    fetch.opening = time.perf_counter() - max(began, fetch.asked)
             cold = True
             while True:
                 if fetch is None:
@@ -209,7 +215,7 @@ class Load:
             for each in self._tasks:
                 each.cancel()
             await asyncio.gather(whole, *self._tasks, return_exceptions=True)
-        cold, think = self._chain()
+        cold, opening, think = self._chain()
         return {
             "way": self.way,
             "seconds": took,
@@ -217,20 +223,22 @@ class Load:
             "connections": self.connections,
             "early": self.early,
             "cold": cold,
+            "opening": opening,
             "think": think,
         }
 
-    def _chain(self) -> tuple[int, float]:
-        cold, think = 0, 0.0
+    def _chain(self) -> tuple[int, float, float]:
+        cold, opening, think = 0, 0.0, 0.0
         at = self._last
         while at is not None:
             cold += at.cold
+            opening += at.opening
             think += at.resource["wait"]
             parent = at.resource["after"]
             if at.before is None or at.before.resource["name"] == parent:
                 think += at.resource["delay"]
             at = at.before
-        return cold, think
+        return cold, opening, think
 
 
 async def warm(work: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from scapy_tfo.lab.link_model import Shape
 RTTS = (0.02, 0.1, 0.2)
 TIMES = 20
 DOWN, UP, QUEUE = 4e6, 256e3, 128 * 1024
-PARALLEL = 6
+PARALLEL, WINDOW = 6, 3
 WAYS = ("tcp", "tfo", "control")
 _PATIENCE, _TRIPS = 60.0, 50
 _PAUSE = 0.1
@@ -27,7 +27,8 @@ _PAUSE = 0.1
 class Plan:
     """pages: to load. rtts: of the link, in seconds. times: loads of each way. persistent: are
     connections kept for further requests? down, up: bits a second towards the browser and from it,
-    None for no limit; queue: bytes in front of each. parallel: connections to a host at a time."""
+    None for no limit; queue: bytes in front of each. parallel: connections to a host at a time. window:
+    segments of the servers' initial window, None for the kernel's own."""
 
     pages: Sequence[str] = MODELS
     rtts: Sequence[float] = RTTS
@@ -37,14 +38,15 @@ class Plan:
     up: float | None = UP
     queue: int = QUEUE
     parallel: int = PARALLEL
+    window: int | None = WINDOW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
     """One load. way: tcp, tfo or control. seconds: until the last byte of the last resource.
     connections: opened; early: those whose request was accepted in the SYN. cold: connections
-    opened one after another on the way to the last resource; think: seconds that server and
-    browser thought there."""
+    opened one after another on the way to the last resource; opening: seconds that they took to
+    open; think: seconds that server and browser thought there."""
 
     page: str
     rtt: float
@@ -54,6 +56,7 @@ class Load:
     connections: int
     early: int
     cold: int
+    opening: float
     think: float
 
 
@@ -61,8 +64,8 @@ class Load:
 class Cell:
     """One page at one round-trip time. tcp, tfo: mean seconds, as the papers give them. percent:
     how much less a load takes with fast open; control: TCP against itself. connections: of a load
-    with TCP; early: the part of fast opens that were accepted. cold, think: medians with TCP, as in
-    `Load`. paper, cs244: what they had. why: where ours lies outside the paper's range, or ""."""
+    with TCP; early: the part of fast opens that were accepted. cold, opening, think: medians with
+    TCP, as in `Load`. paper, cs244: what they had. why: where ours lies outside the paper's range, or ""."""
 
     page: str
     title: str
@@ -75,6 +78,7 @@ class Cell:
     connections: float
     early: float
     cold: float
+    opening: float
     think: float
     paper: Published | None
     cs244: Published | None
@@ -90,7 +94,7 @@ def measure(plan: Plan, pages: Sequence[Page]) -> Iterator[Load]:
     """Load after load; for each page and round-trip time the ways take turns. Raises SetupError and
     TargetError."""
     for page in pages:
-        with PageHosts(page, _answers(page)) as hosts:
+        with PageHosts(page, _answers(page), plan.window) as hosts:
             for rtt in plan.rtts:
                 hosts.shape(
                     Shape(delay=rtt / 2, rate=plan.up, queue=plan.queue),
@@ -164,6 +168,7 @@ def _cell(plan: Plan, page: Page, rtt: float, loads: Mapping[str, Sequence[Load]
         connections=fmean(each.connections for each in loads["tcp"]),
         early=sum(each.early for each in loads["tfo"]) / max(1, opened),
         cold=median(each.cold for each in loads["tcp"]),
+        opening=median(each.opening for each in loads["tcp"]),
         think=median(each.think for each in loads["tcp"]),
         paper=PAPER.get((page.name, rtt)),
         cs244=CS244.get((page.name, rtt)),
