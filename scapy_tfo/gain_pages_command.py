@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scapy_tfo.arguments import count, described
+from scapy_tfo.gain.page import MODELS
 from scapy_tfo.gain_front import (
     add_outputs,
     bit_rate,
@@ -38,15 +39,13 @@ more take turns: the last are the control, which must save nothing.
 Four pages come with us, made after the paper's four: amazon, nytimes, wsj, wikipedia. With --har
 a page that a browser recorded is loaded instead. Ctrl-C keeps what was measured."""
 
-_NAMES = ("amazon", "nytimes", "wsj", "wikipedia")
-
 
 def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """`pages`."""
     parser = described(below, "pages", "whole pages, as a browser loads them", _TEXT)
     parser.set_defaults(command=_pages)
     add = parser.add_argument
-    add("--page", type=some_of(*_NAMES), metavar="NAME,...", help="default: all of the four")
+    add("--page", type=some_of(*MODELS), metavar="NAME,...", help="default: all of the four")
     add("--har", type=Path, action="append", default=[], metavar="FILE", help="a recorded page")
     add("--rtt", type=times, metavar="TIME,...", help="default: 20ms,100ms,200ms")
     add("--times", type=count, default=20, metavar="N", help="loads of each way (default: 20)")
@@ -72,7 +71,7 @@ def _pages(chosen: argparse.Namespace) -> int:
     console = check_outputs(chosen)
     recorded = [read_har(path) for path in chosen.har]
     plan = Plan(
-        pages=chosen.page or (() if recorded else _NAMES),
+        pages=chosen.page or (() if recorded else MODELS),
         rtts=chosen.rtt or RTTS,
         times=chosen.times,
         persistent=chosen.persistent,
@@ -101,17 +100,19 @@ def _table(cells: Sequence[Cell]) -> Table:
     from rich.table import Table
 
     table = Table(title="Page loads with TCP and with fast open (means; intervals of 95 %)")
-    table.add_column("page")
-    for name in ("RTT", "TCP", "fast open", "sooner", "control", "paper", "CS244"):
+    table.add_column("page", no_wrap=True)
+    for name in ("RTT", "TCP", "fast open"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in ("sooner, %", "control, %", "paper", "CS244"):
         table.add_column(name, justify="right")
     for each in cells:
         table.add_row(
-            each.title,
+            each.page,
             f"{each.rtt * 1000:g} ms",
             f"{each.tcp:.2f} s",
             f"{each.tfo:.2f} s",
-            f"{shown(each.percent, 1)} %",
-            f"{shown(each.control, 1)} %",
+            shown(each.percent, 1),
+            shown(each.control, 1),
             _published(each.paper),
             _published(each.cs244),
         )
@@ -121,7 +122,7 @@ def _table(cells: Sequence[Cell]) -> Table:
 def _published(found: Published | None) -> str:
     if found is None:
         return "-"
-    return f"{found.percent:.0f} % of {found.tcp:.2f} s"
+    return f"{found.percent:.0f}"
 
 
 def _note(cell: Cell) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -43,7 +44,8 @@ def read_har(path: Path) -> Page:
     """The first page of a HAR file, loaded over plain HTTP.
 
     A resource comes after the one that a browser noted to have asked for it (`_initiator`), else
-    after the document, script or style sheet that had come last. The server's thinking is its wait
+    after the document, script or style sheet that had come last. What was asked for after the
+    page's load event (`onLoad`) is left out. The server's thinking is its wait
     without a round trip: the shortest handshake with the host, or the shortest wait. Raises
     SetupError for a file that cannot be read or is no such archive.
     """
@@ -82,7 +84,8 @@ def _entries(path: Path, plain: Any) -> list[_Entry]:
         listed = plain["log"]["entries"]
         pages = plain["log"].get("pages") or [{}]
         wanted = pages[0].get("id")
-    except (TypeError, KeyError, AttributeError, IndexError):
+        loaded = float((pages[0].get("pageTimings") or {}).get("onLoad") or 0) / 1000
+    except (TypeError, KeyError, AttributeError, IndexError, ValueError):
         raise SetupError(f"{path} is no HAR file: it has no log with entries") from None
     if not isinstance(listed, list) or len(listed) > _MOST_ENTRIES:
         raise SetupError(f"{path}: log.entries is no list of at most {_MOST_ENTRIES}")
@@ -101,7 +104,9 @@ def _entries(path: Path, plain: Any) -> list[_Entry]:
             found.append(entry)
     if not found:
         raise SetupError(f"{path} has no answers over HTTP in its first page")
-    return sorted(found, key=lambda each: each.asked)
+    found.sort(key=lambda each: each.asked)
+    until = found[0].asked + loaded if loaded > 0 else math.inf
+    return [each for each in found if each.asked <= until]
 
 
 def _entry(plain: Mapping[str, Any]) -> _Entry | None:
@@ -110,13 +115,15 @@ def _entry(plain: Mapping[str, Any]) -> _Entry | None:
     response, timings = plain["response"], plain["timings"]
     if url.scheme not in ("http", "https") or not response["status"] or plain.get("_fromCache"):
         return None
-    if not url.hostname:
-        raise ValueError("a URL without a host")
+    if not url.hostname or not url.hostname.isascii():
+        raise ValueError("a URL without a host in ASCII")
     asked = datetime.fromisoformat(plain["startedDateTime"]).timestamp()
     end = asked + max(0.0, float(plain["time"])) / 1000
     receive = max(0.0, float(timings.get("receive") or 0)) / 1000
     connect, secure = (float(timings.get(each) or -1) for each in ("connect", "ssl"))
     handshake = (connect - max(0.0, secure)) / 1000
+    if not all(map(math.isfinite, (asked, end, receive, handshake))):
+        raise ValueError("a time without end")
     return _Entry(
         url=url.geturl(),
         host=url.hostname,
@@ -126,7 +133,7 @@ def _entry(plain: Mapping[str, Any]) -> _Entry | None:
         asked=asked,
         first=end - receive,
         end=end,
-        wait=max(0.0, float(timings.get("wait") or 0)) / 1000,
+        wait=min(max(0.0, float(timings.get("wait") or 0)) / 1000, end - asked),
         handshake=handshake if handshake > 0 else None,
         initiator=_initiator(plain.get("_initiator") or plain.get("initiator") or {}),
     )

@@ -163,7 +163,9 @@ def lines_of(process: subprocess.Popen[bytes], patience: float) -> Iterator[dict
 
 def _last_words(process: subprocess.Popen[bytes]) -> str:
     process.kill()
-    _, errors = process.communicate()
+    process.wait()
+    assert process.stderr is not None
+    errors = process.stderr.read()
     said = errors.decode(errors="replace").strip().splitlines()
     return said[-1] if said else f"status {process.returncode}"
 

@@ -27,8 +27,8 @@ _PAUSE = 0.1
 class Plan:
     """pages: to load. rtts: of the link, in seconds. times: loads of each way. persistent: are
     connections kept for further requests? down, up: bits a second towards the browser and from it,
-    None for no limit; queue: bytes in front of each. parallel: connections to a host at a time. window:
-    segments of the servers' initial window, None for the kernel's own."""
+    None for no limit; queue: bytes in front of each. parallel: connections to a host at a time.
+    window: segments of the servers' initial window, None for the kernel's own."""
 
     pages: Sequence[str] = MODELS
     rtts: Sequence[float] = RTTS
@@ -65,7 +65,8 @@ class Cell:
     """One page at one round-trip time. tcp, tfo: mean seconds, as the papers give them. percent:
     how much less a load takes with fast open; control: TCP against itself. connections: of a load
     with TCP; early: the part of fast opens that were accepted. cold, opening, think: medians with
-    TCP, as in `Load`. paper, cs244: what they had. why: where ours lies outside the paper's range, or ""."""
+    TCP, as in `Load`. paper, cs244: what they had. why: where ours lies outside the paper's range,
+    or ""."""
 
     page: str
     title: str
@@ -187,12 +188,16 @@ def _why(plan: Plan, page: Page, cell: Cell) -> str:
     """From what is known of the chain of resources that led to the last one."""
     if cell.early < 1:
         return f"only {cell.early:.0%} of the fast opens were accepted in the SYN"
-    said = (
-        f"{cell.cold:g} connections are opened one after another before the last byte: "
-        f"{cell.cold:g} x {cell.rtt * 1000:g} ms are {100 * cell.cold * cell.rtt / cell.tcp:.1f} % "
-        f"of {cell.tcp:.2f} s"
-    )
-    rest = [f"{cell.think:.2f} s are thinking"]
+    plain = cell.cold * cell.rtt
+    queued = ", since they wait in the link's queues" if cell.opening > 2 * plain else ""
+    said = [
+        f"{cell.cold:g} connections opened one after another ({plain * 1000:.0f} ms of round trips)"
+        f" take {cell.opening * 1000:.0f} ms{queued}",
+        f"{cell.think:.2f} s are thinking",
+    ]
     if plan.down is not None:
-        rest.append(f"{page.size * 8 / plan.down:.2f} s the bytes at the link's rate")
-    return f"{said}; {', '.join(rest)}"
+        said.append(f"the bytes need {page.size * 8 / plan.down:.2f} s at least")
+    if plan.up is not None:
+        asked = page.request * len(page.resources)
+        said.append(f"the requests {asked * 8 / plan.up:.2f} s")
+    return f"of {cell.tcp:.2f} s, {', '.join(said)}"
