@@ -11,6 +11,7 @@ from scapy_tfo.gain_front import (
     add_outputs,
     check_outputs,
     collect,
+    make_table,
     shown,
     status,
     write_figures,
@@ -109,13 +110,12 @@ def _part(nanoseconds: float, requests: int) -> str:
 
 
 def _schemes(found: Sequence[CheckCost], requests: int) -> Table:
-    from rich.table import Table
-
-    table = Table(title="Checks of a valid cookie in Python (ns; ± to the end of 95 %)")
-    table.add_column("scheme")
     share = f"at {requests}/s"
-    for name in ("check", "checks/s", share, "cipher, called", "cipher alone", share):
-        table.add_column(name, justify="right")
+    table = make_table(
+        "Checks of a valid cookie in Python (ns; medians; ± 95 %; parts of a core)",
+        *("scheme", "check", "checks/s", share, "cipher, called", "cipher alone", share),
+        left=1,
+    )
     for each in found:
         table.add_row(
             f"{each.scheme}, IPv{each.family}",
@@ -130,12 +130,8 @@ def _schemes(found: Sequence[CheckCost], requests: int) -> Table:
 
 
 def _kernel(cost: KernelCost, requests: int) -> Table:
-    from rich.table import Table
-
-    table = Table(title="The kernel, for one SYN with data (ns; ± to the end of 95 %)")
-    table.add_column("")
-    table.add_column("time", justify="right")
-    table.add_column(f"at {requests}/s", justify="right")
+    title = "The kernel, for one SYN with data (ns; medians; ± 95 %; parts of a core)"
+    table = make_table(title, "", "time", f"at {requests}/s", left=1)
     for name, estimate, digits in (
         ("cookie required", cost.checked, 0),
         ("not required", cost.unchecked, 0),

@@ -15,6 +15,7 @@ from scapy_tfo.errors import SetupError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from scapy_tfo.gain.saving import Estimate
 
@@ -115,6 +116,17 @@ def shown(estimate: Estimate | None, digits: int = 2) -> str:
         return "-"
     reach = max(estimate.high - estimate.value, estimate.value - estimate.low)
     return f"{estimate.value:,.{digits}f} ±{reach:,.{digits}f}"
+
+
+def make_table(title: str, *columns: str, left: int = 0) -> Table:
+    """Narrow enough for 80 columns. left: so many columns are text, the others numbers."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for number, name in enumerate(columns):
+        table.add_column(name, justify="left" if number < left else "right")
+    return table
 
 
 def write_figures(path: Path, experiment: str, plan: Any, **found: Any) -> None:

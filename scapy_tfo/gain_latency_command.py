@@ -14,6 +14,7 @@ from scapy_tfo.gain_front import (
     check_outputs,
     collect,
     counts,
+    make_table,
     shown,
     some_of,
     status,
@@ -103,14 +104,12 @@ def _target(chosen: argparse.Namespace) -> int:
 
 def _tables(cells: Sequence[Cell]) -> Iterator[Table]:
     """One for each pair of ends."""
-    from rich.table import Table
-
     for client, server in dict.fromkeys((each.client, each.server) for each in cells):
-        table = Table(title=f"One request: client {client}, server {server} (medians; ± 95 %)")
-        for name in ("RTT (ms)", "bytes", "TCP (ms)", "fast open", "taken"):
-            table.add_column(name, justify="right")
-        for name in ("saved", "to 1st byte", "control"):
-            table.add_column(name, justify="right")
+        table = make_table(
+            f"One request: client {client}, server {server} (ms; medians; ± 95 %)",
+            *("RTT", "bytes", "TCP", "fast open", "taken"),
+            *("saved", "to 1st byte", "control"),
+        )
         for each in cells:
             if (each.client, each.server) == (client, server):
                 table.add_row(

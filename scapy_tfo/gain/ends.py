@@ -21,6 +21,7 @@ from scapy_tfo.lab.client_network import ClientNetwork
 from scapy_tfo.lab.linux import TARGETS
 from scapy_tfo.lab.namespace import die_with_parent
 from scapy_tfo.lab.namespace_holder import Holder
+from scapy_tfo.lab.priority import go_first
 from scapy_tfo.lab.servers import HTTP_PORT, RealServerLab
 from scapy_tfo.segment import Address
 
@@ -119,6 +120,7 @@ class Nginx:
         except BaseException:
             self._loop.close()
             raise
+        go_first(self.lab.pid)
         self.descriptor = self.lab.descriptor
         self.address = self.lab.addresses[4]
         self.port = self.lab.ports["http"]

@@ -17,6 +17,7 @@ from typing import Any
 from scapy_tfo.gain.ends import CLIENT
 from scapy_tfo.lab.host import ReferenceHost
 from scapy_tfo.lab.linux import MTU
+from scapy_tfo.lab.priority import go_first
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.wire.tun import TunLink
@@ -78,6 +79,7 @@ async def fetch(
 
 async def run(words: list[str]) -> None:
     """All the requests that the words ask for. Raises OSError."""
+    go_first()
     descriptor, address, port, name, path, times, *ways = words
     at = (address, int(port))
     request = f"GET {path} HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n".encode()

@@ -20,6 +20,7 @@ from scapy_tfo.lab.hooks import BACKLOG, ListenerOptions
 from scapy_tfo.lab.host import ReferenceHost
 from scapy_tfo.lab.linux import MTU, TARGETS
 from scapy_tfo.lab.namespace import die_with_parent
+from scapy_tfo.lab.priority import go_first
 from scapy_tfo.lab.servers import HTTP_PORT
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.stack import Stack
@@ -47,6 +48,7 @@ async def serve(control: socket.socket) -> None:
 def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     die_with_parent(json.loads(sys.argv[2])["parent"])
+    go_first()
     asyncio.run(serve(control))
 
 

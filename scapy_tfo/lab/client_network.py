@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from ipaddress import IPv4Interface, IPv6Interface, ip_interface
 
 from scapy_tfo.lab.agent import parse_netstat
@@ -76,14 +76,18 @@ class ClientNetwork:
         found.append((os.open(f"/proc/{pid}/ns/net", os.O_RDONLY), _CLONE_NEWNET))
         return found
 
-    def entering(self) -> Callable[[], None]:
-        """What a child has to call between fork and exec: it enters, and dies with this process."""
+    def entering(self, cores: Collection[int] = ()) -> Callable[[], None]:
+        """What a child has to call between fork and exec: it enters, and dies with this process.
+
+        cores: those that it may run on, none for any."""
         places, parent = self._places, os.getpid()
 
         def enter() -> None:
             for descriptor, kind in places:
                 if _libc.setns(descriptor, kind):
                     os._exit(126)
+            if cores:
+                os.sched_setaffinity(0, cores)
             _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
             if os.getppid() != parent:
                 os._exit(126)

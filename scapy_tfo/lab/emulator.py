@@ -22,6 +22,7 @@ from dataclasses import asdict
 from scapy_tfo.errors import SetupError
 from scapy_tfo.lab.control import CLOSE_LIMIT
 from scapy_tfo.lab.link_model import Direction, Shape
+from scapy_tfo.lab.priority import go_first
 
 _LARGEST = 1 << 16
 _AT_ONCE = 64
@@ -52,6 +53,11 @@ class Emulator:
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno(), near, far],
             )
+
+    @property
+    def pid(self) -> int:
+        """Of the process that carries."""
+        return self._process.pid
 
     def set(self, onward: Shape, homeward: Shape) -> dict[str, int]:
         """From now on, packets meet these shapes; what is on its way is lost.
@@ -143,7 +149,8 @@ def main() -> None:
     control, near, far = (int(each) for each in sys.argv[1:4])
     for descriptor in (near, far):
         os.set_blocking(descriptor, False)
-    # A link must not be late because somebody saves power.
+    # A link must not be late because somebody computes, or saves power.
+    go_first()
     ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
     with socket.socket(fileno=control) as sock:
         _Carrier(sock, near, far).run()

@@ -1,41 +1,97 @@
-"""Transactions in a closed loop over an emulated link, with fast open and without."""
+"""Transactions in a closed loop and at constant rates, with fast open and without."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("scipy", reason="the extra 'gain' is not installed")
+pytest.importorskip("matplotlib", reason="the extra 'gain' is not installed")
 
 from scapy_tfo.cli import main
 from scapy_tfo.errors import SetupError
-from scapy_tfo.gain.rate import Plan, Point, measure
+from scapy_tfo.gain import load, rate
+from scapy_tfo.gain.loops import Loop, PinnedServer
 
 
-def points(plan: Plan) -> list[Point]:
+@pytest.fixture(scope="module")
+def server() -> Iterator[PinnedServer]:
     try:
-        return list(measure(plan))
+        made = PinnedServer(100)
     except SetupError as error:
         pytest.skip(str(error))
+    with made:
+        yield made
 
 
+@pytest.mark.usefixtures("server")
 def test_half_of_two_round_trips_is_saved() -> None:
     """A transaction takes two of 20 ms, or one; all else takes little beside that."""
-    (point,) = points(Plan(rtts=[0.02], rounds=3, clients=2))
+    (point,) = rate.measure(rate.Plan(rtts=[0.02], rounds=2, clients=2, seconds=0.3))
+    assert not point.bare
     assert point.tcp < 2 / 0.04
     assert point.tfo < 2 / 0.02
     assert 1.5 < point.ratio.value < 2.5
-    assert point.predicted <= 2.01
+    assert point.predicted > 1.5
     assert point.cpu is not None
-    assert point.limit == "link"
+    assert point.limit == "waiting"
 
 
+def test_the_veth_pair_passes_the_emulator_by(server: PinnedServer) -> None:
+    if not server.bare:
+        pytest.skip(server.why)
+    server.use_emulator(0.1)
+    assert server.loop("tcp", 0.01, 1).rtt >= 0.099
+    server.use_bare()
+    bare = server.loop("tfo", 0.05, 1)
+    assert bare.rtt < 0.1
+    assert bare.server_cpu > 0
+
+
+def test_a_constant_rate_is_not_exceeded(server: PinnedServer) -> None:
+    server.use_bare()
+    for way in ("tcp", "tfo"):
+        loop = server.loop(way, 0.4, 2, 100)
+        assert 2 <= loop.count <= 42
+        assert loop.rate <= 110
+
+
+def test_a_level(server: PinnedServer) -> None:
+    (level,) = load.measure(load.Plan(rates=[100], rounds=1, seconds=0.2, clients=1))
+    assert level.rate == 100
+    assert 0 < level.tcp.value < 1
+    assert 0 < level.tfo.value < 1
+    assert level.whole == server.whole
+
+
+def loops(client: float, server: float) -> list[Loop]:
+    return [Loop(count=1, seconds=1.0, client_busy=client, server_cpu=server, rtt=0.0)] * 3
+
+
+def test_who_limits_the_rate() -> None:
+    assert rate.limit(loops(0.95, 0.5)) == "client"
+    assert rate.limit(loops(0.5, 0.95)) == "server"
+    assert rate.limit(loops(0.5, 0.5)) == "waiting"
+
+
+@pytest.mark.usefixtures("server")
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    points(Plan(rtts=[0.0], rounds=1, seconds=0.05))
-    given = ["--rtt", "0.1ms", "--rounds", "1", "--json", str(tmp_path / "a.json")]
-    assert main(["gain", "rate", *given]) == 0
-    assert "1.23" in capsys.readouterr().out
+    files = ["--json", str(tmp_path / "a.json"), "--plot", str(tmp_path / "a.svg")]
+    assert main(["gain", "rate", "--rtt", "0.1ms", "--rounds", "1", *files]) == 0
+    assert "1.234" in capsys.readouterr().out
     (point,) = json.loads((tmp_path / "a.json").read_text())["cells"]
     assert point["rtt"] == 0.0001
+    assert "the paper" in (tmp_path / "a.svg").read_text()
+
+
+@pytest.mark.usefixtures("server")
+def test_the_command_for_constant_rates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = ["--json", str(tmp_path / "a.json"), "--plot", str(tmp_path / "a.svg")]
+    assert main(["gain", "load", "--rate", "50", "--rounds", "1", *files]) == 0
+    assert "CPU" in capsys.readouterr().out
+    (level,) = json.loads((tmp_path / "a.json").read_text())["cells"]
+    assert level["rate"] == 50
+    assert "requests a second" in (tmp_path / "a.svg").read_text()

@@ -1,0 +1,74 @@
+"""The server's processor time at constant rates, with fast open and without (paper, figure 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from scapy_tfo.gain.loops import Loop, PinnedServer
+from scapy_tfo.gain.rate import cpu_ratio, limit, turns
+from scapy_tfo.gain.saving import Estimate, typical
+
+RATES = (500, 1000, 2000, 3000, 4000, 5000, 6000)
+SIZE = 5000
+CLIENTS, ROUNDS, SECONDS = 4, 8, 1.0
+
+_REACHED = 0.98
+"""Part of a rate from which on it counts as held."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """rates: requests a second. size: of each response, in bytes. clients: processes that send
+    them, together at that rate. rounds: of each way, in turn, each of `seconds`."""
+
+    rates: Sequence[int] = RATES
+    size: int = SIZE
+    clients: int = CLIENTS
+    rounds: int = ROUNDS
+    seconds: float = SECONDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """One rate. tcp_rate, tfo_rate: that were reached. tcp, tfo: part of its core that the server
+    took. ratio: of its processor time for a request, fast open's to TCP's; None where it is too
+    little to be measured. whole: with what the kernel took to receive. limit: what kept the rate
+    from being reached, "" where it was."""
+
+    rate: int
+    tcp_rate: float
+    tfo_rate: float
+    tcp: Estimate
+    tfo: Estimate
+    ratio: Estimate | None
+    whole: bool
+    client_busy: float
+    limit: str
+
+
+def measure(plan: Plan) -> Iterator[Level]:
+    """Measure rate by rate; each is told as soon as it is known. Raises SetupError and
+    TargetError."""
+    with PinnedServer(plan.size) as server:
+        server.use_bare()
+        for rate in plan.rates:
+            tcp, tfo = turns(server, plan.rounds, plan.seconds, plan.clients, rate)
+            yield _level(rate, tcp, tfo, server.whole)
+
+
+def _level(rate: int, tcp: Sequence[Loop], tfo: Sequence[Loop], whole: bool) -> Level:
+    reached = [median(each.rate for each in loops) for loops in (tcp, tfo)]
+    both = [*tcp, *tfo]
+    return Level(
+        rate=rate,
+        tcp_rate=reached[0],
+        tfo_rate=reached[1],
+        tcp=typical([each.server_busy for each in tcp]),
+        tfo=typical([each.server_busy for each in tfo]),
+        ratio=cpu_ratio(tcp, tfo),
+        whole=whole,
+        client_busy=median(each.client_busy for each in both),
+        limit="" if min(reached) > _REACHED * rate else limit(both),
+    )

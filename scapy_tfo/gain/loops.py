@@ -1,0 +1,186 @@
+"""Clients that do many short transactions with a server that is kept on one core."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, Self
+
+from scapy_tfo.errors import SetupError, TargetError
+from scapy_tfo.gain.ends import KernelClient, Nginx
+from scapy_tfo.gain.veth import Veth
+from scapy_tfo.lab.emulator import Emulator
+from scapy_tfo.lab.link_model import Shape
+from scapy_tfo.lab.priority import go_first
+
+_LOOP = Path(__file__).with_name("closed_loop.py")
+_PATIENCE = 30.0
+_PROBES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loop:
+    """count: transactions. seconds: that they took. client_busy: part of the time that the clients
+    computed, of the cores that they could have. server_cpu: seconds of processor time of the
+    server; server_busy: the part of the time. Both have in them what the kernel took to receive for
+    them, where that can be told. rtt: in seconds, as handshakes saw it."""
+
+    count: int
+    seconds: float
+    client_busy: float
+    server_cpu: float
+    rtt: float
+
+    @property
+    def server_busy(self) -> float:
+        """Part of the time on its core."""
+        return self.server_cpu / self.seconds
+
+    @property
+    def rate(self) -> float:
+        """Transactions a second."""
+        return self.count / self.seconds
+
+
+class PinnedServer:
+    """nginx on one core, clients on the others, and two links between: a veth pair with nothing on
+    the way, and the emulator's. size: of the file that it has, in bytes.
+
+    core: the server's, None where there is one alone. bare: whether there is the veth pair; why:
+    else why not. whole: whether the server's processor time has the kernel's for receiving in it,
+    on the veth pair. Raises SetupError where the host does not allow it, or has no nginx.
+    """
+
+    def __init__(self, size: int) -> None:
+        cores = sorted(os.sched_getaffinity(0))
+        self.core = cores[-1] if len(cores) > 1 else None
+        self._others = set(cores[:-1]) or set(cores)
+        self._path = f"/bytes/{size}"
+        with contextlib.ExitStack() as undo:
+            self._client = KernelClient()
+            undo.callback(self._client.close)
+            self._server = Nginx([size])
+            undo.callback(self._server.close)
+            self._emulator = Emulator(self._client.descriptor, self._server.descriptor)
+            undo.callback(self._emulator.close)
+            self._veth, self.why = self._bare()
+            self._place()
+            self._undo = undo.pop_all()
+        self.bare = self._veth is not None
+        self.whole = self._veth is not None and self._veth.server_thread is not None
+        self._address = self._server.address
+        self._base: float | None = None
+
+    def _bare(self) -> tuple[Veth | None, str]:
+        try:
+            return Veth(self._client, self._server.lab.pid), ""
+        except SetupError as error:
+            return None, str(error)
+
+    def _place(self) -> None:
+        """Each on its cores, where there are two or more, and before what else runs there."""
+        veth = self._veth
+        ours = [self._server.lab.pid, veth.server_thread if veth else None]
+        theirs = [self._emulator.pid, veth.client_thread if veth else None]
+        own = self._others if self.core is None else {self.core}
+        for cores, those in ((own, ours), (self._others, theirs)):
+            for pid in filter(None, those):
+                # A thread of the kernel's may be one that must not be moved.
+                with contextlib.suppress(OSError):
+                    os.sched_setaffinity(pid, cores)
+                go_first(pid)
+
+    def use_bare(self) -> None:
+        """From now on by the veth pair, where there is one, else by the emulator without delay."""
+        if self._veth is None:
+            self.use_emulator(0.0)
+        else:
+            self._address = self._veth.address
+
+    def use_emulator(self, rtt: float) -> None:
+        """From now on over the emulated link, which is set such that handshakes see this round-trip
+        time, in seconds, or as little as the emulator takes itself. Raises TargetError."""
+        self._address = self._server.address
+        if self._base is None:
+            self._emulator.set(Shape(), Shape())
+            self._base = median(self.loop("tcp", 0.01, 1).rtt for _ in range(_PROBES))
+        half = Shape(delay=max(rtt - self._base, 0.0) / 2)
+        self._emulator.set(half, half)
+
+    def loop(self, way: str, seconds: float, clients: int, rate: float | None = None) -> Loop:
+        """Transactions one after another for so many seconds, in so many processes at a time.
+
+        rate: a second, of all together; None for as many as there can be. Raises TargetError where
+        one fails.
+        """
+        words = [str(self._address), str(self._server.port), self._path, str(seconds), way]
+        if rate is not None:
+            words.append(str(rate / clients))
+        thread = self._veth.client_thread if self._veth else None
+        before = self._server_cpu(), _spent(thread)
+        running = [
+            subprocess.Popen(
+                [sys.executable, "-I", "-S", str(_LOOP), *words],
+                preexec_fn=self._client.network.entering(self._others),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+            for _ in range(clients)
+        ]
+        told = _told(running, seconds + _PATIENCE)
+        seconds = max(each["seconds"] for each in told)
+        computed = sum(each["cpu"] for each in told) + _spent(thread) - before[1]
+        cores = min(clients, len(self._others))
+        return Loop(
+            count=sum(each["count"] for each in told),
+            seconds=seconds,
+            client_busy=computed / seconds / cores,
+            server_cpu=self._server_cpu() - before[0],
+            rtt=median(each["rtt"] for each in told),
+        )
+
+    def _server_cpu(self) -> float:
+        """Of the server and of the thread that receives for it."""
+        return self._server.cpu() + _spent(self._veth.server_thread if self._veth else None)
+
+    def close(self) -> None:
+        """Give everything back. Harmless when called twice."""
+        self._undo.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _spent(thread: int | None) -> float:
+    """Seconds of processor time of a thread of the kernel's, 0 where it cannot be seen."""
+    if thread is None:
+        return 0.0
+    return int(Path(f"/proc/{thread}/schedstat").read_text().split()[0]) / 1e9
+
+
+def _told(running: list[subprocess.Popen[bytes]], patience: float) -> list[dict[str, Any]]:
+    told = []
+    try:
+        for each in running:
+            out, errors = each.communicate(timeout=patience)
+            if each.returncode:
+                said = errors.decode(errors="replace").strip().splitlines()
+                raise TargetError(f"a transaction failed: {said[-1] if said else 'nothing said'}")
+            told.append(json.loads(out))
+    except subprocess.TimeoutExpired:
+        raise TargetError("a transaction does not end") from None
+    finally:
+        for each in running:
+            each.kill()
+            each.wait()
+    return told
