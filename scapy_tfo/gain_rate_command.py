@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from scapy_tfo.arguments import count, described
+from scapy_tfo.arguments import count, described, seconds
 from scapy_tfo.gain_front import (
     add_outputs,
     check_outputs,
@@ -56,6 +56,7 @@ def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add("--rtt", type=times, metavar="TIME,...", help="default: 0,0.1ms,0.5ms,1ms,5ms,20ms")
     add("--clients", type=count, default=1, metavar="N", help="loops at a time (default: 1)")
     add("--rounds", type=count, default=16, metavar="N", help="of each way (default: 16)")
+    add("--seconds", type=seconds, default=0.5, metavar="S", help="for each (default: 0.5)")
     add_outputs(parser, plot=True)
     parser = described(below, "load", "the server's CPU at constant rates", _LOAD)
     parser.set_defaults(command=_load)
@@ -63,6 +64,7 @@ def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add("--rate", type=counts, metavar="N,...", help="requests a second; default: 500 to 6000")
     add("--clients", type=count, default=4, metavar="N", help="processes (default: 4)")
     add("--rounds", type=count, default=8, metavar="N", help="of each way (default: 8)")
+    add("--seconds", type=seconds, default=1.0, metavar="S", help="for each (default: 1)")
     add_outputs(parser, plot=True)
 
 
@@ -71,7 +73,12 @@ def _rates(chosen: argparse.Namespace) -> int:
     from scapy_tfo.gain.rate import PAPER, RTTS, Plan, measure
 
     console = check_outputs(chosen)
-    plan = Plan(rtts=chosen.rtt or RTTS, clients=chosen.clients, rounds=chosen.rounds)
+    plan = Plan(
+        rtts=chosen.rtt or RTTS,
+        clients=chosen.clients,
+        rounds=chosen.rounds,
+        seconds=chosen.seconds,
+    )
     points, interrupted = collect(console, measure(plan), len(plan.rtts))
     console.print(_rate_table(points))
     console.print(f"The paper: a ratio of {PAPER[1]} at {PAPER[0] * 1000:g} ms.")
@@ -107,7 +114,12 @@ def _load(chosen: argparse.Namespace) -> int:
     from scapy_tfo.gain.load import RATES, Plan, measure
 
     console = check_outputs(chosen)
-    plan = Plan(rates=chosen.rate or RATES, clients=chosen.clients, rounds=chosen.rounds)
+    plan = Plan(
+        rates=chosen.rate or RATES,
+        clients=chosen.clients,
+        rounds=chosen.rounds,
+        seconds=chosen.seconds,
+    )
     levels, interrupted = collect(console, measure(plan), len(plan.rates))
     console.print(_load_table(levels))
     console.print("The paper: nearly the same with and without, so a ratio of about 1.")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from scapy_tfo.errors import TargetError
-from scapy_tfo.gain.packet_pair import packet_pair
+from scapy_tfo.lab.packet_pair import packet_pair
 from scapy_tfo.lab.client_network import ClientNetwork
 from scapy_tfo.lab.linux import TARGETS
 from scapy_tfo.lab.namespace import die_with_parent

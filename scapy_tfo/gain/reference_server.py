@@ -15,7 +15,7 @@ import socket
 import sys
 
 from scapy_tfo.cookie import KeyRing
-from scapy_tfo.gain.packet_pair import packet_pair
+from scapy_tfo.lab.packet_pair import packet_pair
 from scapy_tfo.lab.hooks import BACKLOG, ListenerOptions
 from scapy_tfo.lab.host import ReferenceHost
 from scapy_tfo.lab.linux import MTU, TARGETS

@@ -80,7 +80,9 @@ def test_who_limits_the_rate() -> None:
 @pytest.mark.usefixtures("server")
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = ["--json", str(tmp_path / "a.json"), "--plot", str(tmp_path / "a.svg")]
-    assert main(["gain", "rate", "--rtt", "0.1ms", "--rounds", "1", *files]) == 0
+    assert (
+        main(["gain", "rate", "--rtt", "0.1ms", "--rounds", "1", "--seconds", "0.1", *files]) == 0
+    )
     assert "1.234" in capsys.readouterr().out
     (point,) = json.loads((tmp_path / "a.json").read_text())["cells"]
     assert point["rtt"] == 0.0001
@@ -90,7 +92,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.usefixtures("server")
 def test_the_command_for_constant_rates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = ["--json", str(tmp_path / "a.json"), "--plot", str(tmp_path / "a.svg")]
-    assert main(["gain", "load", "--rate", "50", "--rounds", "1", *files]) == 0
+    assert main(["gain", "load", "--rate", "50", "--rounds", "1", "--seconds", "0.1", *files]) == 0
     assert "CPU" in capsys.readouterr().out
     (level,) = json.loads((tmp_path / "a.json").read_text())["cells"]
     assert level["rate"] == 50
