@@ -37,7 +37,10 @@ namespaces are allowed; needs the extra 'gain'). Loads with TCP, with fast open,
 more take turns: the last are the control, which must save nothing.
 
 Four pages come with us, made after the paper's four: amazon, nytimes, wsj, wikipedia. With --har
-a page that a browser recorded is loaded instead. Ctrl-C keeps what was measured."""
+a page that a browser recorded is loaded instead. With --browser, Chromium loads them, through a
+relay at its side that opens its connections with fast open or without, and its own figures count.
+
+Ctrl-C keeps what was measured."""
 
 
 def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -47,6 +50,7 @@ def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add = parser.add_argument
     add("--page", type=some_of(*MODELS), metavar="NAME,...", help="default: all of the four")
     add("--har", type=Path, action="append", default=[], metavar="FILE", help="a recorded page")
+    add("--browser", action="store_true", help="Chromium loads them (Debian package chromium)")
     add("--rtt", type=times, metavar="TIME,...", help="default: 20ms,100ms,200ms")
     add("--times", type=count, default=20, metavar="N", help="loads of each way (default: 20)")
     add(
@@ -80,6 +84,7 @@ def _pages(chosen: argparse.Namespace) -> int:
         queue=chosen.queue,
         parallel=chosen.parallel,
         window=chosen.window,
+        browser=chosen.browser,
     )
     pages = all_pages(plan, recorded)
     wanted = len(pages) * len(plan.rtts) * plan.times * len(WAYS)

@@ -77,8 +77,21 @@ class PageHosts:
 
         patience: seconds for each. Raises TargetError where a load fails or takes longer.
         """
-        loader = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_LOADER)],
+        with self.running(_LOADER, {**work, "addresses": self.addresses}) as line:
+            while (told := line(patience)) is not None:
+                yield told
+
+    @contextlib.contextmanager
+    def running(
+        self, program: Path, work: Mapping[str, Any]
+    ) -> Iterator[Callable[[float], dict[str, Any] | None]]:
+        """Run a program of ours on the client's side, with its work on the standard input.
+
+        Yields what reads a line of its output, as JSON, for so many seconds at most; it gives None
+        at the end, and raises TargetError where the time is up or the program fails.
+        """
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(program)],
             preexec_fn=self._client.entering(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -86,13 +99,12 @@ class PageHosts:
             bufsize=0,
         )
         try:
-            assert loader.stdin is not None
-            assert loader.stdout is not None
-            loader.stdin.write(json.dumps({**work, "addresses": self.addresses}).encode())
-            loader.stdin.close()
-            yield from lines_of(loader, patience)
+            assert process.stdin is not None
+            process.stdin.write(json.dumps(dict(work)).encode())
+            process.stdin.close()
+            yield lambda patience: _line(process, patience)
         finally:
-            _end(loader)
+            _end(process)
 
     def close(self) -> None:
         """Give everything back. Harmless when called twice."""
@@ -145,20 +157,18 @@ class PageHosts:
         return line.decode().strip()
 
 
-def lines_of(process: subprocess.Popen[bytes], patience: float) -> Iterator[dict[str, Any]]:
-    """What a program says, line by line as JSON. Raises TargetError where it fails, or a line takes
-    longer than `patience` seconds."""
+def _line(process: subprocess.Popen[bytes], patience: float) -> dict[str, Any] | None:
     assert process.stdout is not None
-    while True:
-        ready, _, _ = select.select([process.stdout], [], [], patience)
-        if not ready:
-            raise TargetError(f"a page takes over {patience:.0f} s to load")
-        line = process.stdout.readline()
-        if not line:
-            break
-        yield json.loads(line)
+    ready, _, _ = select.select([process.stdout], [], [], patience)
+    if not ready:
+        raise TargetError(f"a page takes over {patience:.0f} s to load")
+    line = process.stdout.readline()
+    if line:
+        told: dict[str, Any] = json.loads(line)
+        return told
     if process.wait(_END_LIMIT):
         raise TargetError(f"a page does not load: {_last_words(process)}")
+    return None
 
 
 def _last_words(process: subprocess.Popen[bytes]) -> str:

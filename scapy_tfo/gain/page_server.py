@@ -1,9 +1,9 @@
 """A server for all hosts of a page: `python page_server.py PORT`, in their namespace.
 
 From the standard input it reads, as JSON, {"HOST/PATH": [seconds to think, media type, body]}, the
-body as text or as a number of bytes. It answers with a line, the congestion control it got, when it
-listens, and ends at the end of the input. HTTP/1.1, connections kept unless the client wants
-otherwise; fast open is on.
+body as text or as a number of bytes, which is an image then. It answers with a line, the congestion
+control it got, when it listens, and ends at the end of the input. HTTP/1.1, connections kept unless
+the client wants otherwise; fast open is on.
 """
 
 import asyncio
@@ -16,6 +16,11 @@ _QUEUE, _BACKLOG = 256, 1024
 _PATIENCE = 60.0
 _LONGEST_HEAD = 1 << 16
 _CONTROL = b"cubic"
+_GIF = (
+    b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0"
+    b"\x02\x02D\x01\0;"
+)
+"""One transparent pixel; what follows it is no matter."""
 
 
 class Server:
@@ -24,7 +29,7 @@ class Server:
     def __init__(self, answers: dict[str, tuple[float, str, str | int]]) -> None:
         self._answers: dict[str, tuple[float, bytes]] = {}
         for key, (wait, kind, body) in answers.items():
-            content = body.encode() if isinstance(body, str) else bytes(body)
+            content = body.encode() if isinstance(body, str) else _GIF.ljust(body, b"\0")[:body]
             self._answers[key] = wait, _head(200, kind, len(content)) + content
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

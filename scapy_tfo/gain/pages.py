@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import fmean, median
 from typing import Any
 
-from scapy_tfo.errors import TargetError
+from scapy_tfo.gain.browser import browse, find_browser
 from scapy_tfo.gain.page import MODELS, Page, bundled
+from scapy_tfo.gain.page_content import contents
 from scapy_tfo.gain.page_hosts import PORT, Answers, PageHosts
 from scapy_tfo.gain.published import CS244, LEAST, MOST, PAPER, Published
 from scapy_tfo.gain.saving import Estimate, ratio
@@ -28,7 +29,8 @@ class Plan:
     """pages: to load. rtts: of the link, in seconds. times: loads of each way. persistent: are
     connections kept for further requests? down, up: bits a second towards the browser and from it,
     None for no limit; queue: bytes in front of each. parallel: connections to a host at a time.
-    window: segments of the servers' initial window, None for the kernel's own."""
+    window: segments of the servers' initial window, None for the kernel's own. browser: Chromium
+    loads the pages."""
 
     pages: Sequence[str] = MODELS
     rtts: Sequence[float] = RTTS
@@ -39,6 +41,7 @@ class Plan:
     queue: int = QUEUE
     parallel: int = PARALLEL
     window: int | None = WINDOW
+    browser: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +49,8 @@ class Load:
     """One load. way: tcp, tfo or control. seconds: until the last byte of the last resource.
     connections: opened; early: those whose request was accepted in the SYN. cold: connections
     opened one after another on the way to the last resource; opening: seconds that they took to
-    open; think: seconds that server and browser thought there."""
+    open; think: seconds that server and browser thought there. A browser does not tell the last
+    three, and seconds are what it has for them."""
 
     page: str
     rtt: float
@@ -55,9 +59,9 @@ class Load:
     bytes: int
     connections: int
     early: int
-    cold: int
-    opening: float
-    think: float
+    cold: int | None = None
+    opening: float | None = None
+    think: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +82,9 @@ class Cell:
     control: Estimate
     connections: float
     early: float
-    cold: float
-    opening: float
-    think: float
+    cold: float | None
+    opening: float | None
+    think: float | None
     paper: Published | None
     cs244: Published | None
     why: str
@@ -94,16 +98,17 @@ def all_pages(plan: Plan, recorded: Sequence[Page] = ()) -> list[Page]:
 def measure(plan: Plan, pages: Sequence[Page]) -> Iterator[Load]:
     """Load after load; for each page and round-trip time the ways take turns. Raises SetupError and
     TargetError."""
+    if plan.browser:
+        find_browser()
     for page in pages:
-        with PageHosts(page, _answers(page), plan.window) as hosts:
+        answers = contents(page) if plan.browser else _answers(page)
+        with PageHosts(page, answers, plan.window) as hosts:
             for rtt in plan.rtts:
                 hosts.shape(
                     Shape(delay=rtt / 2, rate=plan.up, queue=plan.queue),
                     Shape(delay=rtt / 2, rate=plan.down, queue=plan.queue),
                 )
-                for told in hosts.load(_work(plan, page, rtt), _patience(plan, page, rtt)):
-                    if told["bytes"] != page.size:
-                        raise TargetError(f"{page.title}: {told['bytes']} of {page.size} bytes")
+                for told in _loads(plan, page, rtt, hosts):
                     yield Load(page=page.name, rtt=rtt, **told)
 
 
@@ -125,6 +130,16 @@ def cells(plan: Plan, pages: Sequence[Page], loads: Sequence[Load]) -> list[Cell
                 kept = {way: those[:whole] for way, those in by_way.items()}
                 found.append(_cell(plan, page, rtt, kept))
     return found
+
+
+def _loads(plan: Plan, page: Page, rtt: float, hosts: PageHosts) -> Iterator[dict[str, Any]]:
+    work, patience = _work(plan, page, rtt), _patience(plan, page, rtt)
+    if not plan.browser:
+        yield from hosts.load(work, patience)
+        return
+    # For the cookies.
+    list(hosts.load({**work, "times": 0}, patience))
+    yield from browse(hosts, page, WAYS, plan.times, work["pause"], patience)
 
 
 def _answers(page: Page) -> Answers:
@@ -168,15 +183,20 @@ def _cell(plan: Plan, page: Page, rtt: float, loads: Mapping[str, Sequence[Load]
         control=_percent(seconds["control"], seconds["tcp"]),
         connections=fmean(each.connections for each in loads["tcp"]),
         early=sum(each.early for each in loads["tfo"]) / max(1, opened),
-        cold=median(each.cold for each in loads["tcp"]),
-        opening=median(each.opening for each in loads["tcp"]),
-        think=median(each.think for each in loads["tcp"]),
+        cold=_known(each.cold for each in loads["tcp"]),
+        opening=_known(each.opening for each in loads["tcp"]),
+        think=_known(each.think for each in loads["tcp"]),
         paper=PAPER.get((page.name, rtt)),
         cs244=CS244.get((page.name, rtt)),
         why="",
     )
     inside = LEAST <= round(percent.value) <= MOST
     return cell if inside else replace(cell, why=_why(plan, page, cell))
+
+
+def _known(values: Iterable[float | None]) -> float | None:
+    known = [each for each in values if each is not None]
+    return median(known) if known else None
 
 
 def _percent(ours: Sequence[float], theirs: Sequence[float]) -> Estimate:
@@ -188,13 +208,15 @@ def _why(plan: Plan, page: Page, cell: Cell) -> str:
     """From what is known of the chain of resources that led to the last one."""
     if cell.early < 1:
         return f"only {cell.early:.0%} of the fast opens were accepted in the SYN"
-    plain = cell.cold * cell.rtt
-    queued = ", since they wait in the link's queues" if cell.opening > 2 * plain else ""
-    said = [
-        f"{cell.cold:g} connections opened one after another ({plain * 1000:.0f} ms of round trips)"
-        f" take {cell.opening * 1000:.0f} ms{queued}",
-        f"{cell.think:.2f} s are thinking",
-    ]
+    said = []
+    if cell.cold is not None and cell.opening is not None and cell.think is not None:
+        plain = cell.cold * cell.rtt
+        queued = ", since they wait in the link's queues" if cell.opening > 2 * plain else ""
+        said = [
+            f"{cell.cold:g} connections opened one after another ({plain * 1000:.0f} ms of round "
+            f"trips) take {cell.opening * 1000:.0f} ms{queued}",
+            f"{cell.think:.2f} s are thinking",
+        ]
     if plan.down is not None:
         said.append(f"the bytes need {page.size * 8 / plan.down:.2f} s at least")
     if plan.up is not None:
