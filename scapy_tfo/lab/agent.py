@@ -15,6 +15,7 @@ import resource
 import socket
 import struct
 import sys
+import zlib
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from ipaddress import IPv6Interface, ip_interface
@@ -105,7 +106,7 @@ class Commands:
         return [to_json(each) for each in self._listeners.sessions(port)]
 
     async def serve(self, argv: Sequence[str], files: Mapping[str, str], port: int) -> int:
-        contents = {name: b64decode(content) for name, content in files.items()}
+        contents = {name: zlib.decompress(b64decode(each)) for name, each in files.items()}
         daemon = Daemon.start(argv, contents)
         self._daemons.append(daemon)
         await daemon.listening(port, self._families)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import zlib
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -116,9 +117,12 @@ class RealServerLab(NamespaceLab):
         }
         lab = cls(await start_agent(sysctls))
         try:
-            plain = {path: b64encode(content).decode() for path, content in files.items()}
+            # What has a pattern is short then, however big it is.
+            packed = {
+                path: b64encode(zlib.compress(content)).decode() for path, content in files.items()
+            }
             words = [program, *server.arguments]
-            lab.pid = await lab._agent.ask("serve", words, plain, HTTP_PORT)
+            lab.pid = await lab._agent.ask("serve", words, packed, HTTP_PORT)
         except BaseException as error:
             lab.close()
             if isinstance(error, ValueError):

@@ -84,3 +84,8 @@ def test_wrong_arguments(given: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["gain", "latency", *given])
     assert ended.value.code == 2
+
+
+def test_a_big_response_comes_whole() -> None:
+    (cell,) = cells(Plan(rtts=[0.0], sizes=[3_000_000], times=1))
+    assert cell.size == 3_000_000
