@@ -13,6 +13,7 @@ import json
 import os
 import random
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -151,6 +152,8 @@ def main() -> None:
     control, near, far = (int(each) for each in sys.argv[1:4])
     for descriptor in (near, far):
         os.set_blocking(descriptor, False)
+    # Ctrl-C is for who started us; we end when the control socket is closed.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A link must not be late because somebody computes, or saves power.
     go_first()
     ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,6 +36,15 @@ def part(name: str, after: str | None = None, host: str = "a.test", **more: floa
 
 def page(*resources: Resource) -> Page:
     return Page("small", "small page", 400, (part("first"), *resources))
+
+
+@pytest.fixture(scope="module")
+def able() -> None:
+    """This host allows namespaces and TUN devices."""
+    try:
+        PageHosts(page(), {}).close()
+    except SetupError as error:
+        pytest.skip(str(error))
 
 
 def loads(plan: Plan, what: Page) -> list[Load]:
@@ -163,10 +178,10 @@ def test_published_percentages_are_those_of_their_times(cell: object, published:
         assert 100 * (1 - found.tfo / found.tcp) == pytest.approx(found.percent, abs=0.6)
 
 
+@pytest.mark.usefixtures("able")
 def test_the_command_writes_what_it_measured(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    loads(QUICK, page())
     har = written(tmp_path, DOCUMENT, entry("http://b.test/style", 310, 20))
     files = ["--json", str(tmp_path / "a.json"), "--plot", str(tmp_path / "a.svg")]
     given = ["--har", str(har), "--rtt", "0,5ms", "--times", "1", "--no-persistent"]
@@ -180,6 +195,35 @@ def test_the_command_writes_what_it_measured(
     assert len(figures["loads"]) == 6
     assert figures["plan"]["pages"] == []
     assert "<svg" in (tmp_path / "a.svg").read_text()
+
+
+def started_by(pid: int) -> str:
+    """The command lines of a process's children; some may be gone meanwhile."""
+    with suppress(OSError):
+        listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return " ".join(Path(f"/proc/{each}/cmdline").read_text() for each in listed)
+    return ""
+
+
+@pytest.mark.usefixtures("able")
+def test_ctrl_c_keeps_what_was_measured_and_leaves_nothing(tmp_path: Path) -> None:
+    figures = tmp_path / "a.json"
+    words = ["--har", str(written(tmp_path, DOCUMENT)), "--rtt", "0", "--json", str(figures)]
+    with subprocess.Popen(
+        [sys.executable, "-m", "scapy_tfo", "gain", "pages", *words, "--times", "100000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as command:
+        while command.poll() is None and "page_loader" not in started_by(command.pid):
+            time.sleep(0.05)
+        os.killpg(command.pid, signal.SIGINT)
+        _, errors = command.communicate(timeout=20)
+    assert command.returncode == 130
+    assert errors.decode().startswith("scapy-tfo: interrupted: ")
+    assert "cells" in json.loads(figures.read_text())
+    with pytest.raises(ProcessLookupError):
+        os.killpg(command.pid, 0)
 
 
 def test_a_chart_that_cannot_be_written(tmp_path: Path) -> None:
