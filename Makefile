@@ -11,6 +11,7 @@ TARGET ?= lab:linux
 FUZZ_ARGS ?= --for 60s
 FUZZ_OUT := tfo-results/fuzz-smoke
 KILLS := tfo-results/kills.json
+CLIENT_KILLS := tfo-results/client-kills.json
 
 # The runs behind docs/trust.md: simulated ones on each of these paths, and live ones.
 SOAK_RUNS ?= 100
@@ -72,10 +73,13 @@ matrix:
 
 client-matrix:
 	@bash scripts/setup.sh
-	@.venv/bin/python scripts/client_matrix.py --write docs/client-matrix.md --boxes docs/client-boxes.md
+	@mkdir -p $(dir $(CLIENT_KILLS))
+	@.venv/bin/python scripts/client_matrix.py --write docs/client-matrix.md --boxes docs/client-boxes.md \
+	  --kills $(CLIENT_KILLS)
 
-weaken: matrix
+weaken: matrix client-matrix
 	@.venv/bin/python scripts/weaken.py --kills $(KILLS) --write docs/assertions.md
+	@.venv/bin/python scripts/weaken.py --clients --kills $(CLIENT_KILLS) --write docs/client-assertions.md
 
 compare:
 	@bash scripts/setup.sh

@@ -1,7 +1,7 @@
 """Whether each assertion of the cases guards something: weakened, it must let a mutant pass.
 
-`python scripts/weaken.py [--kills FILE] [--write docs/assertions.md] [--jobs N]`. Exits with 1
-where an assertion guards nothing. `--kills` takes what
+`python scripts/weaken.py [--clients] [--kills FILE] [--write docs/assertions.md] [--jobs N]`. Exits
+with 1 where an assertion guards nothing. `--kills` takes what
 `scapy-tfo spec --matrix --kills FILE` found; without it the matrix is made first.
 """
 
@@ -13,27 +13,35 @@ import sys
 import time
 from pathlib import Path
 
-from scapy_tfo.report.assertions_table import assertions_markdown
+from scapy_tfo.clients.matrix import CLIENTS
+from scapy_tfo.report.assertions_table import TITLE, assertions_markdown
 from scapy_tfo.suite.guards import trace_kills, weigh, witnesses
-from scapy_tfo.suite.matrix import Kills, hunt
+from scapy_tfo.suite.matrix import SERVERS, Kills, hunt
+
+CLIENT_TITLE = "The assertions of the cases for clients, and what each guards"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--clients", action="store_true", help="the cases for clients")
     parser.add_argument("--kills", type=Path, metavar="FILE", help="which case catches what")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the table there")
     parser.add_argument("--jobs", type=int, metavar="N", help="processes")
     chosen = parser.parse_args()
+    arena = CLIENTS if chosen.clients else SERVERS
+    title = CLIENT_TITLE if chosen.clients else TITLE
     began = time.perf_counter()
     if chosen.kills is None:
-        kills = hunt(processes=chosen.jobs)
+        kills = hunt(arena=arena, processes=chosen.jobs)
     else:
         read = json.loads(chosen.kills.read_text(encoding="utf-8"))
         kills = [Kills(mutant, tuple(cases)) for mutant, cases in read.items()]
-    guards = weigh(trace_kills(kills, processes=chosen.jobs), processes=chosen.jobs)
+    traced = trace_kills(kills, arena=arena, processes=chosen.jobs)
+    guards = weigh(traced, arena=arena, processes=chosen.jobs)
     idle = [each for each in guards if each.is_idle]
     if chosen.write is not None:
-        chosen.write.write_text(assertions_markdown(guards), encoding="utf-8")
+        document = assertions_markdown(guards, source=arena.source, title=title)
+        chosen.write.write_text(document, encoding="utf-8")
         text = json.dumps(witnesses(guards), indent=0) + "\n"
         chosen.write.with_suffix(".json").write_text(text, encoding="utf-8")
     for each in idle:

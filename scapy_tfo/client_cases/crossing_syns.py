@@ -5,7 +5,7 @@ from __future__ import annotations
 from scapy_tfo.clients.incoming import Incoming
 from scapy_tfo.clients.reception import Server
 from scapy_tfo.clients.registry import case
-from scapy_tfo.segment import ACK, SYN, Segment
+from scapy_tfo.segment import ACK, Segment
 
 _RESENT_WITHIN = 4.0
 """Seconds within which what crossed for nothing comes again."""
@@ -55,10 +55,6 @@ async def a_syn_that_crosses_a_request(server: Server) -> None:
     await _syn_ack(client)
     client.send(ACK, ack=client.their_next(0))
     await client.serve(within=_RESENT_WITHIN)
-    client = await server.connected()
-    client.must_not_open_fast("without a cookie")
-    client.answer(0)
-    await client.serve()
 
 
 @case("CLI-17", "CLI-5")
@@ -69,7 +65,7 @@ async def a_syn_that_crosses_the_second_one(server: Server) -> None:
     client.cross()
     found = await _syn_ack(client)
     client.require(
-        bool(found.flags & SYN) and found.seq == client.first.seq,
+        found.seq == client.first.seq,
         "the client's SYN-ACK has another sequence number than its SYN",
         f"sequence number {client.first.seq}",
         str(found),

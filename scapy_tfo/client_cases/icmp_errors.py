@@ -23,7 +23,9 @@ _AT_ONCE = 0.5
 async def _fails_or_goes_on(server: Server, client: Incoming, of: str) -> bool:
     """A client may give up, and tell its application, or try again and deliver all; whether it
     tried again."""
-    seen, waits = len(client.syns), asyncio.ensure_future(server.ended(client))
+    seen = len(client.syns)
+    # It is this function that gives up first.
+    waits = asyncio.ensure_future(server.ended(client, within=2 * server.again_within))
     try:
         async with asyncio.timeout(server.again_within):
             while not waits.done() and len(client.syns) == seen:
@@ -102,7 +104,8 @@ async def a_syn_that_was_too_big(server: Server) -> None:
     )
     client.answer(0)
     await client.serve()
-    large = [each for each in client.heard[1:] if len(each.to_bytes()) > mtu]
+    behind = [each for each in client.heard if each not in client.syns]
+    large = [each for each in behind if len(each.to_bytes()) > mtu]
     client.require(
         not large,
         "a packet larger than the path takes",

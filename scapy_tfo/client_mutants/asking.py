@@ -59,10 +59,10 @@ class RequestOfLengthZero(_Asking):
 
 @client_mutant("CLI-18")
 class AsksWithoutLeave(ActiveConnection):
-    """It asks for a cookie also where the application did not ask for fast open."""
+    """Where it has no cookie it asks for one, also if the application did not ask for fast open."""
 
     def plan(self, now: float) -> Plan:
-        if self.asked:
+        if self.asked or self.cached.cookie:
             return super().plan(now)
         return Plan(opt.fast_open())
 

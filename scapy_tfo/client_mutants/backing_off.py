@@ -35,6 +35,17 @@ class LostSynDataIsNotRemembered(ActiveConnection):
         return super().is_negative(accepted, fresh) and not lost
 
 
+@client_mutant("CLI-22")
+class UnreachableStopsTheTimer(ActiveConnection):
+    """After an ICMP unreachable it neither gives up nor sends its SYN again."""
+
+    def unreachable(self, error: str, *, hard: bool, now: float) -> None:
+        if self.state is State.SYN_SENT:
+            self.handshake_timer = None
+        else:
+            super().unreachable(error, hard=hard, now=now)
+
+
 @client_mutant("CLI-8a", bug="LXC-14")
 class SilenceIsNotRemembered(ActiveConnection):
     """That a fast open met silence until it was given up is not remembered."""

@@ -265,6 +265,22 @@ class CookieOnRstIsTaken(_Forgetting):
 
 
 @client_mutant("CLI-14")
+class CookieOnRstIsGranted(_Forgetting):
+    """A RST with a cookie in answer to a request grants it, and is no negative answer."""
+
+    granted = False
+
+    def arrive(self, segment: Segment, now: float) -> None:
+        if segment.is_rst and segment.cookie and self.requested:
+            self.granted = True
+            self.keep_cookie(segment.cookie)
+        super().arrive(segment, now)
+
+    def fails_path(self, error: str) -> bool:
+        return super().fails_path(error) and not self.granted
+
+
+@client_mutant("CLI-14")
 class OptionBehindTheHandshakeResets(ActiveConnection):
     """A Fast Open option on a segment without SYN resets the connection."""
 

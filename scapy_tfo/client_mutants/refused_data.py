@@ -265,6 +265,17 @@ class SmallerMssIsOverlooked(ActiveConnection):
             self.resize()
 
 
+@client_mutant("CLI-21")
+class SmallerMssIsExceeded(ActiveConnection):
+    """Behind a fast open, segments hold as much as the server's MSS and 40 bytes more."""
+
+    def agree(self, offer: Offer) -> None:
+        super().agree(offer)
+        if self.syn_data:
+            self.mss_offered += 40
+            self.resize()
+
+
 @client_mutant("CLI-21a", bug="LXC-01")
 class OneSegmentIsSentAgain(_Answered):
     """Of refused data one segment comes again, and the rest waits for the timer."""

@@ -26,6 +26,22 @@ class RefusedConnectionIsTakenForAnEmptyOne(_Hushing):
 
 
 @client_mutant("CLI-22")
+class SilenceIsTakenForTheEnd(_Hushing):
+    """That nobody answered is told as the end of an answer without a byte."""
+
+    error = "ETIMEDOUT"
+
+
+@client_mutant("CLI-22")
+class RefusedConnectionIsToldToNobody(ActiveConnection):
+    """After a RST in answer to a SYN the application waits forever."""
+
+    def refused(self, now: float) -> None:
+        self._application_done = True
+        super().refused(now)
+
+
+@client_mutant("CLI-22")
 class ResetIsTakenForTheEnd(_Hushing):
     """A RST behind the handshake is told as the end of the answer."""
 

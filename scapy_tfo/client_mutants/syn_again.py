@@ -87,6 +87,22 @@ class FastOpenIsNotRepeated(ActiveConnection):
         return 0 if self.syn_data else super().handshake_limit()
 
 
+@client_mutant("CLI-5")
+class RequestIsNotRepeated(ActiveConnection):
+    """The SYN that asks for a cookie is sent once, and then given up."""
+
+    def handshake_limit(self) -> int:
+        return 0 if self.requested else super().handshake_limit()
+
+
+@client_mutant("CLI-5")
+class FastOpenIsRepeatedOnce(ActiveConnection):
+    """The SYN of a fast open is repeated once, and then given up."""
+
+    def handshake_limit(self) -> int:
+        return 1 if self.syn_data else super().handshake_limit()
+
+
 @client_mutant("CLI-5", bug="BSD-10")
 class RepeatedSynHasAnotherNumber(ActiveConnection):
     """Each repeated SYN has a sequence number beyond the last one's."""

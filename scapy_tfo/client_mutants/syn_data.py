@@ -113,6 +113,16 @@ class DataIsLostWithTheRoom(ActiveConnection):
         super().open(data, now)
 
 
+@client_mutant("CLI-10")
+class LongestCookieIsLeftOut(ActiveConnection):
+    """A cookie of 16 bytes is left out of the SYN, and the data goes out in it all the same."""
+
+    def plan(self, now: float) -> Plan:
+        plan = super().plan(now)
+        left_out = plan.data and len(self.cached.cookie) == opt.MAX_COOKIE
+        return Plan(opt.nop(), data=True) if left_out else plan
+
+
 @client_mutant("CLI-11")
 class SendsOnBehindTheSyn(ActiveConnection):
     """Behind a SYN with data goes the next segment, before the SYN-ACK."""

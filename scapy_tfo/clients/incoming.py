@@ -30,8 +30,13 @@ _COPIED = 0.05
 again so soon."""
 
 
-def _is_request(each: FastOpen | Broken) -> bool:
+def _is_request(each: FastOpen | Broken | None) -> bool:
     return isinstance(each, FastOpen) and each.is_request
+
+
+def _cookie(each: FastOpen | Broken | None) -> bytes | None:
+    """b"" of a request; None of what is no valid option."""
+    return each.cookie if isinstance(each, FastOpen) else None
 
 
 class Incoming(Flow):
@@ -126,7 +131,7 @@ class Incoming(Flow):
                 "make it forget ('ip tcp_metrics flush' on Linux), or give another --address"
             )
         self.require(
-            option is not None and option.is_request,
+            _is_request(option),
             "the first SYN to a server has no request for a cookie",
             "an empty Fast Open option of length 2",
             str(self.first),
@@ -166,7 +171,7 @@ class Incoming(Flow):
         option = self.option
         got = "none" if option is None else option.cookie.hex() or "a request"
         self.require(
-            option is not None and option.cookie == cookie,
+            _cookie(option) == cookie,
             "the cookie that the server granted is not used",
             f"a SYN with cookie {cookie.hex()}",
             f"cookie: {got}",
@@ -183,7 +188,7 @@ class Incoming(Flow):
         """Demand that a cookie in the SYN, where there is one, is this one."""
         every = self.first.fast_open
         self.require(
-            all(isinstance(each, FastOpen) and each.cookie in (b"", cookie) for each in every),
+            all(_cookie(each) in (b"", cookie) for each in every),
             reason,
             f"cookie {cookie.hex()}, or none",
             str(self.first),

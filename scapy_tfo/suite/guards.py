@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import os
 import signal
 import traceback
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from scapy_tfo import spec
+from scapy_tfo.errors import TargetError
 from scapy_tfo.mutants.registry import REFERENCE
 from scapy_tfo.spec import Catalogue
 from scapy_tfo.suite.assertions import Role, Weakening, weakenings
-from scapy_tfo.suite.matrix import Kills
+from scapy_tfo.suite.matrix import SERVERS, Arena, Kills
 from scapy_tfo.suite.outcome import Ending, Inconclusive
-from scapy_tfo.suite.peer import Peer
-from scapy_tfo.suite.registry import Case, all_cases
+from scapy_tfo.suite.registry import Case
 from scapy_tfo.suite.result import Result, Verdict
-from scapy_tfo.suite.runner import Options
-from scapy_tfo.suite.simulation import simulate
 from scapy_tfo.suite.weakening import weakened
 
 _FAMILIES = (4, 6)
@@ -34,19 +33,6 @@ _LIMIT = 10.0
 
 class _Endless(SystemExit):
     """A weakened case does not end. A SystemExit, which asyncio lets through."""
-
-
-EXEMPT = {
-    (
-        "cases.accepting_syn_data.answer_held_until_the_ack",
-        "await flow.finish()",
-    ): "only a stack that holds its answers back gets here, which the reference does not",
-    (
-        "suite.ear.Ear.must_accept",
-        "raise Refused(reason, expected=expected, actual=actual, **self._here)",
-    ): "the line behind it fails the case as well, and only says less about the cause",
-}
-"""Assertions that no mutant can show to be needed, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +70,15 @@ class Guard:
     @property
     def exemption(self) -> str:
         """Why the assertion stays though it guards nothing, or ""."""
-        return EXEMPT.get((self.weakening.where, self.weakening.code), "")
+        weakening = self.weakening
+        return weakening.source.why_exempt(weakening.where, weakening.code)
 
     @property
     def is_idle(self) -> bool:
         """Whether the assertion guards nothing, and the conversation could go without it.
 
         To wait is a step of the conversation also where a later assertion of the same case
-        tells what it told; and so is the handshake, where nothing but a SYN-ACK is waited for.
+        tells what it told; and so is a handshake, without which nothing gets on.
         """
         step = self.weakening.role is Role.HANDSHAKE or (
             self.weakening.role is Role.WAIT and self.tried > 0
@@ -99,20 +86,25 @@ class Guard:
         return not (self.case or self.broken or step or self.exemption)
 
 
-def trace_kills(kills: Iterable[Kills], *, processes: int | None = None) -> list[Kill]:
+def trace_kills(
+    kills: Iterable[Kills], *, arena: Arena = SERVERS, processes: int | None = None
+) -> list[Kill]:
     """Run each case against each mutant that it catches once more, to see where it fails."""
     every = list(kills)
     with ProcessPoolExecutor(processes or os.cpu_count() or 1) as pool:
-        return [kill for found in pool.map(_traced, every, chunksize=4) for kill in found]
+        arenas = itertools.repeat(arena)
+        return [kill for found in pool.map(_traced, arenas, every, chunksize=4) for kill in found]
 
 
-def weigh(kills: Iterable[Kill], *, processes: int | None = None) -> list[Guard]:
+def weigh(
+    kills: Iterable[Kill], *, arena: Arena = SERVERS, processes: int | None = None
+) -> list[Guard]:
     """Weaken each assertion in turn, and look for a kill that this takes away.
 
     Those of mutants that fewest cases catch are tried first.
     """
     ordered = sorted(kills, key=lambda each: each.killers)
-    jobs = [(each, _through(each, ordered)) for each in weakenings()]
+    jobs = [(arena, each, _through(each, ordered)) for each in weakenings(arena.source)]
     with ProcessPoolExecutor(processes or os.cpu_count() or 1) as pool:
         return list(pool.map(_guarded, *zip(*jobs, strict=True), chunksize=4))
 
@@ -137,12 +129,14 @@ def witnesses(guards: Iterable[Guard]) -> dict[str, tuple[str, str, int] | None]
     }
 
 
-def takes_away(weakening: Weakening, case: str, mutant: str, family: int) -> bool:
+def takes_away(
+    weakening: Weakening, case: str, mutant: str, family: int, arena: Arena = SERVERS
+) -> bool:
     """Whether a case catches a mutant, and does not where its assertion is weakened."""
-    if not _tells(case, mutant, family):
+    if not _tells(arena, case, mutant, family):
         return False
     with weakened(weakening):
-        return _tells(case, mutant, family) is False
+        return _tells(arena, case, mutant, family) is False
 
 
 def _through(weakening: Weakening, kills: Sequence[Kill]) -> list[Kill]:
@@ -156,14 +150,14 @@ def _through(weakening: Weakening, kills: Sequence[Kill]) -> list[Kill]:
 
 
 @functools.cache
-def _known() -> tuple[Catalogue, dict[str, Case]]:
-    return spec.load(), {each.id: each for each in all_cases()}
+def _known(arena: Arena) -> tuple[Catalogue, dict[str, Case]]:
+    return spec.load(), {each.id: each for each in arena.cases()}
 
 
 def _simulated(
-    case: Case, mutant: str, family: int, trace: set[tuple[str, int]] | None = None
+    arena: Arena, case: Case, mutant: str, family: int, trace: set[tuple[str, int]] | None = None
 ) -> Result:
-    async def run(peer: Peer) -> None:
+    async def run(peer: Any) -> None:
         try:
             await case.run(peer)
         except Ending as ending:
@@ -174,12 +168,11 @@ def _simulated(
         except Exception as error:
             raise Inconclusive(_BROKEN) from error
 
-    options = Options(slow=True, intrusive=True, families=(family,))
     spied = dataclasses.replace(case, run=run)
     signal.signal(signal.SIGVTALRM, _stop)
     signal.setitimer(signal.ITIMER_VIRTUAL, _LIMIT, _LIMIT)
     try:
-        return simulate(f"sim:{mutant}", [spied], _known()[0], options).results[0]
+        return arena.simulate(mutant, [spied], _known(arena)[0], family)[0]
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
@@ -189,38 +182,38 @@ def _stop(_number: int, _frame: object) -> NoReturn:
 
 
 def _tells(
-    case: str, mutant: str, family: int, trace: set[tuple[str, int]] | None = None
+    arena: Arena, case: str, mutant: str, family: int, trace: set[tuple[str, int]] | None = None
 ) -> bool | None:
     """Whether a case tells a mutant from the reference by its verdict; None where it breaks."""
-    chosen = _known()[1][case]
+    chosen = _known(arena)[1][case]
     try:
-        mutated = _simulated(chosen, mutant, family, trace)
-    except (_Endless, LookupError):
+        mutated = _simulated(arena, chosen, mutant, family, trace)
+    except (_Endless, LookupError, TargetError):
         # The weakened assertion may be one that the control handshakes share.
         return None
     if mutated.reason == _BROKEN:
         return None
     if mutated.level.can_fail:
         return mutated.verdict is Verdict.FAIL
-    return mutated.verdict is not _simulated(chosen, REFERENCE.name, family).verdict
+    return mutated.verdict is not _simulated(arena, chosen, REFERENCE.name, family).verdict
 
 
-def _traced(kills: Kills) -> list[Kill]:
+def _traced(arena: Arena, kills: Kills) -> list[Kill]:
     found = []
     for name in kills.cases:
         for family in _FAMILIES:
             trace: set[tuple[str, int]] = set()
-            if _tells(name, kills.mutant, family, trace):
+            if _tells(arena, name, kills.mutant, family, trace):
                 found.append(Kill(name, kills.mutant, family, frozenset(trace), len(kills.cases)))
                 break
     return found
 
 
-def _guarded(weakening: Weakening, kills: Sequence[Kill]) -> Guard:
+def _guarded(arena: Arena, weakening: Weakening, kills: Sequence[Kill]) -> Guard:
     broken = False
     with weakened(weakening):
         for tried, kill in enumerate(kills, 1):
-            told = _tells(kill.case, kill.mutant, kill.family)
+            told = _tells(arena, kill.case, kill.mutant, kill.family)
             if told is False:
                 alone = kill.killers == 1
                 return Guard(weakening, kill.case, kill.mutant, kill.family, alone, tried)

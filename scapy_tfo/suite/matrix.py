@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from scapy_tfo import spec
 from scapy_tfo.mutants.registry import REFERENCE, Mutant, all_mutants
 from scapy_tfo.spec import Catalogue, Requirement
+from scapy_tfo.suite.assertions import SERVER_CASES, Source
 from scapy_tfo.suite.registry import Case, all_cases
 from scapy_tfo.suite.result import Result, Verdict
 from scapy_tfo.suite.runner import Options
@@ -31,13 +32,14 @@ class Arena:
 
     cases, mutants: all there are. simulate: how the stack of a name fares in some cases, slow ones
     included, over one family. observable: whether a case can check a requirement. Each is a
-    function of a module, so that other processes find it.
+    function of a module, so that other processes find it. source: where the cases are written.
     """
 
     cases: Callable[[], tuple[Case, ...]]
     mutants: Callable[[], tuple[Mutant, ...]]
     simulate: Callable[[str, Sequence[Case], Catalogue, int], tuple[Result, ...]]
     observable: Callable[[Requirement], bool]
+    source: Source
 
 
 def is_observable(requirement: Requirement) -> bool:
@@ -52,7 +54,7 @@ def _simulate(
     return simulate(f"sim:{name}", cases, catalogue, options).results
 
 
-SERVERS = Arena(all_cases, all_mutants, _simulate, is_observable)
+SERVERS = Arena(all_cases, all_mutants, _simulate, is_observable, SERVER_CASES)
 """What `scapy-tfo test` judges."""
 
 

@@ -19,6 +19,7 @@ from scapy_tfo.suite.assertions import (
     LONGER,
     Function,
     How,
+    Source,
     Weakening,
     atoms,
     conditions,
@@ -51,9 +52,9 @@ def _resolve(weakening: Weakening) -> FunctionType:
 
 @functools.lru_cache(maxsize=64)
 def _compiled(weakening: Weakening, original: FunctionType) -> CodeType:
-    tree = copy.deepcopy(functions_of(weakening.module)[weakening.function])
+    tree = copy.deepcopy(functions_of(weakening.source, weakening.module)[weakening.function])
     target = list(ast.walk(tree))[weakening.node]
-    _Weakener(target, weakening.how, _polarity(tree, target)).visit(tree)
+    _Weakener(target, weakening.how, _polarity(weakening.source, tree, target)).visit(tree)
     tree.decorator_list = []
     unit = ast.fix_missing_locations(ast.Module([tree], []))
     flags = __future__.annotations.compiler_flag
@@ -64,11 +65,11 @@ def _compiled(weakening: Weakening, original: FunctionType) -> CodeType:
     return changed.__code__
 
 
-def _polarity(tree: Function, target: ast.AST) -> bool:
+def _polarity(source: Source, tree: Function, target: ast.AST) -> bool:
     return next(
         (
             positive
-            for condition, holds in conditions(tree)
+            for condition, holds in conditions(source, tree)
             for atom, positive in atoms(condition, holds)
             if atom is target
         ),

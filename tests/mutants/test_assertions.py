@@ -1,4 +1,5 @@
-"""docs/assertions.md is current: each assertion of the cases is there, and guards what it says."""
+"""docs/assertions.md and client-assertions.md are current: each assertion of the cases is there,
+and guards what it says."""
 
 from __future__ import annotations
 
@@ -8,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from scapy_tfo.clients.matrix import CLIENTS
 from scapy_tfo.suite.assertions import How, Role, Weakening, weakenings
-from scapy_tfo.suite.guards import EXEMPT, keys, takes_away
+from scapy_tfo.suite.guards import keys, takes_away
+from scapy_tfo.suite.matrix import SERVERS, Arena
 from scapy_tfo.suite.weakening import weakened
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -18,15 +21,24 @@ AGAIN = "run 'make weaken' and look at what it says"
 Witnesses = dict[str, tuple[str, str, int] | None]
 
 
+FILES = {SERVERS: "assertions.json", CLIENTS: "client-assertions.json"}
+
+
+@pytest.fixture(scope="module", params=FILES, ids=["servers", "clients"])
+def arena(request: pytest.FixtureRequest) -> Arena:
+    chosen: Arena = request.param
+    return chosen
+
+
 @pytest.fixture(scope="module")
-def witnesses() -> Witnesses:
-    read: Witnesses = json.loads((DOCS / "assertions.json").read_text())
+def witnesses(arena: Arena) -> Witnesses:
+    read: Witnesses = json.loads((DOCS / FILES[arena]).read_text())
     return read
 
 
 @pytest.fixture(scope="module")
-def now() -> dict[str, Weakening]:
-    return keys(weakenings())
+def now(arena: Arena) -> dict[str, Weakening]:
+    return keys(weakenings(arena.source))
 
 
 def test_every_assertion_is_weighed(now: dict[str, Weakening], witnesses: Witnesses) -> None:
@@ -40,18 +52,19 @@ def test_what_guards_nothing_is_a_step_or_has_its_reason(
     assert not [
         each.where
         for each in idle
-        if each.role is Role.DEMAND and (each.where, each.code) not in EXEMPT
+        if each.role is Role.DEMAND and not each.source.why_exempt(each.where, each.code)
     ]
 
 
-def test_every_reason_is_still_needed(now: dict[str, Weakening]) -> None:
-    assert set(EXEMPT) <= {(each.where, each.code) for each in now.values()}
+def test_every_reason_is_still_needed(arena: Arena, now: dict[str, Weakening]) -> None:
+    there = {(each.where, each.code) for each in now.values()}
+    assert {(each.where, each.code) for each in arena.source.exempt} <= there
 
 
 def test_every_assertion_guards_what_it_is_said_to(
-    now: dict[str, Weakening], witnesses: Witnesses
+    arena: Arena, now: dict[str, Weakening], witnesses: Witnesses
 ) -> None:
-    jobs = [(now[name], *witness) for name, witness in witnesses.items() if witness]
+    jobs = [(now[name], *witness, arena) for name, witness in witnesses.items() if witness]
     jobs.sort(key=lambda job: job[2])
     with ProcessPoolExecutor() as pool:
         taken = pool.map(takes_away, *zip(*jobs, strict=True), chunksize=16)
