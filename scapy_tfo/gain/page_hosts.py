@@ -18,6 +18,7 @@ from scapy_tfo.lab.agent import DEVICE
 from scapy_tfo.lab.client_network import CLIENTS, SERVERS, ClientNetwork
 from scapy_tfo.lab.emulator import Emulator
 from scapy_tfo.lab.link_model import Shape
+from scapy_tfo.lab.priority import go_first
 
 PORT = 80
 _FIRST = SERVERS[4]
@@ -99,6 +100,7 @@ class PageHosts:
             bufsize=0,
         )
         try:
+            go_first(process.pid)
             assert process.stdin is not None
             process.stdin.write(json.dumps(dict(work)).encode())
             process.stdin.close()
@@ -139,6 +141,7 @@ class PageHosts:
             stderr=subprocess.PIPE,
             bufsize=0,
         )
+        go_first(server.pid)
         assert server.stdin is not None
         try:
             server.stdin.write(json.dumps(dict(answers)).encode() + b"\n")
