@@ -6,9 +6,7 @@ whole answer. At the end a line of JSON: transactions, seconds they took, second
 of this process, and the round-trip time in seconds, which a few connections saw before.
 """
 
-import contextlib
 import json
-import os
 import socket
 import struct
 import sys
@@ -31,9 +29,6 @@ def round_trip(at: tuple[str, int]) -> float:
 
 
 def main() -> None:
-    # What others compute is not to be measured.
-    with contextlib.suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, -20)
     host, port, path, seconds, way, *rest = sys.argv[1:]
     gap = 1 / float(rest[0]) if rest else 0.0
     at = (host, int(port))

@@ -10,17 +10,17 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from ipaddress import ip_interface
 from pathlib import Path
 from typing import Any, Protocol
 
 from scapy_tfo.errors import TargetError
-from scapy_tfo.lab.packet_pair import packet_pair
 from scapy_tfo.lab.client_network import ClientNetwork
 from scapy_tfo.lab.linux import TARGETS
 from scapy_tfo.lab.namespace import die_with_parent
 from scapy_tfo.lab.namespace_holder import Holder
+from scapy_tfo.lab.packet_pair import packet_pair
 from scapy_tfo.lab.priority import go_first
 from scapy_tfo.lab.servers import HTTP_PORT, RealServerLab
 from scapy_tfo.segment import Address
@@ -70,10 +70,20 @@ class KernelClient:
         self.network = ClientNetwork(addresses=CLIENT)
         self.descriptor = self.network.tun
 
+    def entering(self, cores: Collection[int] = ()) -> Callable[[], None]:
+        """As of `ClientNetwork`; and what is run goes before others."""
+        enter = self.network.entering(cores)
+
+        def begin() -> None:
+            go_first()
+            enter()
+
+        return begin
+
     def fetching(self, words: Sequence[str]) -> dict[str, Any]:
         return {
             "args": [sys.executable, "-I", "-S", str(FETCHER), *words],
-            "preexec_fn": self.network.entering(),
+            "preexec_fn": self.entering(),
         }
 
     def close(self) -> None:

@@ -7,9 +7,7 @@ bytes, status of the answer, whether the SYN's data was acknowledged, why not (s
 linux/tcp.h), and the least round-trip time that the kernel saw, in seconds.
 """
 
-import contextlib
 import json
-import os
 import socket
 import struct
 import sys
@@ -53,9 +51,6 @@ def fetch(way: str, at: tuple[str, int], request: bytes) -> dict[str, object]:
 
 
 def main() -> None:
-    # What others compute is not to be measured.
-    with contextlib.suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, -20)
     host, port, name, path, times, *ways = sys.argv[1:]
     at = (host, int(port))
     request = f"GET {path} HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n".encode()

@@ -127,7 +127,7 @@ class PinnedServer:
         running = [
             subprocess.Popen(
                 [sys.executable, "-I", "-S", str(_LOOP), *words],
-                preexec_fn=self._client.network.entering(self._others),
+                preexec_fn=self._client.entering(self._others),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -15,11 +15,11 @@ import socket
 import sys
 
 from scapy_tfo.cookie import KeyRing
-from scapy_tfo.lab.packet_pair import packet_pair
 from scapy_tfo.lab.hooks import BACKLOG, ListenerOptions
 from scapy_tfo.lab.host import ReferenceHost
 from scapy_tfo.lab.linux import MTU, TARGETS
 from scapy_tfo.lab.namespace import die_with_parent
+from scapy_tfo.lab.packet_pair import packet_pair
 from scapy_tfo.lab.priority import go_first
 from scapy_tfo.lab.servers import HTTP_PORT
 from scapy_tfo.reference.settings import Settings

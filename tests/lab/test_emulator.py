@@ -60,6 +60,7 @@ def measure():
         near.close()
         loop.close()
         pytest.skip(str(error))
+    go_first(far.pid)
     emulator = Emulator(near.tun, far.descriptor)
 
     enter = near.entering()
