@@ -28,10 +28,10 @@ something did not come."""
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """slow: also run such cases. families: 4, 6; None for all that the client has. attempts: at
-    most, of a case in which something did not come. capture: keep the packets. patience: seconds
-    that a client may take for what it should do at once, its start too. on_result: called with
-    each result as its verdict stands."""
+    """slow: also run such cases, and over each family all variants of the others. families: 4, 6;
+    None for all that the client has. attempts: at most, of a case in which something did not come.
+    capture: keep the packets. patience: seconds that a client may take for what it should do at
+    once, its start too. on_result: called with each result as its verdict stands."""
 
     slow: bool = False
     families: Sequence[int] | None = None
@@ -66,9 +66,10 @@ async def judge(
     """
     options = options or Options()
     began, started = asyncio.get_running_loop().time(), time.time()
-    board = Reception(client, seed=options.seed, capture=options.capture)
-    counted = client.counters()
     families = [each for each in client.families if each in (options.families or client.families)]
+    shares = not options.slow and len(families) > 1
+    board = Reception(client, seed=options.seed, capture=options.capture, shares=shares)
+    counted = client.counters()
     for family in families:
         await _control(board, family, options.patience)
     jobs = [_Job(case, family) for family in families for case in cases]

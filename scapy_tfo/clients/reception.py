@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from scapy_tfo.clients.application import Application, Client, Dialogue, Ended
 from scapy_tfo.clients.incoming import Incoming
@@ -22,6 +23,8 @@ TEXT = 100
 AGAIN_WITHIN = 4.0
 """Seconds within which a SYN without an answer comes again: RFC 6298 has it after one."""
 
+Variant = TypeVar("Variant")
+
 _ALPHABET = b"abcdefghijklmnopqrstuvwxyz0123456789"
 
 
@@ -32,11 +35,15 @@ _STARTS_AT_ONCE = 8
 class Reception(Switchboard):
     """A switchboard at which servers answer connections that they did not open.
 
-    connections: all that came. starting: held by who starts an application.
+    connections: all that came. starting: held by who starts an application. shares: the families
+    have half of the variants each, where a case has many.
     """
 
-    def __init__(self, client: Client, *, seed: int = 0, capture: bool = True) -> None:
+    def __init__(
+        self, client: Client, *, seed: int = 0, capture: bool = True, shares: bool = False
+    ) -> None:
         self.client = client
+        self.shares = shares
         self.connections: list[Incoming] = []
         self.starting = asyncio.Semaphore(_STARTS_AT_ONCE)
         self._servers: dict[tuple[Address, int], Server] = {}
@@ -114,6 +121,13 @@ class Server:
             address=None if port is None else self.address,
             port=PORT if port is None else port,
         )
+
+    def some(self, variants: Sequence[Variant]) -> Sequence[Variant]:
+        """The variants of a conversation that are for this family: all, or half of them, where
+        the other one has the other half."""
+        if not self.board.shares:
+            return variants
+        return variants[0 if self.family == 4 else 1 :: 2]
 
     def admit(self, key: Key) -> Incoming:
         """A connection that is new here."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from scapy_tfo import spec
 from scapy_tfo.cli import main
 from scapy_tfo.clients.judge import Options
+from scapy_tfo.clients.reception import Reception, Server
 from scapy_tfo.clients.registry import all_cases
 from scapy_tfo.clients.simulated import simulate
 from scapy_tfo.errors import SetupError
@@ -53,3 +55,17 @@ def test_a_client_behind_a_middlebox(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_a_middlebox_is_for_clients_in_memory(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["client", "--behind", "none", "--", "curl", "http://{host}:{port}/"]) == 2
     assert "--behind is for sim:" in capsys.readouterr().err
+
+
+class _Board:
+    shares = True
+
+
+@pytest.mark.parametrize("number", [1, 2, 7, 27])
+def test_two_families_have_all_variants_between_them(number: int) -> None:
+    found = []
+    for family in (4, 6):
+        server = Server.__new__(Server)
+        server.board, server.family = cast("Reception", _Board()), family
+        found += server.some(range(number))
+    assert sorted(found) == list(range(number))
