@@ -106,9 +106,9 @@ def _table(cells: Sequence[Cell]) -> Table:
 
     table = Table(title="Page loads with TCP and with fast open (means; intervals of 95 %)")
     table.add_column("page", no_wrap=True)
-    for name in ("RTT", "TCP", "fast open"):
+    for name in ("RTT", "TCP", "fast open", "sooner, %", "control, %"):
         table.add_column(name, justify="right", no_wrap=True)
-    for name in ("sooner, %", "control, %", "paper", "CS244"):
+    for name in ("paper", "CS244", "again"):
         table.add_column(name, justify="right")
     for each in cells:
         table.add_row(
@@ -120,6 +120,7 @@ def _table(cells: Sequence[Cell]) -> Table:
             shown(each.control, 1),
             _published(each.paper),
             _published(each.cs244),
+            "-" if each.again is None else f"{each.again[0]:.0f}/{each.again[1]:.0f}",
         )
     return table
 

@@ -7,7 +7,7 @@ seconds between loads}. WAY: `tcp`, `tfo` (sendto with MSG_FASTOPEN) or `control
 ways take turns. For each load a line of JSON: way, seconds until the last byte of the last
 resource, bytes, connections, those of them whose SYN's data was acknowledged, and of the chain of
 resources that led to the last one: connections opened one after another, seconds that they took
-to open, and seconds for which server and browser thought.
+to open, and seconds for which server and browser thought; and segments that this side sent again.
 """
 
 import asyncio
@@ -203,6 +203,7 @@ class Load:
             await event.wait()
 
     async def run(self) -> dict[str, Any]:
+        again = _sent_again()
         began = time.perf_counter()
         whole = asyncio.gather(*(self._resource(each) for each in self.fetches.values()))
         try:
@@ -225,6 +226,7 @@ class Load:
             "cold": cold,
             "opening": opening,
             "think": think,
+            "again": _sent_again() - again,
         }
 
     def _chain(self) -> tuple[int, float, float]:
@@ -239,6 +241,13 @@ class Load:
                 think += at.resource["delay"]
             at = at.before
         return cold, opening, think
+
+
+def _sent_again() -> int:
+    """Segments, in this namespace so far (TCP-MIB's tcpRetransSegs)."""
+    with open("/proc/net/snmp") as file:
+        names, values = (line.split() for line in file if line.startswith("Tcp:"))
+    return int(values[names.index("RetransSegs")])
 
 
 async def warm(work: dict[str, Any]) -> None:

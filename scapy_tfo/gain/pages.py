@@ -49,8 +49,8 @@ class Load:
     """One load. way: tcp, tfo or control. seconds: until the last byte of the last resource.
     connections: opened; early: those whose request was accepted in the SYN. cold: connections
     opened one after another on the way to the last resource; opening: seconds that they took to
-    open; think: seconds that server and browser thought there. A browser does not tell the last
-    three, and seconds are what it has for them."""
+    open; think: seconds that server and browser thought there. again: segments that the browser's
+    side sent again. With Chromium the last four are not known, and seconds are what it tells."""
 
     page: str
     rtt: float
@@ -62,6 +62,7 @@ class Load:
     cold: int | None = None
     opening: float | None = None
     think: float | None = None
+    again: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +70,8 @@ class Cell:
     """One page at one round-trip time. tcp, tfo: mean seconds, as the papers give them. percent:
     how much less a load takes with fast open; control: TCP against itself. connections: of a load
     with TCP; early: the part of fast opens that were accepted. cold, opening, think: medians with
-    TCP, as in `Load`. paper, cs244: what they had. why: where ours lies outside the paper's range,
-    or ""."""
+    TCP, as in `Load`; again: means with TCP and with fast open. paper, cs244: what they had. why:
+    where ours lies outside the paper's range, or ""."""
 
     page: str
     title: str
@@ -85,6 +86,7 @@ class Cell:
     cold: float | None
     opening: float | None
     think: float | None
+    again: tuple[float, float] | None
     paper: Published | None
     cs244: Published | None
     why: str
@@ -186,6 +188,7 @@ def _cell(plan: Plan, page: Page, rtt: float, loads: Mapping[str, Sequence[Load]
         cold=_known(each.cold for each in loads["tcp"]),
         opening=_known(each.opening for each in loads["tcp"]),
         think=_known(each.think for each in loads["tcp"]),
+        again=_again(loads),
         paper=PAPER.get((page.name, rtt)),
         cs244=CS244.get((page.name, rtt)),
         why="",
@@ -197,6 +200,11 @@ def _cell(plan: Plan, page: Page, rtt: float, loads: Mapping[str, Sequence[Load]
 def _known(values: Iterable[float | None]) -> float | None:
     known = [each for each in values if each is not None]
     return median(known) if known else None
+
+
+def _again(loads: Mapping[str, Sequence[Load]]) -> tuple[float, float] | None:
+    tcp, tfo = ([each.again for each in loads[way] if each.again is not None] for way in WAYS[:2])
+    return (fmean(tcp), fmean(tfo)) if tcp and tfo else None
 
 
 def _percent(ours: Sequence[float], theirs: Sequence[float]) -> Estimate:
@@ -217,6 +225,10 @@ def _why(plan: Plan, page: Page, cell: Cell) -> str:
             f"trips) take {cell.opening * 1000:.0f} ms{queued}",
             f"{cell.think:.2f} s are thinking",
         ]
+    if cell.again is not None and cell.again[0] >= 1:
+        said.append(
+            f"{cell.again[0]:.0f} segments are sent again, {cell.again[1]:.0f} with fast open"
+        )
     if plan.down is not None:
         said.append(f"the bytes need {page.size * 8 / plan.down:.2f} s at least")
     if plan.up is not None:

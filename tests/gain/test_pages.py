@@ -93,6 +93,7 @@ def test_server_and_browser_think_as_the_page_says() -> None:
     slow = page(part("second", "first", wait=0.05), part("third", "second", delay=0.07))
     for each in loads(QUICK, slow):
         assert each.think == pytest.approx(0.12)
+        assert each.again == 0
         assert each.seconds >= 0.12
 
 
@@ -163,6 +164,14 @@ def test_a_cell_outside_the_papers_range_says_why() -> None:
         "of 2.00 s, 3 connections opened one after another (300 ms of round trips) take 500 ms, "
         "0.20 s are thinking, the bytes need 1.29 s at least, the requests 0.97 s"
     )
+
+
+def test_segments_that_were_sent_again_are_a_reason() -> None:
+    plan = Plan(pages=["amazon"], rtts=[0.1])
+    again = {"tcp": 54, "tfo": 4, "control": 50}
+    (cell,) = cells(plan, all_pages(plan), [replace(told(w, 2.0), again=again[w]) for w in WAYS])
+    assert cell.again == (54, 4)
+    assert "54 segments are sent again, 4 with fast open" in cell.why
 
 
 def test_fast_opens_that_are_refused_say_why() -> None:
