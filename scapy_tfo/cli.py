@@ -191,6 +191,13 @@ def _add_test(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         metavar="N",
         help="of all that is random, for targets in memory (lab:reference, lab:NAME, sim:NAME)",
     )
+    group.add_argument(
+        "--connections",
+        type=limit,
+        metavar="N",
+        help="cookies to ask for, to count the servers "
+        "with keys of their own (default 16 for HOST, else none)",
+    )
     group.add_argument("--plain-port", type=port, metavar="N", help="a port with fast open off")
     group.add_argument("--second-port", type=port, metavar="N", help="another port with it on")
     group.add_argument(
@@ -290,6 +297,7 @@ def _add_lab(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def _test(chosen: argparse.Namespace) -> int:
     from scapy_tfo.front import judge_and_report
+    from scapy_tfo.suite.holders import REQUESTS
     from scapy_tfo.suite.runner import Options
     from scapy_tfo.suite.session import Request
 
@@ -304,6 +312,9 @@ def _test(chosen: argparse.Namespace) -> int:
         if not mark or not name:
             raise SetupError(f"--sysctl '{entry}': write NAME=VALUE")
         sysctls[name] = value
+    requests = chosen.connections
+    if requests is None:
+        requests = 0 if target.startswith(("lab:", "sim:")) or chosen.only else REQUESTS
     request = Request(
         target=target,
         app=chosen.app,
@@ -321,6 +332,7 @@ def _test(chosen: argparse.Namespace) -> int:
             families=chosen.families,
             seed=chosen.seed or 0,
             impairment=soak_command.impairment(chosen.impair),
+            requests=requests,
         ),
     )
     if chosen.seed is not None and not request.is_in_memory:

@@ -6,11 +6,12 @@ import secrets
 
 from scapy_tfo.errors import TargetError
 from scapy_tfo.path.far import CONTROL
-from scapy_tfo.path.near import REQUESTS, observe
+from scapy_tfo.path.near import observe
 from scapy_tfo.path.observation import Observations
 from scapy_tfo.path.prober import Patience, Prober
 from scapy_tfo.path.remote import Remote
 from scapy_tfo.segment import Address
+from scapy_tfo.suite.holders import REQUESTS
 from scapy_tfo.wire.choose import open_link
 
 _PATIENCE = Patience()

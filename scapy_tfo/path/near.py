@@ -9,15 +9,10 @@ from scapy_tfo.path.observation import Heard, Observations, Probe, Sighting, Tri
 from scapy_tfo.path.prober import Opening, Prober
 from scapy_tfo.reference.options import DEFAULT_MSS
 from scapy_tfo.segment import Address, Segment
+from scapy_tfo.suite.holders import COOKIES, REQUESTS, TRIED
 
 TIMES = 3
 """Connections of a sort: what befalls all of them is no chance loss."""
-
-REQUESTS = 16
-"""Cookies asked for: servers that share the work show as different cookies."""
-
-COOKIES, TRIED = 4, 48
-"""Cookies tried where there are several, and how often all together."""
 
 STAGGER = 0.01
 """Seconds between the beginnings of two connections: each is to be timed by itself."""

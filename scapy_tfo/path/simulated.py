@@ -13,10 +13,11 @@ from scapy_tfo.lab.reference import SOURCES, TARGET_V4, TARGET_V6, MemoryLink
 from scapy_tfo.middleboxes.box import Box, read
 from scapy_tfo.path.far import MIRROR, Far
 from scapy_tfo.path.farm import Farm, Keys
-from scapy_tfo.path.near import REQUESTS, observe
+from scapy_tfo.path.near import observe
 from scapy_tfo.path.observation import Heard, Observations, Sighting
 from scapy_tfo.path.prober import Patience, Prober
 from scapy_tfo.suite.clock import run_virtually
+from scapy_tfo.suite.holders import REQUESTS
 
 PORT = 7413
 

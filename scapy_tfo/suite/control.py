@@ -67,6 +67,23 @@ class PathRecord:
         """Seconds to wait for an answer that comes at once, or once more where some are lost."""
         return 0.6 + 4 * self.rtt + (_SENT_AGAIN_BY if self.lost else 0.0)
 
+    @property
+    def notes(self) -> list[str]:
+        """What is to be said of it in a report."""
+        notes = []
+        if self.gone:
+            how = "run the cases one at a time with --only to find which did it"
+            notes.append(f"{self.gone}; {how}")
+        if self.lost:
+            notes.append(f"{self.lost} of {self.sent} control handshakes were lost on the way")
+        if self.reset:
+            short = "does the target take fewer connections at a time than the cases need?"
+            notes.append(f"{self.reset} of {self.sent} control handshakes were reset: {short}")
+        if self.recovered:
+            heard = "heard nothing at first, or a RST, and passed when repeated"
+            notes.append(f"{self.recovered} case(s) {heard}")
+        return notes
+
     def took(self, seconds: float) -> None:
         """Take in the time of a handshake, whose SYN-ACK may have been sent more than once."""
         self.shortest = min(self.shortest, seconds)

@@ -14,6 +14,7 @@ from scapy_tfo.spec import Catalogue, Level
 from scapy_tfo.suite.acquaintance import meet_the_application
 from scapy_tfo.suite.control import Control, PathRecord
 from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.holders import look_for_holders
 from scapy_tfo.suite.one_time import cookies_are_good_once
 from scapy_tfo.suite.outcome import (
     Absent,
@@ -63,7 +64,9 @@ class Options:
 
     attempts: how often a case that heard nothing is run, at most 3; 1 where the path is known to
     lose nothing, and need not be watched for it. impairment: of the path to a target in memory.
-    capture: keep the packets. on_result: called with each result as soon as its verdict stands.
+    capture: keep the packets. requests: cookies asked for at the end, to tell how many servers
+    with keys of their own share an address; 0 for no such search. on_result: called with each
+    result as soon as its verdict stands.
     """
 
     slow: bool = False
@@ -73,6 +76,7 @@ class Options:
     attempts: int = len(_AT_ONCE)
     impairment: Impairment | None = None
     capture: bool = True
+    requests: int = 0
     on_result: Callable[[Result], None] | None = None
 
 
@@ -158,6 +162,7 @@ async def judge(
         await control.search(families)
     results = [runner.result(job) for job in jobs]
     runner.tell_deferred()
+    keys = [await runner.look_for_holders(each) for each in families if options.requests]
     for result in results:
         said = f"{result.verdict.name}: {result.reason or result.title}"
         board.conclude(f"{result.case} [ipv{result.family}]", result.packets, said)
@@ -168,7 +173,7 @@ async def judge(
         seconds=asyncio.get_running_loop().time() - began,
         results=tuple(results),
         packets=tuple(board.packets),
-        notes=tuple(_notes(path)),
+        notes=(*path.notes, *filter(None, keys)),
         gone=path.gone,
         loses=not path.is_clean,
     )
@@ -178,21 +183,6 @@ def _was_accepted(flow: Flow) -> bool:
     """Whether data in the SYN was acknowledged by the SYN-ACK."""
     first = next((each for each in flow.heard if each.is_syn_ack), None)
     return bool(flow.opening.payload) and first is not None and flow.acknowledged(first) > 0
-
-
-def _notes(path: PathRecord) -> list[str]:
-    notes = []
-    if path.gone:
-        notes.append(f"{path.gone}; run the cases one at a time with --only to find which did it")
-    if path.lost:
-        notes.append(f"{path.lost} of {path.sent} control handshakes were lost on the way")
-    if path.reset:
-        short = "does the target take fewer connections at a time than the cases need?"
-        notes.append(f"{path.reset} of {path.sent} control handshakes were reset: {short}")
-    if path.recovered:
-        heard = "heard nothing at first, or a RST, and passed when repeated"
-        notes.append(f"{path.recovered} case(s) {heard}")
-    return notes
 
 
 class _Runner:
@@ -314,6 +304,14 @@ class _Runner:
         try:
             if await cookies_are_good_once(peer):
                 self._path.one_time.add(family)
+        finally:
+            peer.hang_up()
+
+    async def look_for_holders(self, family: int) -> str:
+        """What holds the keys at an address, which several servers may share; "" for nothing."""
+        peer = self.peer(family, "search for key holders")
+        try:
+            return await look_for_holders(peer, self._options.requests)
         finally:
             peer.hang_up()
 

@@ -86,6 +86,8 @@ def run(request: Request) -> Run:
     if request.is_ours:
         _must_leave_to_us(request)
         request = replace(request, options=replace(request.options, intrusive=True))
+    if request.target.startswith("sim:") and request.options.requests:
+        raise SetupError("--connections is for a target with an address: sim: is one server")
     if request.target.startswith("sim:"):
         from scapy_tfo.suite.simulation import simulate
 

@@ -25,6 +25,8 @@ COMMAND = [sys.executable, "-c", "import sys; from scapy_tfo.cli import main; sy
 OLD, NEW, OTHER = (bytes([each]) * 16 for each in (1, 2, 3))
 
 NEAR = [sys.executable, str(Path(__file__).with_name("near_program.py")), str(PORT)]
+JUDGED = ["--only", "OPT-3", "--connections", "24", "--quiet", "--out"]
+
 LIMIT = 60.0
 """Seconds for all farms together."""
 
@@ -53,7 +55,7 @@ class Balances(Box):
         return super().homeward(changed(segment, sport=PORT), now)
 
 
-async def judged() -> dict[str, Any]:
+async def judged(out: Path) -> dict[str, Any]:
     with ExitStack() as stack:
         client = await two_ends.namespace(stack, CLIENT, "1")
         server = await two_ends.namespace(stack, SERVER, "3")
@@ -73,13 +75,18 @@ async def judged() -> dict[str, Any]:
         assert said["status"] == 0, said["errors"]
         found = json.loads(b64decode(said["output"]))
         told = await client.ask("run", [*COMMAND, "path", f"{servers['different']}:{PORT}"])
-    return {name: found[str(at)] for name, at in servers.items()} | {"told": told}
+        judged = {
+            name: await client.ask("run", [*COMMAND, "test", f"{at}:{PORT}", *JUDGED, str(out)])
+            for name, at in servers.items()
+        }
+    whole = {name: found[str(at)] for name, at in servers.items()}
+    return whole | {"told": told, "judged": judged}
 
 
 @pytest.fixture(scope="module")
-def results() -> dict[str, Any]:
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     try:
-        return asyncio.run(judged())
+        return asyncio.run(judged(tmp_path_factory.mktemp("farms")))
     except SetupError as error:
         pytest.skip(str(error))
 
@@ -105,3 +112,17 @@ def test_the_command_says_so(results: dict[str, Any]) -> None:
     told = results["told"]
     assert told["status"] == 1
     assert "load-balanced to servers with different keys" in b64decode(told["output"]).decode()
+
+
+@pytest.mark.parametrize(
+    ("farm", "said"),
+    [
+        ("different", "3 holders of different keys answer"),
+        ("shared", "one holder of a key answers"),
+        ("in step", "as in a rotation that is in step"),
+        ("out of step", "a rotation out of step"),
+    ],
+)
+def test_so_does_a_judgement_of_the_servers(results: dict[str, Any], farm: str, said: str) -> None:
+    told = b64decode(results["judged"][farm]["output"]).decode()
+    assert said in " ".join(told.split()), told
