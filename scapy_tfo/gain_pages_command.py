@@ -102,14 +102,14 @@ def _pages(chosen: argparse.Namespace) -> int:
 
 
 def _table(cells: Sequence[Cell]) -> Table:
+    from rich.box import SIMPLE
     from rich.table import Table
 
-    table = Table(title="Page loads with TCP and with fast open (means; intervals of 95 %)")
+    title = "Page loads with TCP and with fast open, TFO (means; intervals of 95 %)"
+    table = Table(title=title, box=SIMPLE, pad_edge=False)
     table.add_column("page", no_wrap=True)
-    for name in ("RTT", "TCP", "fast open", "sooner, %", "control, %"):
+    for name in ("RTT", "TCP", "TFO", "sooner, %", "control, %", "paper", "CS244", "again"):
         table.add_column(name, justify="right", no_wrap=True)
-    for name in ("paper", "CS244", "again"):
-        table.add_column(name, justify="right")
     for each in cells:
         table.add_row(
             each.page,
