@@ -105,17 +105,17 @@ def _table(cells: Sequence[Cell]) -> Table:
     from rich.box import SIMPLE
     from rich.table import Table
 
-    title = "Page loads with TCP and with fast open, TFO (means; intervals of 95 %)"
+    title = "Page loads: mean seconds with TCP and fast open (TFO), percent sooner (95 %)"
     table = Table(title=title, box=SIMPLE, pad_edge=False)
     table.add_column("page", no_wrap=True)
-    for name in ("RTT", "TCP", "TFO", "sooner, %", "control, %", "paper", "CS244", "again"):
+    for name in ("RTT", "TCP", "TFO", "sooner", "control", "paper", "CS244", "again"):
         table.add_column(name, justify="right", no_wrap=True)
     for each in cells:
         table.add_row(
             each.page,
             f"{each.rtt * 1000:g} ms",
-            f"{each.tcp:.2f} s",
-            f"{each.tfo:.2f} s",
+            f"{each.tcp:.2f}",
+            f"{each.tfo:.2f}",
             shown(each.percent, 1),
             shown(each.control, 1),
             _published(each.paper),
