@@ -142,7 +142,9 @@ class Outgoing:
             error = packet_too_big(quoted, mtu=step.mtu)
         else:
             error = unreachable(quoted, code=step.code)
-            if link.states & RCVD and 0 <= step.seq < link.received:
+            # Up to the next number that it may send: its text may still be on the way, and Linux
+            # takes the next one for its own.
+            if link.states & RCVD and 0 <= step.seq <= 1 + link.answer_size + link.may.ended:
                 link.states |= LISTEN
                 link.rst_pardoned = True
         self.packets.append(error.to_bytes())

@@ -221,6 +221,15 @@ def test_errors_quote_what_the_target_sent() -> None:
     assert [int.from_bytes(each[52:56], "big") for each in errors] == [ISS, ISS + 9]
 
 
+def test_an_error_may_end_a_fast_open_whose_answer_is_still_on_the_way() -> None:
+    for quoted, broken in ((21, []), (22, [("reset", "rst")])):
+        run = Run(SYN, Wait(), Icmp(0, "unreachable", 2, seq=quoted), Send(0, ".", 21, 1), Wait())
+        run.came("S.", 0, 21)
+        run.wait()
+        run.came("R", 1, 0)
+        assert run.broken == broken, quoted
+
+
 def test_clocks_go_on_with_time() -> None:
     timed = (Option("ts"),)
     run = Run(Send(0, "S", options=timed), Wait(2.0), Send(0, "S", options=timed), clock=0xFFFFFFFF)
