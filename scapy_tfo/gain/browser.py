@@ -105,7 +105,7 @@ def _load(program: str, hosts: PageHosts, page: Page, way: str, patience: float)
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env={**os.environ, "HOME": profile},
+                env={**os.environ, "HOME": profile, "TMPDIR": profile},
             )
             try:
                 told = told_by(_START_LIMIT + patience)
