@@ -25,7 +25,7 @@ local WRAP = 4294967296
 
 local TCP, ICMP, ICMPV6 = 6, 1, 58
 local PORTS_OF_TCP = 2 -- pinfo.port_type
-local HEAD = 96 -- bytes of a frame that are looked at first: Ethernet, IPv4 and the longest TCP header fit
+local HEAD = 120 -- bytes of a frame that are looked at first: Ethernet, IPv6 and the longest TCP header fit
 
 -- Flags byte -> has it that flag; byte with the data offset -> bytes of the header. Tables, because bit operators are
 -- not in 5.2, bit32 is not in 5.4, and calls cost more.
@@ -134,22 +134,60 @@ local function distance(from, to)
     return ahead < WRAP / 2 and ahead or ahead - WRAP
 end
 
--- All that matters of a segment, as numbers: one table for all of them. nil where it is cut off or its data offset
--- is impossible.
-local the_segment = {}
-local function read_segment(raw, tcp, ip, tvb)
-    local s1, s2, s3, s4, a1, a2, a3, a4, offset, flags = byte(raw, tcp + 5, tcp + 14)
-    if not flags or offset < 0x50 then
+-- A number that the packets of a connection have in common, both ways, and few others: of the addresses' last two
+-- bytes and the ports. Adding them up costs less than to cut a key out of each packet.
+local function mark_of(key)
+    local size = (#key - 4) / 2
+    local a1, a2 = byte(key, size - 1, size)
+    local b1, b2, p1, p2, q1, q2 = byte(key, 2 * size - 1, 2 * size + 4)
+    return (p1 + q1) * 256 + p2 + q2 + ((a1 + b1) * 512 + a2 + b2) * 131072
+end
+
+-- Bytes of a packet by its IP header; 0 where they are too many for its field.
+local function total_of(raw, ip)
+    if byte(raw, ip + 1) < 0x60 then
+        return number16(raw, ip + 2)
+    end
+    local payload = number16(raw, ip + 4)
+    return payload == 0 and 0 or payload + 40
+end
+
+-- What the dissector reads of a usual packet, of one at an unusual place. nil where it is cut off.
+local function read_header(raw, ip, tcp, key)
+    if #raw < tcp + 14 then
         return nil
     end
-    local head = HEADER_BYTES[offset]
-    local is_ipv4 = byte(raw, ip + 1) < 0x60
-    local finish = number16(raw, ip + (is_ipv4 and 2 or 4))
-    if finish == 0 then
-        finish = tvb:reported_len() -- too much for the field: the network card has cut it up later
-    else
-        finish = finish + (is_ipv4 and ip or ip + 40)
+    return raw, ip, tcp, key, mark_of(key), total_of(raw, ip), byte(raw, tcp + 5, tcp + 14)
+end
+
+local function read_unusual(tvb, pinfo)
+    local raw, ip = tvb:raw(), usual_place
+    local tcp, key = read_ip(raw, ip)
+    if not tcp then
+        tcp, key, ip = search(raw, pinfo)
+        if not tcp then
+            return nil
+        end
+        usual_place = ip
     end
+    return read_header(raw, ip, tcp, key)
+end
+
+local function read_inner(tvb, pinfo)
+    local raw = tvb:raw()
+    local tcp, key, ip = search(raw, pinfo)
+    if not tcp then
+        return nil
+    end
+    return read_header(raw, ip, tcp, key)
+end
+
+-- All that matters of a segment, as numbers: one table for all of them.
+local the_segment = {}
+local function read_segment(raw, ip, tcp, total, tvb, s1, s2, s3, s4, a1, a2, a3, a4, offset, flags)
+    local head = HEADER_BYTES[offset]
+    -- Where it is too much for the field, the network card has cut it up later.
+    local finish = total == 0 and tvb:reported_len() or total + ip
     local segment = the_segment
     segment.flags = flags
     segment.seq = ((s1 * 256 + s2) * 256 + s3) * 256 + s4
@@ -202,40 +240,42 @@ local function add_related(names, kind, length)
 end
 
 -- The option between two offsets, of which the first bytes are no cookie.
-local function read_fast_open(raw, at, stop, length, before)
+local function read_fast_open(raw, at, stop, kind, length, before)
     local cookie_at = min(at + before, stop)
     local cookie = sub(raw, cookie_at + 1, stop)
     return {
-        kind = byte(raw, at + 1), at = at, size = stop - at, cookie = cookie, cookie_at = cookie_at,
+        kind = kind, at = at, size = stop - at, cookie = cookie, cookie_at = cookie_at,
         rule = length_rule(length, stop - at, cookie),
     }
 end
 
+local NONE = {}
+
 -- The Fast Open options from offset `at` up to `finish`, in order, valid or not; how the walk ended; the MSS; and
 -- the names of related options. Each option: kind, at, size, cookie, cookie_at, rule (nil where it is valid).
 local function read_options(raw, at, finish)
-    local found, mss, related = {}, nil, nil
+    local found, mss, related = NONE, nil, nil
+    local bytes, before = { byte(raw, at + 1, finish) }, at - 1
     while at < finish do
-        local kind, length = byte(raw, at + 1, at + 2)
-        if kind == EOL then
-            return found, at + 1, mss, related
-        elseif kind == NOP then
+        local kind = bytes[at - before]
+        if kind == NOP then
             at = at + 1
+        elseif kind == EOL then
+            return found, at + 1, mss, related
         else
-            if at + 1 >= finish then
-                length = nil
-            end
+            local length = bytes[at - before + 1]
             if kind >= KIND then
                 local stop = length and length >= 2 and min(at + length, finish) or finish
                 local is_experiment = (kind == EXPERIMENT_1 or kind == EXPERIMENT_2)
                     and sub(raw, at + 3, min(at + 4, stop)) == EXID
                 if kind == KIND or is_experiment then
-                    found[#found + 1] = read_fast_open(raw, at, stop, length, is_experiment and 4 or 2)
+                    found = found == NONE and {} or found
+                    found[#found + 1] = read_fast_open(raw, at, stop, kind, length, is_experiment and 4 or 2)
                 elseif kind == EXPERIMENT_1 and length then
                     related = add_related(related, kind, length)
                 end
             elseif kind == MSS and length == 4 and at + 4 <= finish then
-                mss = number16(raw, at + 2)
+                mss = bytes[at - before + 2] * 256 + bytes[at - before + 3]
             elseif RELATED[kind] and length then
                 related = add_related(related, kind, length)
             end
@@ -248,32 +288,26 @@ local function read_options(raw, at, finish)
     return found, nil, mss, related
 end
 
-local TIMESTAMPS = "\1\1\8\10" -- how nearly all segments without SYN begin their options
-
--- Whether there may be an option that matters here.
+-- Whether there may be an option that matters here, or behind the bytes that were looked at.
 local function has_odd_options(raw, tcp, offset)
-    return offset > 0x50 and find(sub(raw, tcp + 21, tcp + HEADER_BYTES[offset]), "[\11-\13\34\253\254]") ~= nil
+    if offset <= 0x50 then
+        return false
+    end
+    local _, dull = find(raw, "^[^\11-\13\34\253\254]*", tcp + 21)
+    return dull and dull < tcp + HEADER_BYTES[offset] and (dull < #raw or dull == HEAD)
 end
 
 -- The MSS of a SYN-ACK that holds nothing else of interest: it stands first, as a rule.
 local function first_mss(raw, at, finish)
-    if at + 4 <= finish and byte(raw, at + 1) == MSS and byte(raw, at + 2) == 4 then
-        return number16(raw, at + 2)
+    local kind, length, high, low = byte(raw, at + 1, at + 4)
+    if kind == MSS and length == 4 and at + 4 <= finish then
+        return high * 256 + low
     end
     local _, _, mss = read_options(raw, at, finish)
     return mss
 end
 
--- False only where the IP header says that nothing stands behind the TCP header.
-local function may_hold_data(raw, tcp, ip, offset)
-    local before = tcp - ip + HEADER_BYTES[offset]
-    local is_ipv4 = byte(raw, ip + 1) < 0x60
-    local high, low = byte(raw, ip + (is_ipv4 and 3 or 5), ip + (is_ipv4 and 4 or 6))
-    return high * 256 + low ~= (is_ipv4 and before or before - 40)
-end
-
 -- What breaks a rule in the options of one segment: a list of {rule, severity}.
-local NONE = {}
 local function option_problems(raw, options, after_eol, finish, has_syn)
     local hides = after_eol and find(sub(raw, after_eol + 1, finish), "[\34\253\254]")
     if has_syn and not hides and (#options == 0 or (#options == 1 and not options[1].rule)) then
@@ -315,7 +349,8 @@ end
 -- Facts: the few that are kept of a connection with fast open -----------------------------------------------------
 
 -- A connection is one flat table, as there may be a hundred thousand of them. Numbers of frames, times in seconds:
---   key                     addresses and ports, as the client's packets have them
+--   key, back               addresses and ports, as the client's packets have them, and the server's
+--   earlier                 the next older connection with the same mark
 --   first                   its first frame
 --   isn, len, fin           of the SYN: sequence number, bytes of data, whether it has FIN
 --   syn, syn_time           the SYN
@@ -335,18 +370,21 @@ end
 --   over_mss, unsolicited, problems
 -- Each fact is the earliest frame's, in whatever order the frames come.
 
-local connections -- key, of either direction -> the newest connection
+local connections -- mark -> the newest connection that has it
 local in_order, is_sorted -- all connections, as they were met; whether that is by their first frames
 local owner -- frame -> its connection, where the frame is one of its facts
 local first_with_cookie -- server .. cookie -> the connection that met it first
 local newest_of_pair -- client .. server -> the connection with the newest cookie
 local plain_syn, plain_before, plain_count -- keys of SYNs without fast open; forgotten by and by
+local has_columns, asked_at -- whether there is a column to write to; the newest frame where that was asked
+local said -- text -> as it stands in the column
 
 local function forget()
     connections, in_order, owner, first_with_cookie, newest_of_pair = {}, {}, {}, {}, {}
     plain_syn, plain_before, plain_count = {}, {}, 0
     is_sorted = true
     usual_place = 14
+    has_columns, asked_at, said = false, 0, {}
 end
 forget()
 
@@ -373,10 +411,19 @@ local function server_of(connection)
     return sub(connection.key, size + 1, 2 * size)
 end
 
+-- The newest connection of that pair, or nil.
+local function connection_of(mark, key)
+    local connection = connections[mark]
+    while connection and connection.key ~= key and connection.back ~= key do
+        connection = connection.earlier
+    end
+    return connection
+end
+
 -- The connection of that pair to which a frame of that number belongs, or nil.
-local function connection_at(key, number)
-    local connection = connections[key]
-    while connection and connection.first > number do
+local function connection_at(mark, key, number)
+    local connection = connections[mark]
+    while connection and (connection.first > number or (connection.key ~= key and connection.back ~= key)) do
         connection = connection.earlier
     end
     if connection and connection.ended and number >= connection.ended then
@@ -385,24 +432,25 @@ local function connection_at(key, number)
     return connection
 end
 
--- Frames may come out of order: connections of one pair stay sorted by their first frame.
-local function open_connection(key, number)
+-- Frames may come out of order: connections of one mark stay sorted by their first frame.
+local function open_connection(mark, key, number)
     -- All names that most connections come to have: the table is made with room for them, and not made anew for each.
     local connection = {
-        key = key, first = number, isn = false, len = false, syn = false, syn_time = false, cookie = false,
-        reply = false, reply_time = false, reply_seq = false, acked = false, answer = false, answer_time = false,
-        established = false, settled = false,
+        key = key, back = reversed(key), first = number, isn = false, len = false, syn = false, syn_time = false,
+        cookie = false, reply = false, reply_time = false, reply_seq = false, acked = false, answer = false,
+        answer_time = false, settled = false,
     }
-    local newer, older = nil, connections[key]
+    local newer, older = nil, connections[mark]
     while older and older.first > number do
         newer, older = older, older.earlier
     end
-    connection.earlier = older
+    if older then
+        connection.earlier = older
+    end
     if newer then
         newer.earlier = connection
     else
-        connections[key] = connection
-        connections[reversed(key)] = connection
+        connections[mark] = connection
     end
     local before = in_order[#in_order]
     in_order[#in_order + 1] = connection
@@ -435,7 +483,13 @@ end
 
 -- Where a cookie was met before; which other this client had; who else has it.
 local function note_cookie(connection, cookie, number)
-    local key, at_server = connection.key, server_of(connection) .. cookie
+    local pair = sub(connection.key, 1, -5)
+    local had = newest_of_pair[pair]
+    newest_of_pair[pair] = connection
+    if had and is_sorted and not had.shared_with and (had.granted or had.cookie) == cookie then
+        return -- the one that this client had anyway: where it was met first is known
+    end
+    local at_server = server_of(connection) .. cookie
     local known = first_with_cookie[at_server]
     if not known or known.first > number then
         first_with_cookie[at_server] = connection
@@ -444,13 +498,10 @@ local function note_cookie(connection, cookie, number)
         connection.shared_with = client_of(known)
         add_problem(connection, number, "SRV-1: another client has this cookie", "warning")
     end
-    local pair = sub(key, 1, -5)
-    local had = newest_of_pair[pair]
     local old = had and had.first <= number and (had.granted or had.cookie)
     if old and old ~= cookie and old ~= "" then
         connection.changed = met(first_with_cookie[server_of(connection) .. old] or had, old)
     end
-    newest_of_pair[pair] = connection
 end
 
 local function last_valid(options)
@@ -465,8 +516,8 @@ end
 -- Seconds. No SYN is sent again so soon (RFC 6298: after one; Linux: after 0.2 at least): the path has doubled it.
 local COPIED_WITHIN = 0.1
 
-local function feed_syn(key, segment, options, related, number, pinfo)
-    local connection = connection_at(key, number)
+local function feed_syn(mark, key, segment, options, related, number, pinfo)
+    local connection = connection_at(mark, key, number)
     if connection and connection.key ~= key then
         connection = nil -- a simultaneous open: the other side's is a connection of its own
     end
@@ -480,7 +531,7 @@ local function feed_syn(key, segment, options, related, number, pinfo)
             note_plain_syn(key)
             return nil
         end
-        connection = open_connection(key, number)
+        connection = open_connection(mark, key, number)
     end
     if not note_first(connection, "syn", number) then
         local is_copy = segment.len == connection.len and (segment.len > 0 or #options > 0)
@@ -506,8 +557,8 @@ local function feed_syn(key, segment, options, related, number, pinfo)
     return connection
 end
 
-local function feed_syn_ack(key, segment, options, mss, number, pinfo)
-    local connection = connection_at(key, number)
+local function feed_syn_ack(mark, key, segment, options, mss, number, pinfo)
+    local connection = connection_at(mark, key, number)
     if connection and connection.key == key then
         connection = nil
     end
@@ -516,7 +567,7 @@ local function feed_syn_ack(key, segment, options, mss, number, pinfo)
             return nil
         end
         key = reversed(key)
-        connection = open_connection(key, number)
+        connection = open_connection(mark, key, number)
         if plain_syn[key] or plain_before[key] then
             connection.unsolicited = true
             add_problem(connection, number, "SRV-8: a cookie that nobody asked for", "warning")
@@ -593,10 +644,10 @@ local function feed_from_server(connection, segment, number, pinfo)
 end
 
 -- A segment without SYN of a connection that is known, or with an option that has no business there.
-local function feed_other(key, segment, options, number, pinfo)
-    local connection = connection_at(key, number)
+local function feed_other(mark, key, segment, options, number, pinfo)
+    local connection = connection_at(mark, key, number)
     if not connection then
-        return #options > 0 and open_connection(key, number) or nil
+        return #options > 0 and open_connection(mark, key, number) or nil
     end
     local is_fact = false
     if not connection.settled then
@@ -1001,11 +1052,18 @@ local function say_of_syn(connection, segment, options)
 end
 
 local NO_COLUMNS = "(info)" -- what a column is called where there is none to write to, as with `tshark -q`
-local has_columns = false
 
 local function say_in_info(pinfo, number, connection, segment, options)
     local is_syn, is_again = SYN[segment.flags], connection.resent_in == number
     if not is_syn and not is_again and #options == 0 then
+        return
+    end
+    -- A pass over the capture has columns throughout, or none: only a frame that came before may have got some.
+    local is_asked = has_columns or asked_at == 0 or number <= asked_at
+    if number > asked_at then
+        asked_at = number
+    end
+    if not is_asked then
         return
     end
     local info = pinfo.cols.info
@@ -1023,20 +1081,25 @@ local function say_in_info(pinfo, number, connection, segment, options)
     else
         text = #options > 0 and "option without SYN" or "data of the SYN again"
     end
-    info:append(" [TFO: " .. text .. "]")
+    local words = said[text]
+    if not words then
+        words = " [TFO: " .. text .. "]"
+        said[text] = words
+    end
+    info:append(words)
 end
 
 -- Take in what a frame tells, once. Its connection, where the frame is one of its facts.
-local function feed(key, segment, options, problems, related, mss, number, pinfo)
+local function feed(mark, key, segment, options, problems, related, mss, number, pinfo)
     local connection = owner[number]
     if connection then
         return connection
     elseif not SYN[segment.flags] then
-        connection = feed_other(key, segment, options, number, pinfo)
+        connection = feed_other(mark, key, segment, options, number, pinfo)
     elseif ACK[segment.flags] then
-        connection = feed_syn_ack(key, segment, options, mss, number, pinfo)
+        connection = feed_syn_ack(mark, key, segment, options, mss, number, pinfo)
     else
-        connection = feed_syn(key, segment, options, related, number, pinfo)
+        connection = feed_syn(mark, key, segment, options, related, number, pinfo)
     end
     owner[number] = connection
     if connection then
@@ -1049,13 +1112,13 @@ end
 
 -- Whether a segment without SYN of a known connection is to be left. The client's ACK of the SYN-ACK is noted here:
 -- there is no more to it.
-local function is_dull(connection, key, raw, tcp, ip, offset, flags, number)
+local function is_dull(connection, key, flags, is_empty, number)
     if owner[number] then
         return false
     elseif connection.settled then
         return true
-    elseif flags == ONLY_ACK and connection.reply and connection.key == key and number > connection.first
-        and not connection.ended and not may_hold_data(raw, tcp, ip, offset) then
+    elseif flags == ONLY_ACK and is_empty and connection.reply and connection.key == key
+        and number > connection.first and not connection.ended then
         if not connection.established or number < connection.established then
             connection.established = number
         end
@@ -1070,25 +1133,8 @@ local handle -- by which Wireshark knows this protocol
 local captured_len, raw_bytes, is_referenced
 
 -- A frame that may matter: its facts are taken in, then it is shown what they say.
-local function look(tvb, pinfo, tree, raw, ip, tcp, key, number, is_odd)
-    if not connections[key]
-        and (number16(raw, tcp) ~= pinfo.src_port or number16(raw, tcp + 2) ~= pinfo.dst_port) then
-        -- Not what Wireshark has found: a tunnel, or a fragment.
-        raw = tvb:raw()
-        tcp, key, ip = search(raw, pinfo)
-        if not tcp then
-            return
-        end
-        is_odd = true
-    elseif #raw == HEAD and HEAD < tcp + 60 then
-        raw = tvb:raw()
-    end
-    local segment = read_segment(raw, tcp, ip, tvb)
-    if not segment then
-        return
-    end
-    local flags = segment.flags
-    local is_syn = SYN[flags]
+local function look(tvb, pinfo, tree, raw, segment, mark, key, number, is_odd)
+    local is_syn = SYN[segment.flags]
     local options, problems = NONE, NONE
     local after_eol, mss, related
     if is_odd then
@@ -1096,10 +1142,10 @@ local function look(tvb, pinfo, tree, raw, ip, tcp, key, number, is_odd)
         if #options > 0 or after_eol then
             problems = option_problems(raw, options, after_eol, segment.options_end, is_syn)
         end
-    elseif is_syn and ACK[flags] then
+    elseif is_syn and ACK[segment.flags] then
         mss = first_mss(raw, segment.options, segment.options_end)
     end
-    local connection = feed(key, segment, options, problems, related, mss, number, pinfo)
+    local connection = feed(mark, key, segment, options, problems, related, mss, number, pinfo)
     if connection then
         if says_in_info then
             say_in_info(pinfo, number, connection, segment, options)
@@ -1116,61 +1162,81 @@ local function look(tvb, pinfo, tree, raw, ip, tcp, key, number, is_odd)
     end
 end
 
--- Every frame passes here, and nearly all leave soon: what is done for each of them counts.
+-- Every frame passes here, and nearly all leave soon: what is done for each of them counts. A call costs as much as
+-- a dozen bytes more of one that is made anyway.
 function tfo.dissector(tvb, pinfo, tree)
     if not raw_bytes then
         captured_len, raw_bytes = tvb.captured_len, tvb.raw
     end
     local size = captured_len(tvb)
     local raw = raw_bytes(tvb, 0, size < HEAD and size or HEAD)
-    local ip = usual_place
-    local tcp, key
-    if byte(raw, ip + 1) == 0x45 and byte(raw, ip + 10) == TCP then
-        tcp, key = ip + 20, sub(raw, ip + 13, ip + 24)
-    else
-        tcp, key = read_ip(raw, ip)
-        if not tcp then
-            raw = tvb:raw()
-            tcp, key, ip = search(raw, pinfo)
-            if not tcp then
-                return
-            end
-            usual_place = ip
-        end
+    local ip, tcp, key, mark, number = usual_place
+    -- Of IPv4 the packet's bytes, the protocol and the addresses' ends; of TCP all, and four bytes of options.
+    local first, _, total, n2, n3, n4, next_header, _, _, protocol, _, _, _, _, a1, a2, _, _, b1, b2, p1, p2, q1, q2,
+        s1, s2, s3, s4, k1, k2, k3, k4, offset, flags, _, _, _, _, _, _, o1, o2, o3, o4 = byte(raw, ip + 1, ip + 44)
+    if first == 0x45 and protocol == TCP then
+        tcp, total = ip + 20, total * 256 + n2
+    elseif next_header == TCP and first >= 0x60 and first < 0x70 then
+        tcp, total = ip + 40, n3 * 256 + n4
+        total = total == 0 and 0 or total + 40
+        a1, a2 = q1, q2
+        b1, b2, p1, p2, q1, q2, s1, s2, s3, s4, k1, k2, k3, k4, offset, flags, _, _, _, _, _, _, o1, o2, o3, o4 =
+            byte(raw, ip + 39, ip + 64)
     end
-    local offset, flags = byte(raw, tcp + 13, tcp + 14)
-    if not flags then
-        raw = tvb:raw()
-        offset, flags = byte(raw, tcp + 13, tcp + 14)
+    if flags and tcp then
+        mark = (p1 + q1) * 256 + p2 + q2 + ((a1 + b1) * 512 + a2 + b2) * 131072
+    else
+        raw, ip, tcp, key, mark, total, s1, s2, s3, s4, k1, k2, k3, k4, offset, flags = read_unusual(tvb, pinfo)
         if not flags then
             return
         end
-        tcp, key = read_ip(raw, ip)
+        p1 = nil
     end
-    local connection = connections[key]
-    local is_odd = offset ~= 0x50
-        and not (offset == 0x80 and sub(raw, tcp + 21, tcp + 24) == TIMESTAMPS)
+    local is_odd = offset ~= 0x50 and not (offset == 0x80 and o1 == 1 and o2 == 1 and o3 == 8 and o4 == 10)
         and has_odd_options(raw, tcp, offset)
-    local number
-    if is_odd then
+    local newest = connections[mark]
+    if not newest and not is_odd and not SYN[flags] then
+        return
+    end
+    -- Nothing stands behind the TCP header, as the IP header says.
+    local is_empty = total == tcp - ip + HEADER_BYTES[offset]
+    if is_odd or SYN[flags] then
+        if not newest and not is_odd and is_empty and ACK[flags] then
+            return
+        end
         number = pinfo.number
-    elseif SYN[flags] then
-        if not connection and not may_hold_data(raw, tcp, ip, offset) then
+    else
+        number = pinfo.number
+        if newest.settled and not newest.earlier and not owner[number] then
+            return
+        end
+    end
+    key = key or sub(raw, tcp == ip + 20 and ip + 13 or ip + 9, tcp + 4)
+    local connection = newest and connection_of(mark, key)
+    if is_odd or SYN[flags] then
+        if not connection and not is_odd and is_empty then
             if not ACK[flags] then
                 note_plain_syn(key)
             end
             return
         end
-        number = pinfo.number
-    elseif not connection then
+    elseif not connection or is_dull(connection, key, flags, is_empty, number) then
         return
-    else
-        number = pinfo.number
-        if is_dull(connection, key, raw, tcp, ip, offset, flags, number) then
+    end
+    if not connection and p1 and (p1 * 256 + p2 ~= pinfo.src_port or q1 * 256 + q2 ~= pinfo.dst_port) then
+        -- Not what Wireshark has found: a tunnel, or a fragment.
+        raw, ip, tcp, key, mark, total, s1, s2, s3, s4, k1, k2, k3, k4, offset, flags = read_inner(tvb, pinfo)
+        if not flags then
             return
         end
+        is_odd = true
+    elseif #raw == HEAD and HEAD < tcp + 60 then
+        raw = tvb:raw()
     end
-    look(tvb, pinfo, tree, raw, ip, tcp, key, number, is_odd)
+    if offset >= 0x50 then
+        local segment = read_segment(raw, ip, tcp, total, tvb, s1, s2, s3, s4, k1, k2, k3, k4, offset, flags)
+        look(tvb, pinfo, tree, raw, segment, mark, key, number, is_odd)
+    end
 end
 
 function tfo.init()
