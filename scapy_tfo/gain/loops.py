@@ -21,7 +21,6 @@ from scapy_tfo.lab.priority import go_first
 
 _LOOP = Path(__file__).with_name("closed_loop.py")
 _PATIENCE = 30.0
-_PROBES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,13 +28,14 @@ class Loop:
     """count: transactions. seconds: that they took. client_busy: part of the time that the clients
     computed, of the cores that they could have. server_cpu: seconds of processor time of the
     server; server_busy: the part of the time. Both have in them what the kernel took to receive for
-    them, where that can be told. rtt: in seconds, as handshakes saw it."""
+    them, where that can be told. rtt: in seconds, as handshakes saw it, with TCP
+    alone."""
 
     count: int
     seconds: float
     client_busy: float
     server_cpu: float
-    rtt: float
+    rtt: float | None
 
     @property
     def server_busy(self) -> float:
@@ -49,8 +49,9 @@ class Loop:
 
 
 class PinnedServer:
-    """nginx on one core, clients on the others, and two links between: a veth pair with nothing on
-    the way, and the emulator's. size: of the file that it has, in bytes.
+    """nginx on one core, the emulator on another, clients on the rest, as far as there are so many;
+    and two links between: a veth pair with nothing on the way, and the emulator's. size: of the
+    file that the server has, in bytes.
 
     core: the server's, None where there is one alone. bare: whether there is the veth pair; why:
     else why not. whole: whether the server's processor time has the kernel's for receiving in it,
@@ -60,7 +61,9 @@ class PinnedServer:
     def __init__(self, size: int) -> None:
         cores = sorted(os.sched_getaffinity(0))
         self.core = cores[-1] if len(cores) > 1 else None
-        self._others = set(cores[:-1]) or set(cores)
+        self._others = set(cores[:-2] or cores[:1])
+        # With two cores it goes wherever nobody computes: those at the ends take turns.
+        self._between = {cores[-2]} if len(cores) > 2 else set(cores)
         self._path = f"/bytes/{size}"
         with contextlib.ExitStack() as undo:
             self._client = KernelClient()
@@ -87,7 +90,7 @@ class PinnedServer:
         """Each on its cores, where there are two or more, and before what else runs there."""
         veth = self._veth
         ours = [self._server.lab.pid, veth.server_thread if veth else None]
-        theirs = [self._emulator.pid, veth.client_thread if veth else None]
+        theirs = [veth.client_thread if veth else None]
         own = self._others if self.core is None else {self.core}
         for cores, those in ((own, ours), (self._others, theirs)):
             for pid in filter(None, those):
@@ -95,6 +98,7 @@ class PinnedServer:
                 with contextlib.suppress(OSError):
                     os.sched_setaffinity(pid, cores)
                 go_first(pid)
+        os.sched_setaffinity(self._emulator.pid, self._between)
 
     def use_bare(self) -> None:
         """From now on by the veth pair, where there is one, else by the emulator without delay."""
@@ -109,7 +113,7 @@ class PinnedServer:
         self._address = self._server.address
         if self._base is None:
             self._emulator.set(Shape(), Shape())
-            self._base = median(self.loop("tcp", 0.01, 1).rtt for _ in range(_PROBES))
+            self._base = self.loop("tcp", 0.1, 1).rtt or 0.0
         half = Shape(delay=max(rtt - self._base, 0.0) / 2)
         self._emulator.set(half, half)
 
@@ -137,13 +141,14 @@ class PinnedServer:
         told = _told(running, seconds + _PATIENCE)
         seconds = max(each["seconds"] for each in told)
         computed = sum(each["cpu"] for each in told) + _spent(thread) - before[1]
+        rtts = [rtt for each in told for rtt in each["rtts"]]
         cores = min(clients, len(self._others))
         return Loop(
             count=sum(each["count"] for each in told),
             seconds=seconds,
             client_busy=computed / seconds / cores,
             server_cpu=self._server_cpu() - before[0],
-            rtt=median(each["rtt"] for each in told),
+            rtt=median(rtts) if rtts else None,
         )
 
     def _server_cpu(self) -> float:

@@ -98,7 +98,7 @@ def _point(rtt: float, bare: bool, tcp: Sequence[Loop], tfo: Sequence[Loop], cli
     slow = median(rates[0])
     each_takes = clients / slow
     both = [*tcp, *tfo]
-    measured = median(each.rtt for each in tcp)
+    measured = median(each.rtt for each in tcp if each.rtt is not None)
     return Point(
         rtt=rtt,
         measured=measured,

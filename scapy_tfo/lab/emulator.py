@@ -23,7 +23,7 @@ from dataclasses import asdict
 from scapy_tfo.errors import SetupError
 from scapy_tfo.lab.control import CLOSE_LIMIT
 from scapy_tfo.lab.link_model import Direction, Shape
-from scapy_tfo.lab.priority import go_first
+from scapy_tfo.lab.priority import LINK, go_first
 
 _LARGEST = 1 << 16
 _AT_ONCE = 16
@@ -155,7 +155,7 @@ def main() -> None:
     # Ctrl-C is for who started us; we end when the control socket is closed.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A link must not be late because somebody computes, or saves power.
-    go_first()
+    go_first(priority=LINK)
     ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
     with socket.socket(fileno=control) as sock:
         _Carrier(sock, near, far).run()

@@ -5,18 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 
-_LEAST = 1
-"""Of the priorities in real time: before all that has none."""
+LINK, END = 1, 2
+"""Priorities in real time, before all that has none: a link waits busily for its packets, and must
+not keep from the core whom they are for."""
 
 _HIGHEST = -20
 """Of the others (setpriority(2))."""
 
 
-def go_first(pid: int = 0) -> None:
+def go_first(pid: int = 0, priority: int = END) -> None:
     """Let a process or thread, 0 for this one, have a core as soon as it wants one, where the host
     allows it (sched(7)). It must not compute for long: others starve meanwhile."""
     try:
-        os.sched_setscheduler(pid, os.SCHED_RR, os.sched_param(_LEAST))
+        os.sched_setscheduler(pid, os.SCHED_RR, os.sched_param(priority))
     except OSError:
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, pid, _HIGHEST)
