@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from scapy_tfo.middleboxes.registry import BOXES
 from scapy_tfo.path.account import Account, accounts
-from scapy_tfo.path.observation import Observations, Probe
+from scapy_tfo.path.observation import SEARCHES, Observations, Probe
 
 Test = Callable[[Account], bool | None]
 """None where a connection cannot tell, because something of it was lost by chance."""
@@ -34,6 +34,8 @@ _WHERE = {
     "drops-syn-ack-with-cookie": _HOMEWARD,
     "acknowledges-lost-data": _BOTH,
     "strips-option": _BOTH,
+    "drops-long-option": _ONWARD,
+    "strips-long-option": _ONWARD,
     "blocks-flow-after-syn-data": _BOTH,
     "blocks-server-after-syn-data": _BOTH,
     "shares-address": _BOTH,
@@ -96,7 +98,9 @@ class Keys:
 @dataclass(frozen=True, kw_only=True)
 class Result:
     """verdict: the gravest of the findings'. costs: by kind of connection. notes: what cannot be
-    concluded, and why. has_far: the far end told what it saw. keys: None where no cookie came."""
+    concluded, and why. has_far: the far end told what it saw. keys: None where no cookie came.
+    syn_data: bytes of a SYN's data, the most that pass and the fewest that do not; None where none
+    was too much."""
 
     verdict: Verdict
     findings: Sequence[Finding]
@@ -104,6 +108,7 @@ class Result:
     notes: Sequence[str] = ()
     has_far: bool = True
     keys: Keys | None = None
+    syn_data: tuple[int, int] | None = None
 
     @property
     def counts(self) -> str:
@@ -144,7 +149,7 @@ class Evidence:
         return [
             Cost(probe, _typical(found), plain, sum(each.whole for each in found), len(found))
             for probe in Probe
-            if (found := self._all_of(probe))
+            if probe not in SEARCHES and (found := self._all_of(probe))
         ]
 
     def _all_of(self, probe: Probe) -> list[Account]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
+from scapy_tfo.path import sizes
 from scapy_tfo.path.observation import Heard, Observations, Probe, Sighting, Trial
 from scapy_tfo.path.prober import Opening, Prober
 from scapy_tfo.reference.options import DEFAULT_MSS
@@ -67,12 +68,15 @@ async def observe(
         cookies = granted(trials)[:COOKIES] or [NO_COOKIE]
         some = [Opening(Probe.COOKIE, cookies[0], mss)] * TIMES
         await have(*some)
+        if granted(trials):
+            await sizes.try_cookies(have)
         times = TIMES if len(cookies) == 1 else TRIED // len(cookies)
         await have(
             *[Opening(Probe.DATA, mss=mss)] * TIMES,
             *[Opening(Probe.FAST_OPEN, each, mss) for each in cookies for _ in range(times)],
             *[Opening(Probe.FAST_OPEN_FULL, cookies[0], mss)] * TIMES,
         )
+        await sizes.narrow(have, trials, cookies[0], mss)
         if any(len(_syns(each)) > 1 for each in trials):
             await asyncio.sleep(prober.patience.late)
         await have(*[Opening(Probe.AFTERWARDS)] * TIMES)

@@ -24,6 +24,8 @@ class Probe(enum.Enum):
     DATA = "data without the option"
     FAST_OPEN = "cookie and some data"
     FAST_OPEN_FULL = "cookie and as much data as fits"
+    COOKIE_SIZED = "cookie of another length, made up"
+    SIZED = "cookie and data, to find how much passes"
     AFTERWARDS = "plain SYN, behind all others"
 
 
@@ -38,6 +40,7 @@ def _read(packet: bytes) -> Segment | None:
 
 FAST_OPENS = (Probe.FAST_OPEN, Probe.FAST_OPEN_FULL)
 WITH_DATA = (*FAST_OPENS, Probe.DATA)
+SEARCHES = (Probe.COOKIE_SIZED, Probe.SIZED)
 REQUESTS = {Probe.REQUEST: Form.IANA, Probe.REQUEST_254: Form.EXPERIMENT_2}
 
 

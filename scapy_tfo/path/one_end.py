@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from scapy_tfo import seq
 from scapy_tfo.icmp import IcmpError
-from scapy_tfo.path import keys
+from scapy_tfo.path import keys, sizes
 from scapy_tfo.path.account import SLACK, Account
 from scapy_tfo.path.evidence import Evidence, Finding, Verdict
 from scapy_tfo.path.observation import FAST_OPENS, WITH_DATA, Probe
@@ -31,7 +31,7 @@ _UNSEEN = (
 
 def find(evidence: Evidence) -> tuple[list[Finding], list[str]]:
     """What is the matter, and what cannot be told."""
-    found = [*_of_options(evidence), *_of_data(evidence)]
+    found = [*_of_options(evidence), *sizes.find(evidence), *_of_data(evidence)]
     if not found:
         found += keys.find(evidence)
     notes = [_UNSEEN]
@@ -95,7 +95,11 @@ def _of_data(evidence: Evidence) -> list[Finding]:
         says = f"SYNs with data, {alone}, are not answered; the plain ones behind them are"
         return [Finding(UNANSWERED_DATA, Verdict.DROPS, says)]
     if every(_is_silent, Probe.FAST_OPEN_FULL):
-        says = "a SYN with as much data as fits is not answered, one with little is"
+        limit = sizes.data_limit(evidence)
+        little = "one with little is"
+        if limit is not None:
+            little = f"one with {limit.passes} bytes is, one with {limit.fails} is not"
+        says = f"a SYN with as much data as fits is not answered, {little}"
         return [Finding(UNANSWERED_MUCH, Verdict.DROPS, says)]
     return _of_answers(evidence)
 

@@ -11,7 +11,7 @@ from scapy_tfo.icmp import IcmpError
 from scapy_tfo.lab.apps import pattern
 from scapy_tfo.lab.host import ReferenceHost
 from scapy_tfo.middleboxes.box import read
-from scapy_tfo.path.observation import FAST_OPENS, REQUESTS, Probe, Sighting, Trial
+from scapy_tfo.path.observation import REQUESTS, Probe, Sighting, Trial
 from scapy_tfo.reference.client import PLAIN, ActiveConnection, Plan
 from scapy_tfo.reference.icmp import quoted_segment
 from scapy_tfo.reference.settings import Settings
@@ -41,11 +41,13 @@ _SETTINGS = Settings()
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How a connection begins. cookie: for those that carry one. mss: the server's, in bytes."""
+    """How a connection begins. cookie: for those that carry one. mss: the server's, in bytes.
+    size: bytes of data, 0 for any; no fewer than TOKEN."""
 
     probe: Probe
     cookie: bytes = b""
     mss: int | None = None
+    size: int = 0
 
 
 class ProbingConnection(ActiveConnection):
@@ -56,9 +58,9 @@ class ProbingConnection(ActiveConnection):
         match how.probe:
             case Probe.REQUEST | Probe.REQUEST_254:
                 return Plan(opt.fast_open(form=REQUESTS[how.probe]))
-            case Probe.COOKIE:
+            case Probe.COOKIE | Probe.COOKIE_SIZED:
                 return Plan(opt.fast_open(how.cookie))
-            case Probe.FAST_OPEN | Probe.FAST_OPEN_FULL:
+            case Probe.FAST_OPEN | Probe.FAST_OPEN_FULL | Probe.SIZED:
                 return Plan(opt.fast_open(how.cookie), data=True)
             case Probe.DATA:
                 # An option that says nothing: the client sends no data in a regular SYN.
@@ -151,6 +153,8 @@ class Prober:
         token = stack.random.randbytes(TOKEN)
         sizes = MUCH if how.probe is Probe.FAST_OPEN_FULL else SOME
         first, second = (stack.random.randint(*each) for each in (sizes, MORE))
+        if how.size:
+            first = how.size - TOKEN
         text = token + pattern(first), pattern(second)
 
         def send(packet: bytes) -> None:
@@ -182,7 +186,7 @@ class Prober:
             probe=how.probe,
             source=(self._source, stack.port),
             port=port,
-            cookie=how.cookie if how.probe in (Probe.COOKIE, *FAST_OPENS) else b"",
+            cookie=how.cookie,
             text=text,
             near=tuple(near),
             answer=bytes(talk.answer),

@@ -48,6 +48,9 @@ def as_json(result: Result) -> dict[str, Any]:
             for each in result.findings
         ],
         "keys": None if result.keys is None else asdict(result.keys),
+        "syn_data": None
+        if result.syn_data is None
+        else dict(zip(("passes", "fails"), result.syn_data, strict=True)),
         "notes": list(result.notes),
         "connections": [
             {

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from scapy_tfo.icmp import IcmpError
-from scapy_tfo.path import keys, one_end
+from scapy_tfo.path import keys, one_end, sizes
 from scapy_tfo.path.account import SLACK, Account
 from scapy_tfo.path.evidence import Evidence, Finding, Result, Test, Verdict
-from scapy_tfo.path.observation import FAST_OPENS, WITH_DATA, Observations, Probe
+from scapy_tfo.path.observation import FAST_OPENS, SEARCHES, WITH_DATA, Observations, Probe
 
 _REPLAYED = (
     "a SYN that came when its connection was over was taken once more: the application read its "
@@ -28,6 +28,8 @@ def judge(observations: Observations) -> Result:
         why = "not even a plain connection opens"
         return Result(verdict=Verdict.UNKNOWN, findings=(), costs=costs, notes=(why,))
     counted = keys.count(evidence)
+    limit = sizes.data_limit(evidence)
+    syn_data = None if limit is None else (limit.passes, limit.fails)
     if not evidence.has_far:
         findings, notes = one_end.find(evidence)
         verdict = one_end.verdict(findings)
@@ -38,12 +40,14 @@ def judge(observations: Observations) -> Result:
             notes=notes,
             has_far=False,
             keys=counted,
+            syn_data=syn_data,
         )
     addresses = _of_addresses(evidence)
     findings = [
         *addresses,
         *([] if any(each.harm for each in addresses) else keys.find(evidence)),
         *_of_options(evidence),
+        *sizes.find(evidence),
         *_of_data(evidence),
         *_of_copies(evidence),
     ]
@@ -54,7 +58,12 @@ def judge(observations: Observations) -> Result:
         findings += harmful
     verdict = harmful[0].verdict if harmful else Verdict.TRANSPARENT
     return Result(
-        verdict=verdict, findings=findings, costs=costs, notes=_notes(evidence), keys=counted
+        verdict=verdict,
+        findings=findings,
+        costs=costs,
+        notes=_notes(evidence),
+        keys=counted,
+        syn_data=syn_data,
     )
 
 
@@ -62,7 +71,7 @@ def _notes(evidence: Evidence) -> list[str]:
     notes = []
     if any(each.replayed for each in evidence.accounts):
         notes.append(_REPLAYED)
-    for probe in Probe:
+    for probe in (each for each in Probe if each not in SEARCHES):
         found = evidence.of(probe)
         lost = sum(each.lost for each in found)
         if 0 < lost < len(found):
@@ -148,8 +157,7 @@ def _of_data(evidence: Evidence) -> list[Finding]:
         says = "SYNs with data never arrive, with the option or without"
         return [Finding("drops-syn-with-data", Verdict.DROPS, says)]
     if every(_is_lost, Probe.FAST_OPEN_FULL) and not every(_is_lost, Probe.FAST_OPEN):
-        few, many = _size(evidence, Probe.FAST_OPEN), _size(evidence, Probe.FAST_OPEN_FULL)
-        says = f"a SYN with {few} bytes of data arrives, one with {many} never does"
+        says = f"a SYN with much data never arrives{_limit(evidence)}"
         return [Finding("drops-syn-with-much-data", Verdict.DROPS, says)]
     if evidence.each_kind(_is_lost, *FAST_OPENS) and not every(_is_lost, Probe.COOKIE):
         says = "SYNs with both the option and data never arrive; either alone does"
@@ -179,6 +187,7 @@ def _of_forgeries(evidence: Evidence) -> list[Finding]:
     if evidence.every(lambda each: _too_big(each) > 0, Probe.FAST_OPEN_FULL):
         mtu = min(_too_big(each) for each in evidence.of(Probe.FAST_OPEN_FULL))
         says = f"a full SYN is answered by ICMP: packet too big, the MTU is {mtu}"
+        says += _limit(evidence)
         return [Finding("finds-syn-too-big", Verdict.DROPS, says)]
     if evidence.each_kind(lambda each: bool(each.forged), *FAST_OPENS):
         says = "SYNs with data are answered by ICMP: unreachable"
@@ -210,5 +219,7 @@ def _of_copies(evidence: Evidence) -> list[Finding]:
     return []
 
 
-def _size(evidence: Evidence, probe: Probe) -> int:
-    return max(len(each.syn.payload) for each in evidence.of(probe))
+def _limit(evidence: Evidence) -> str:
+    """How much passes, to be added to a sentence."""
+    found = sizes.data_limit(evidence)
+    return "" if found is None else f": {found.passes} bytes of data pass, {found.fails} do not"
