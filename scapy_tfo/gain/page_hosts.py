@@ -41,7 +41,7 @@ Answers = Mapping[str, tuple[float, str, str | int]]
 class PageHosts:
     """All hosts of a page, each with an address of its own, behind an emulated link.
 
-    window: segments of the servers' initial window, None for the kernel's own. control: their
+    window: segments of the servers' initial window, None for the kernel's own. congestion: their
     congestion control. Raises SetupError where the host does not allow it.
     """
 
@@ -61,7 +61,7 @@ class PageHosts:
             undo.callback(self._emulator.close)
             self._server = self._started(answers)
             undo.callback(_end, self._server)
-            self.control = self._server_said()
+            self.congestion = self._server_said()
             self._undo = undo.pop_all()
 
     @property

@@ -50,7 +50,8 @@ class Load:
     connections: opened; early: those whose request was accepted in the SYN. cold: connections
     opened one after another on the way to the last resource; opening: seconds that they took to
     open; think: seconds that server and browser thought there. again: segments that the browser's
-    side sent again. With Chromium the last four are not known, and seconds are what it tells."""
+    side sent again. congestion: the server's congestion control. With Chromium cold, opening, think
+    and again are not known, and seconds are what it tells."""
 
     page: str
     rtt: float
@@ -63,6 +64,7 @@ class Load:
     opening: float | None = None
     think: float | None = None
     again: int | None = None
+    congestion: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +113,7 @@ def measure(plan: Plan, pages: Sequence[Page]) -> Iterator[Load]:
                     Shape(delay=rtt / 2, rate=plan.down, queue=plan.queue),
                 )
                 for told in _loads(plan, page, rtt, hosts):
-                    yield Load(page=page.name, rtt=rtt, **told)
+                    yield Load(page=page.name, rtt=rtt, congestion=hosts.congestion, **told)
 
 
 def cells(plan: Plan, pages: Sequence[Page], loads: Sequence[Load]) -> list[Cell]:
