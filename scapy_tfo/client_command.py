@@ -30,8 +30,9 @@ address is ours (as root, or where user namespaces are allowed), with {host} and
 {file}, it must send that file, read until the server closes, and write what it read to standard
 output; without, it is taken for an HTTP client that makes a GET request and prints the answer.
 
-A client on another host, by ssh for one, needs a way to us: --address 198.51.100.0/20 makes a TUN
-device here with all servers behind it, and that host a route to them by way of this one.
+A client on another host, started by --ssh USER@HOST, needs a way to us: --address 198.51.100.0/20
+makes a TUN device here with all servers behind it, and that host a route to them by way of this
+one.
 
 What it sends must arrive whole and once in every case.
 
@@ -62,11 +63,13 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         metavar="ADDRESS/PREFIX",
         help="answer in this network namespace instead, on this address and those behind it",
     )
+    add("--ssh", default="", metavar="USER@HOST", help="start the command there; with --address")
     add(
         "--patience",
         type=seconds,
         metavar="SECONDS",
-        help="that the client may take for what it does at once, its start too (default: 1.5)",
+        help="that the client may take for what it does at once, its start too (default: 1.5; "
+        "by ssh: 5)",
     )
     add(
         "--behind",
@@ -85,7 +88,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def _run(chosen: argparse.Namespace) -> int:
     from scapy_tfo import front, listing, spec
-    from scapy_tfo.clients.judge import PATIENCE, Options
+    from scapy_tfo.clients.judge import PATIENCE, PATIENCE_BY_SSH, Options
     from scapy_tfo.clients.registry import all_cases
     from scapy_tfo.mutants.registry import all_client_mutants
     from scapy_tfo.suite.registry import select
@@ -107,7 +110,7 @@ def _run(chosen: argparse.Namespace) -> int:
         options = Options(
             slow=chosen.slow,
             families=chosen.families,
-            patience=chosen.patience or PATIENCE,
+            patience=chosen.patience or (PATIENCE_BY_SSH if chosen.ssh else PATIENCE),
             on_result=show,
         )
         run = _judged(chosen, cases, options)
@@ -131,10 +134,14 @@ def _judged(chosen: argparse.Namespace, cases: Sequence[Case], options: Options)
         return simulate(words[0], cases, spec.load(), options, boxes)
     if chosen.behind:
         raise SetupError("--behind is for sim:reference and sim:NAME: others have a path already")
+    if chosen.ssh and not addresses:
+        raise SetupError("--ssh needs --address: that host has to reach our servers by a route")
+    if chosen.ssh and len(words) == 1:
+        raise SetupError("--ssh needs a command behind --: ready-made clients run here")
     if len(words) == 1 and words[0].startswith("lab:"):
         command = ready_made(words[0].removeprefix("lab:"))
     else:
-        command = commands(words, dialogue=chosen.dialogue)
+        command = commands(words, dialogue=chosen.dialogue, ssh=chosen.ssh)
 
     client = CommandClient(command, Here(addresses) if addresses else Namespace())
     try:

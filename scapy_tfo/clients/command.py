@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -20,6 +21,9 @@ from scapy_tfo.segment import Address
 HOST, PORT, FILE = "{host}", "{port}", "{file}"
 _IN_URL = "://{host}"
 _SENDER = Path(__file__).with_name("sender.py")
+_THERE = '"$file"'
+"""The file to send, on a host that is reached by ssh."""
+
 _MOST_SAID = 200
 
 
@@ -163,8 +167,30 @@ class CommandClient:
         self._place.close()
 
 
-def commands(words: Sequence[str], *, dialogue: str = "") -> Command:
-    """A user's command. Raises SetupError where it cannot be one."""
+def commands(words: Sequence[str], *, dialogue: str = "", ssh: str = "") -> Command:
+    """A user's command. ssh: the host on which it runs, as `USER@HOST`; "" for this one.
+
+    Raises SetupError where it cannot be one.
+    """
     if not words:
-        raise SetupError("no command: give one behind --, or a ready-made client with --ready")
-    return Command(name=" ".join(words), words=tuple(words), dialogue=dialogue)
+        raise SetupError("no command: give one behind --, or a ready-made client, as lab:curl")
+    name, there = " ".join(words), _by_ssh(words, ssh) if ssh else tuple(words)
+    return Command(name=f"{ssh}: {name}" if ssh else name, words=there, dialogue=dialogue)
+
+
+def _by_ssh(words: Sequence[str], host: str) -> tuple[str, ...]:
+    """The same words on another host; the file to send goes there by ssh's own input."""
+    if host.startswith("-"):
+        raise SetupError(f"--ssh '{host}' is no host: write USER@HOST")
+    if shutil.which("ssh") is None:
+        raise SetupError("no such command: ssh")
+    start = f"ssh -T -o BatchMode=yes {shlex.quote(host)} "
+    if not any(FILE in each for each in words):
+        return ("sh", "-c", f"exec {start}-n {shlex.quote(shlex.join(words))}")
+    command = " ".join(_THERE.join(map(_quoted, each.split(FILE))) for each in words)
+    there = f'file=$(mktemp) && cat >"$file" && {command}; said=$?; rm -f "$file"; exit $said'
+    return ("sh", "-c", f"exec {start}{shlex.quote(there)} <{FILE}")
+
+
+def _quoted(text: str) -> str:
+    return shlex.quote(text) if text else ""

@@ -21,6 +21,9 @@ from scapy_tfo.suite.runner import BROKEN, TOOL
 PATIENCE = 1.5
 """Seconds that a client of this machine may take for what it should do at once."""
 
+PATIENCE_BY_SSH = 5.0
+"""The same where each of its starts is by ssh."""
+
 _ATTEMPTS = ((16, 1.0), (4, 2.0), (1, 3.0))
 """Cases at a time, and times the patience: of the first attempt, and of those that follow where
 something did not come."""

@@ -62,7 +62,7 @@ async def _serve(link: ServerLink, port: int) -> None:
     print(
         f"The far end of a path, on TCP ports {port} to {port + CONTROL}, until Ctrl-C. Whoever "
         "asks is told what came there.\n"
-        f"Try, from the other end: scapy-tfo path HOST{'' if port == 7413 else f' --agent {port}'}",
+        f"Try, from the other end: scapy-tfo path HOST{'' if port == 7413 else f' --port {port}'}",
         flush=True,
     )
     await stop.wait()
