@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import shutil
 import sys
 from base64 import b64decode
 from contextlib import ExitStack
@@ -27,10 +28,16 @@ LIMIT = 60.0
 """Seconds for all connections together."""
 
 
-def texts(name: str) -> list[bytes]:
+WAYS = ("msg", "connect", "curl")
+"""See kernel_client.py."""
+
+EVERY = [(way, name) for way in WAYS for name in BOXES]
+
+
+def texts(way: str, name: str) -> list[bytes]:
     """A request for a cookie, a fast open, one that fills its SYN and more, and another; where no
     client can have its data arrive, one fast open is enough."""
-    begins = f"{name}/".encode()
+    begins = f"{way}/{name}/".encode()
     all_of_them = [begins + b"0", begins + b"1" * 40, begins + b"2" * 5000, begins + b"3"]
     return all_of_them[:2] if BOXES[name].no_client else all_of_them
 
@@ -42,10 +49,18 @@ open again on the next one, against RFC 7413 section 4.1.3.1; the reference does
 
 @dataclass
 class Outcome:
-    """By box: what came back to the client on each connection; all that the server read."""
+    """By way and box: what came back to the client on each connection. read: all that the servers'
+    applications did; of curl's requests, what they ask for."""
 
-    echoed: dict[str, list[bytes]]
+    echoed: dict[tuple[str, str], list[bytes]]
     read: list[bytes]
+
+
+def asked_for(request: bytes) -> bytes:
+    """Of a request that is there once, from its beginning to its end; else all of it."""
+    line, _, rest = request.partition(b" HTTP/1.1\r\n")
+    whole = line.startswith(b"GET /") and rest.endswith(b"\r\n\r\n") and b"HTTP/" not in rest
+    return line.removeprefix(b"GET /") if whole else request
 
 
 async def hold(file: Path) -> Outcome:
@@ -54,30 +69,40 @@ async def hold(file: Path) -> Outcome:
         server = await two_ends.namespace(stack, SERVER, "3")
         await two_ends.take_all_places(server, SERVER)
         hooks = LinuxHooks(server)
-        port = await hooks.listen(ListenerOptions("echo", queue=256))
+        echo = await hooks.listen(ListenerOptions("echo", queue=512))
+        web = await hooks.listen(ListenerOptions("http", queue=512))
         families = host_families()
         servers = {
-            name: two_ends.address(families[(at + 1) % len(families)], SERVER, at + 1)
-            for at, name in enumerate(BOXES)
+            (way, name): two_ends.address(families[(at + 1) % len(families)], SERVER, at + 1)
+            for at, (way, name) in enumerate(EVERY)
         }
         own = two_ends.addresses([(CLIENT, 1)])
         outside = [each + BEYOND + turn for each in own for turn in range(64)]
         crossing = two_ends.Crossing(
             two_ends.link_to(stack, client, list(servers.values())),
             two_ends.link_to(stack, server, [*own, *outside]),
-            {servers[name]: [box(random.Random(7))] for name, box in BOXES.items()},
+            {servers[way, name]: [BOXES[name](random.Random(7))] for way, name in EVERY},
         )
         stack.callback(crossing.close)
         plan = {
-            name: [str(at), port, [each.hex() for each in texts(name)]]
-            for name, at in servers.items()
+            f"{way} {name}": [
+                way,
+                str(at),
+                web if way == "curl" else echo,
+                [each.hex() for each in texts(way, name)],
+            ]
+            for (way, name), at in servers.items()
         }
         file.write_text(json.dumps(plan))
         said = await client.ask("run", [*PROGRAM, str(file)], LIMIT, limit=LIMIT + 1)
         assert said["status"] == 0, said["errors"]
         told = json.loads(b64decode(said["output"]))
-        read = [each.received for each in await hooks.sessions(port)]
-    echoed = {name: [bytes.fromhex(answer) for answer, _ in each] for name, each in told.items()}
+        read = [each.received for each in await hooks.sessions(echo)]
+        read += [asked_for(each.received) for each in await hooks.sessions(web)]
+    echoed = {
+        (way, name): [bytes.fromhex(answer) for answer, _ in told[f"{way} {name}"]]
+        for way, name in EVERY
+    }
     return Outcome(echoed, read)
 
 
@@ -95,8 +120,13 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 
 
 @pytest.mark.parametrize("name", BOXES)
-def test_linux_delivers_whole_and_once_or_the_box_says_why_not(outcome: Outcome, name: str) -> None:
-    sent = texts(name)
+@pytest.mark.parametrize("way", WAYS)
+def test_linux_delivers_whole_and_once_or_the_box_says_why_not(
+    outcome: Outcome, way: str, name: str
+) -> None:
+    if way == "curl" and shutil.which("curl") is None:
+        pytest.skip("there is no curl on PATH")
+    sent = texts(way, name)
     read = [each for each in outcome.read if each in sent]
     if name in LINUX_GIVES_UP:
         assert sent[0] in read
@@ -104,5 +134,5 @@ def test_linux_delivers_whole_and_once_or_the_box_says_why_not(outcome: Outcome,
     elif BOXES[name].no_client:
         assert sorted(read) != sent
     else:
-        assert outcome.echoed[name] == sent
+        assert outcome.echoed[way, name] == sent
         assert sorted(read) == sent
