@@ -82,6 +82,8 @@ def _rates(chosen: argparse.Namespace) -> int:
     points, interrupted = collect(console, measure(plan), len(plan.rtts))
     console.print(_rate_table(points))
     console.print(f"The paper: a ratio of {PAPER[1]} at {PAPER[0] * 1000:g} ms.")
+    if any(not each.rtt and not each.bare for each in points):
+        console.print("At 0 that is the emulator without delay: a veth pair takes root.")
     if chosen.json is not None:
         write_figures(chosen.json, "rate", plan, cells=[asdict(each) for each in points])
     if chosen.plot is not None and points:
@@ -101,7 +103,7 @@ def _rate_table(points: Sequence[Point]) -> Table:
             f"{each.tcp:,.0f}",
             f"{each.tfo:,.0f}",
             shown(each.ratio),
-            f"{each.predicted:.2f}",
+            "-" if each.predicted is None else f"{each.predicted:.2f}",
             shown(each.cpu),
             f"{each.client_busy:.0%}, {each.server_busy:.0%}",
             each.limit,

@@ -76,8 +76,11 @@ def draw_rates(points: Sequence[Point], path: Path) -> None:
         points = sorted(points, key=lambda each: each.measured)
         at = [each.measured * 1000 for each in points]
         _line(axes, at, "measured", [each.ratio for each in points], "o")
-        predicted = [each.predicted for each in points]
-        axes.plot(at, predicted, "--", label="one round trip less")
+        there = [each for each in points if each.predicted is not None]
+        predicted = [each.predicted for each in there]
+        axes.plot(
+            [each.measured * 1000 for each in there], predicted, "--", label="one round trip less"
+        )
         _line(axes, at, "CPU of the server for each", [each.cpu for each in points], "x:")
         axes.plot(PAPER[0] * 1000, PAPER[1], "*", markersize=12, label="the paper")
         axes.axhline(1.0, color="grey", linewidth=0.8)

@@ -36,10 +36,10 @@ class Plan:
 class Point:
     """One link. rtt: that was asked for; measured: that handshakes saw. bare: no emulator. tcp,
     tfo: transactions a second. ratio: of fast open's rate to TCP's. predicted: what it would be if
-    each transaction took exactly the measured round trip less. cpu: of the server's processor time
-    for a transaction, fast open's to TCP's; None where it is too little to be measured.
-    client_busy, server_busy: parts of the time. limit: what kept the rate from being higher:
-    "client", "server", or "waiting" for packets and for one another."""
+    each transaction took exactly the measured round trip less, None where one takes less than that.
+    cpu: of the server's processor time for a transaction, fast open's to TCP's; None where it is
+    too little to be measured. client_busy, server_busy: parts of the time. limit: what kept the
+    rate from being higher: "client", "server", or "waiting" for packets and for one another."""
 
     rtt: float
     measured: float
@@ -47,7 +47,7 @@ class Point:
     tcp: float
     tfo: float
     ratio: Estimate
-    predicted: float
+    predicted: float | None
     cpu: Estimate | None
     client_busy: float
     server_busy: float
@@ -106,7 +106,7 @@ def _point(rtt: float, bare: bool, tcp: Sequence[Loop], tfo: Sequence[Loop], cli
         tcp=slow,
         tfo=median(rates[1]),
         ratio=ratio(rates[1], rates[0]),
-        predicted=each_takes / (each_takes - measured) if each_takes > measured else float("inf"),
+        predicted=each_takes / (each_takes - measured) if each_takes > measured else None,
         cpu=cpu_ratio(tcp, tfo),
         client_busy=median(each.client_busy for each in both),
         server_busy=median(each.server_busy for each in both),

@@ -14,7 +14,9 @@ pytest.importorskip("matplotlib", reason="the extra 'gain' is not installed")
 from scapy_tfo.cli import main
 from scapy_tfo.errors import SetupError
 from scapy_tfo.gain import load, rate
+from scapy_tfo.gain.chart import draw_rates
 from scapy_tfo.gain.loops import Loop, PinnedServer
+from scapy_tfo.gain.saving import Estimate
 
 
 @pytest.fixture(scope="module")
@@ -98,3 +100,22 @@ def test_the_command_for_constant_rates(tmp_path: Path, capsys: pytest.CaptureFi
     (level,) = json.loads((tmp_path / "a.json").read_text())["cells"]
     assert level["rate"] == 50
     assert "requests a second" in (tmp_path / "a.svg").read_text()
+
+
+def test_a_transaction_quicker_than_the_round_trip_predicts_nothing(tmp_path: Path) -> None:
+    """On an idle machine handshakes may take longer than what follows them."""
+    quick = rate.Point(
+        rtt=0.0,
+        measured=0.001,
+        bare=False,
+        tcp=5000.0,
+        tfo=6000.0,
+        ratio=Estimate(1.2, 1.1, 1.3),
+        predicted=None,
+        cpu=None,
+        client_busy=0.5,
+        server_busy=0.5,
+        limit="waiting",
+    )
+    draw_rates([quick], tmp_path / "a.svg")
+    assert "one round trip less" in (tmp_path / "a.svg").read_text()
