@@ -52,7 +52,7 @@ def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.set_defaults(command=_latency)
     add = parser.add_argument
     add("--rtt", type=times, metavar="TIME,...", help="default: 0,20ms,50ms,100ms,200ms,300ms")
-    add("--size", type=counts, metavar="BYTES,...", help="default: 1000,10000,100000,1000000")
+    add("--size", type=counts, metavar="BYTES,...", help="default: 1000,10000,60000,1000000")
     add("--times", type=count, default=20, metavar="N", help="requests of each way (default: 20)")
     add("--down", type=bit_rate, metavar="RATE", help="of the link to the client, as 4M")
     add("--up", type=bit_rate, metavar="RATE", help="and from it, as 256k")

@@ -13,7 +13,9 @@ from scapy_tfo.gain.saving import Estimate, saving
 from scapy_tfo.lab.link_model import Shape
 
 RTTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3)
-SIZES = (1_000, 10_000, 100_000, 1_000_000)
+SIZES = (1_000, 10_000, 60_000, 1_000_000)
+"""None ends where a flight of slow start does (10, 30, 70 ... segments), from where a late
+acknowledgement leads to a round trip more."""
 TIMES = 20
 WAYS = ("tcp", "tfo", "control")
 _BASE_PATIENCE = 20.0
