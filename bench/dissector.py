@@ -1,8 +1,11 @@
 """What the Wireshark plugin costs, beside tshark without it, on the same capture in the same run.
 
-The capture is made first: interleaved connections of ten packets each, of which every other one
-uses Fast Open, in a known mix of outcomes, over IPv4 and IPv6; the plugin's table must show that
-mix exactly. Then tshark reads it four ways, in turns:
+The capture is made first: interleaved connections of ten packets each, of which some use Fast
+Open, in a known mix of outcomes, over IPv4 and IPv6; the plugin's table must show that mix
+exactly. Ten in a hundred use it unless --share says otherwise: many more than on the Internet,
+where few servers and fewer clients have it on, but fewer than where somebody tries it out. Their
+connections are short, too, so that there are many of them for the packets. Then tshark reads it
+four ways, in turns:
 
     text output with the plugin, and with a Lua post-dissector that does nothing;
     `-q -z tfo,outcome` with the plugin, and `-q -z io,stat,0` without any.
@@ -10,7 +13,8 @@ mix exactly. Then tshark reads it four ways, in turns:
 What counts is CPU time and the most memory that was resident; each ratio is the median over the
 rounds.
 
-    python bench/dissector.py [--connections N] [--rounds N] [--json] [--check] [--tshark PROGRAM]
+    python bench/dissector.py [--connections N] [--share N] [--rounds N] [--json] [--check]
+                              [--tshark PROGRAM]
 """
 
 from __future__ import annotations
@@ -42,6 +46,9 @@ LIMITS = {"text": 1.3, "text memory": 1.3, "table": 1.5, "table memory": 1.3}
 
 PACKETS = 10
 """Of each connection."""
+
+SHARE = 10
+"""Connections with Fast Open, of a hundred, unless another is asked for."""
 
 DATA, ANSWER, PART, BEYOND = 100, 200, 40, 5
 """Bytes that a client sends and a server answers, that are acknowledged in part, and too many."""
@@ -88,8 +95,8 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Kind:
-    """Connections of one kind: how many in a hundred, the packets they begin with, how many bytes
-    each side has sent in them, and what one adds to the table."""
+    """Connections of one kind: how many of fifty with Fast Open, the packets they begin with, how
+    many bytes each side has sent in them, and what one adds to the table."""
 
     share: int
     packets: tuple[Packet, ...]
@@ -119,7 +126,7 @@ _ACCEPTED = (_syn(COOKIE), _syn_ack(DATA), _answer())
 _LATE = _syn(size=0, wait=TIMEOUT)
 
 KINDS = {
-    "": Kind(50, (_syn(size=0), _syn_ack(0), _data(), _answer())),
+    "": Kind(0, (_syn(size=0), _syn_ack(0), _data(), _answer())),
     "requested-granted": Kind(
         8, (_syn(REQUEST, 0), _syn_ack(0, COOKIE), _data(), _answer()), row=Row(1, 0, 0, 0, 0)
     ),
@@ -195,17 +202,20 @@ def _whole(kind: Kind) -> tuple[Packet, ...]:
     return tuple(packets)
 
 
-_SHARES = [name for name, kind in KINDS.items() for _ in range(kind.share)]
+_MIX = [name for name, kind in KINDS.items() for _ in range(kind.share)]
 
 
-def outcome_of(number: int) -> str:
-    """Of a connection: in every hundred the same mix, not in blocks."""
-    return _SHARES[number * 37 % 100]
+def outcome_of(number: int, share: int = SHARE) -> str:
+    """Of a connection: in every hundred so many with Fast Open, not in blocks."""
+    place = number * 37 % 100
+    if place >= share:
+        return ""
+    return _MIX[(number // 100 * share + place) * 7 % len(_MIX)]
 
 
-def expected(connections: int) -> dict[str, Row]:
+def expected(connections: int, share: int = SHARE) -> dict[str, Row]:
     """The table that a capture of so many connections must give."""
-    counts = Counter(outcome_of(number) for number in range(connections))
+    counts = Counter(outcome_of(number, share) for number in range(connections))
     return {
         name: Row(*(count * each for each in row))
         for name, count in counts.items()
@@ -267,8 +277,9 @@ def _frames(number: int, packets: tuple[Packet, ...]) -> Iterator[tuple[int, byt
         yield when, head + tcp + options + bytes(each.size)
 
 
-def write_capture(path: Path, connections: int) -> None:
-    """Write a capture of so many connections, interleaved; always the same. Raises OSError."""
+def write_capture(path: Path, connections: int, share: int = SHARE) -> None:
+    """Write a capture of so many connections, interleaved, of which `share` in a hundred use Fast
+    Open; always the same. Raises OSError."""
     whole = {name: _whole(kind) for name, kind in KINDS.items()}
     began = 1_600_000_000_000_000
     numbers = iter(range(connections))
@@ -278,7 +289,7 @@ def write_capture(path: Path, connections: int) -> None:
             frames = [
                 (began + at * 997 + when, number, frame)
                 for at, number in enumerate(together)
-                for when, frame in _frames(number, whole[outcome_of(number)])
+                for when, frame in _frames(number, whole[outcome_of(number, share)])
             ]
             frames.sort(key=lambda each: each[:2])
             for when, _, frame in frames:
@@ -315,11 +326,11 @@ def run(command: list[str], output: Path) -> Cost:
     return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
-def measure(tshark: str, connections: int, rounds: int) -> dict[str, Any]:
+def measure(tshark: str, connections: int, rounds: int, share: int = SHARE) -> dict[str, Any]:
     """The ratios, what they are of, and where the table differs from the mix."""
     with tempfile.TemporaryDirectory() as directory:
         capture, empty, table = (Path(directory, name) for name in ("mix.pcap", "empty.lua", "out"))
-        write_capture(capture, connections)
+        write_capture(capture, connections, share)
         empty.write_text(EMPTY)
         plugin = ["-X", f"lua_script:{PLUGIN}"]
         read = [tshark, "-n", "-r", str(capture)]
@@ -335,7 +346,7 @@ def measure(tshark: str, connections: int, rounds: int) -> dict[str, Any]:
             for name, command in ways.items():
                 sink = table if name == "table" else Path(os.devnull)
                 costs[name].append(run(command, sink))
-            rows, wanted = read_table(table.read_text()), expected(connections)
+            rows, wanted = read_table(table.read_text()), expected(connections, share)
             wrong |= {
                 f"{name}: {rows.get(name)} for {wanted.get(name)}"
                 for name in rows.keys() | wanted.keys()
@@ -352,6 +363,7 @@ def measure(tshark: str, connections: int, rounds: int) -> dict[str, Any]:
         ratios[f"{ours} memory"] = ratio(ours, theirs, 1)
     return {
         "connections": connections,
+        "share": share,
         "packets": connections * PACKETS,
         "rounds": rounds,
         "costs": {
@@ -367,6 +379,9 @@ def main() -> int:
     """Print the figures; 1 where the table is wrong, or with --check a ratio over its limit."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--connections", type=int, default=100_000, help="of ten packets (100000)")
+    parser.add_argument(
+        "--share", type=int, default=SHARE, help=f"of 100 connections, with fast open ({SHARE})"
+    )
     parser.add_argument("--rounds", type=int, default=3, help="rounds of each way (3)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--check", action="store_true", help="fail where a ratio is over its limit")
@@ -374,11 +389,14 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.rounds < 1 or arguments.connections < 1:
         parser.error("--rounds and --connections must be 1 or more")
-    result = measure(arguments.tshark, arguments.connections, arguments.rounds)
+    if not 1 <= arguments.share <= 100:
+        parser.error("--share must be from 1 to 100")
+    result = measure(arguments.tshark, arguments.connections, arguments.rounds, arguments.share)
     if arguments.json:
         print(json.dumps(result))
     else:
-        print(f"{result['packets']} packets, median of {arguments.rounds} rounds")
+        mix = f"{result['packets']} packets, {result['share']} % of connections with fast open"
+        print(f"{mix}, median of {arguments.rounds} rounds")
         for name, (seconds, memory) in result["costs"].items():
             print(f"  {name:12} {seconds:7.2f} s of CPU {memory:7.0f} MiB")
         for name, found in result["ratios"].items():

@@ -25,7 +25,7 @@ local WRAP = 4294967296
 
 local TCP, ICMP, ICMPV6 = 6, 1, 58
 local PORTS_OF_TCP = 2 -- pinfo.port_type
-local HEAD = 120 -- bytes of a frame that are looked at first: Ethernet, IPv6 and the longest TCP header fit
+local HEAD = 80 -- bytes of a frame that are looked at first: Ethernet, IPv6 and TCP with timestamps fit
 
 -- Flags byte -> has it that flag; byte with the data offset -> bytes of the header. Tables, because bit operators are
 -- not in 5.2, bit32 is not in 5.4, and calls cost more.
@@ -349,26 +349,27 @@ end
 -- Facts: the few that are kept of a connection with fast open -----------------------------------------------------
 
 -- A connection is one flat table, as there may be a hundred thousand of them. Numbers of frames, times in seconds:
---   key, back               addresses and ports, as the client's packets have them, and the server's
---   earlier                 the next older connection with the same mark
+--   key, BACK               addresses and ports, as the client's packets have them, and the server's
+--   EARLIER                 the next older connection with the same mark
 --   first                   its first frame
 --   isn, len, fin           of the SYN: sequence number, bytes of data, whether it has FIN
 --   syn, syn_time           the SYN
 --   cookie                  of the SYN: "" in a request, nil without a valid option
 --   again, again_time, again_len, again_plain   the same SYN once more
---   reply, reply_time, reply_seq, acked         the SYN-ACK; bytes of data that it acknowledges
+--   reply, reply_time, REPLY_SEQ, acked         the SYN-ACK; bytes of data that it acknowledges
 --   granted                 the cookie in the SYN-ACK; had_option where there is an option without one
 --   second_reply            a sign that a second connection took the same data
 --   foreign_reply           a SYN-ACK that answers something else
 --   established             the client's first packet after the SYN-ACK
 --   settled                 whether nothing more is to come that matters
---   resent, resent_to, resent_in                bytes of the SYN's data sent again, up to which, where first
---   answer, answer_time     the server's first byte
+--   resent, RESENT_TO, RESENT_IN                bytes of the SYN's data sent again, up to which, where first
+--   answer, ANSWER_TIME     the server's first byte
 --   reset, server_went_on, client_went_on       where there is no SYN-ACK: what there is instead
 --   ended, earlier          where another connection begins; the one before on these ports
 --   changed, shared_with    the frame of the cookie had before; another client with the same one
 --   over_mss, unsolicited, problems
--- Each fact is the earliest frame's, in whatever order the frames come.
+-- Each fact is the earliest frame's, in whatever order the frames come. What is not known is false or nil.
+local BACK, EARLIER, REPLY_SEQ, RESENT_TO, RESENT_IN, ANSWER_TIME = 1, 2, 3, 4, 5, 6
 
 local connections -- mark -> the newest connection that has it
 local in_order, is_sorted -- all connections, as they were met; whether that is by their first frames
@@ -414,8 +415,8 @@ end
 -- The newest connection of that pair, or nil.
 local function connection_of(mark, key)
     local connection = connections[mark]
-    while connection and connection.key ~= key and connection.back ~= key do
-        connection = connection.earlier
+    while connection and connection.key ~= key and connection[BACK] ~= key do
+        connection = connection[EARLIER]
     end
     return connection
 end
@@ -423,8 +424,8 @@ end
 -- The connection of that pair to which a frame of that number belongs, or nil.
 local function connection_at(mark, key, number)
     local connection = connections[mark]
-    while connection and (connection.first > number or (connection.key ~= key and connection.back ~= key)) do
-        connection = connection.earlier
+    while connection and (connection.first > number or (connection.key ~= key and connection[BACK] ~= key)) do
+        connection = connection[EARLIER]
     end
     if connection and connection.ended and number >= connection.ended then
         return nil
@@ -434,21 +435,21 @@ end
 
 -- Frames may come out of order: connections of one mark stay sorted by their first frame.
 local function open_connection(mark, key, number)
-    -- All names that most connections come to have: the table is made with room for them, and not made anew for each.
+    -- All that most connections come to have: with more than 16 names a table takes over 1024 bytes, and to get so many
+    -- costs malloc a tidying-up of all that was freed.
     local connection = {
-        key = key, back = reversed(key), first = number, isn = false, len = false, syn = false, syn_time = false,
-        cookie = false, reply = false, reply_time = false, reply_seq = false, acked = false, answer = false,
-        answer_time = false, settled = false,
+        reversed(key), false, false, false, false, false,
+        key = key, first = number, isn = false, len = false, syn = false, syn_time = false, cookie = false,
+        reply = false, reply_time = false, acked = false, granted = false, established = false, answer = false,
+        resent = false, settled = false,
     }
     local newer, older = nil, connections[mark]
     while older and older.first > number do
-        newer, older = older, older.earlier
+        newer, older = older, older[EARLIER]
     end
-    if older then
-        connection.earlier = older
-    end
+    connection[EARLIER] = older or false
     if newer then
-        newer.earlier = connection
+        newer[EARLIER] = connection
     else
         connections[mark] = connection
     end
@@ -581,12 +582,12 @@ local function feed_syn_ack(mark, key, segment, options, mss, number, pinfo)
         return connection
     end
     local was_taken = connection.reply and (connection.acked > 0 or connection.resent)
-    if was_taken and segment.seq ~= connection.reply_seq and acked > 0 then
+    if was_taken and segment.seq ~= connection[REPLY_SEQ] and acked > 0 then
         note_first(connection, "second_reply", max(number, connection.reply))
     end
     connection.acked = max(connection.acked or 0, acked)
     if note_first(connection, "reply", number) then
-        connection.reply_time, connection.reply_seq = pinfo.abs_ts, segment.seq
+        connection.reply_time, connection[REPLY_SEQ] = pinfo.abs_ts, segment.seq
     end
     if mss and connection.len > mss then
         connection.over_mss = mss
@@ -613,11 +614,11 @@ local function feed_from_client(connection, segment, number)
     if segment.len == 0 or start < 0 or start >= connection.len then
         return false
     end
-    local finish, reached = min(start + segment.len, connection.len), connection.resent_to or 0
+    local finish, reached = min(start + segment.len, connection.len), connection[RESENT_TO] or 0
     if finish > reached then
         connection.resent = (connection.resent or 0) + finish - max(start, reached)
-        connection.resent_to = finish
-        note_first(connection, "resent_in", number)
+        connection[RESENT_TO] = finish
+        note_first(connection, RESENT_IN, number)
     end
     return true
 end
@@ -629,11 +630,11 @@ local function feed_from_server(connection, segment, number, pinfo)
     local is_fact = false
     if segment.len > 0 then
         if note_first(connection, "answer", number) then
-            connection.answer_time = pinfo.abs_ts
+            connection[ANSWER_TIME] = pinfo.abs_ts
             is_fact = true
         end
         -- Data that lies before the first byte that the SYN-ACK announced is another connection's.
-        if connection.reply and connection.acked > 0 and distance(connection.reply_seq, segment.seq) < 0 then
+        if connection.reply and connection.acked > 0 and distance(connection[REPLY_SEQ], segment.seq) < 0 then
             is_fact = note_first(connection, "second_reply", number) or is_fact
         end
     end
@@ -822,7 +823,7 @@ local function verdict_of(facts)
     local frames = verdict.evidence
     for _, frame in ipairs({
         facts.syn or 0, again or 0, facts.reply or facts.foreign_reply or facts.reset or 0, facts.second_reply or 0,
-        facts.resent_in or 0,
+        facts[RESENT_IN] or 0,
     }) do
         if frame > 0 then
             frames[#frames + 1] = frame
@@ -837,7 +838,7 @@ local function verdict_of(facts)
         verdict.rtt = facts.reply_time - (answers_second and facts.again_time or facts.syn_time)
     end
     if facts.syn and facts.answer and facts.answer > facts.syn then
-        verdict.first_answer = facts.answer_time - facts.syn_time
+        verdict.first_answer = facts[ANSWER_TIME] - facts.syn_time
     end
     return verdict
 end
@@ -1054,7 +1055,7 @@ end
 local NO_COLUMNS = "(info)" -- what a column is called where there is none to write to, as with `tshark -q`
 
 local function say_in_info(pinfo, number, connection, segment, options)
-    local is_syn, is_again = SYN[segment.flags], connection.resent_in == number
+    local is_syn, is_again = SYN[segment.flags], connection[RESENT_IN] == number
     if not is_syn and not is_again and #options == 0 then
         return
     end
@@ -1207,7 +1208,7 @@ function tfo.dissector(tvb, pinfo, tree)
         number = pinfo.number
     else
         number = pinfo.number
-        if newest.settled and not newest.earlier and not owner[number] then
+        if newest.settled and not newest[EARLIER] and not owner[number] then
             return
         end
     end
@@ -1230,8 +1231,8 @@ function tfo.dissector(tvb, pinfo, tree)
             return
         end
         is_odd = true
-    elseif #raw == HEAD and HEAD < tcp + 60 then
-        raw = tvb:raw()
+    elseif size > #raw and HEAD < tcp + 60 then
+        raw = raw_bytes(tvb, 0, min(size, tcp + 60))
     end
     if offset >= 0x50 then
         local segment = read_segment(raw, ip, tcp, total, tvb, s1, s2, s3, s4, k1, k2, k3, k4, offset, flags)
