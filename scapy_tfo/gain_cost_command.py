@@ -14,6 +14,7 @@ from scapy_tfo.gain_front import (
     make_table,
     shown,
     status,
+    tell_few,
     write_figures,
 )
 
@@ -86,13 +87,14 @@ def _cost(chosen: argparse.Namespace) -> int:
         yield from kernel_cost.measure(plan.volleys)
 
     wanted = len(SCHEMES) * len(FAMILIES) + plan.volleys
-    found, interrupted = collect(console, steps(), wanted)
+    found, broken = collect(console, steps(), wanted)
     volleys = [each for each in found if isinstance(each, tuple)]
     schemes = [each for each in found if not isinstance(each, tuple)]
     kernel = kernel_cost.cost(volleys) if volleys else None
     console.print(_schemes(schemes, plan.requests))
     if kernel is not None:
         console.print(_kernel(kernel, plan.requests))
+        tell_few(console, len(volleys))
     console.print("The paper: AES took less than 0.3 % of a core at 6000 requests a second.")
     if chosen.json is not None:
         write_figures(
@@ -100,9 +102,9 @@ def _cost(chosen: argparse.Namespace) -> int:
             "cost",
             plan,
             schemes=[{**asdict(each), "rate": each.rate} for each in schemes],
-            kernel=None if kernel is None else asdict(kernel),
+            kernel_cost=None if kernel is None else asdict(kernel),
         )
-    return status(found, wanted, interrupted)
+    return status(found, wanted, broken)
 
 
 def _part(nanoseconds: float, requests: int) -> str:

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scapy_tfo.errors import SetupError
+from scapy_tfo.errors import SetupError, TargetError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,13 +19,17 @@ if TYPE_CHECKING:
 
     from scapy_tfo.gain.saving import Estimate
 
-SCHEMA = 2
+SCHEMA = 3
 """Of the files with figures."""
 
 _TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|)")
 _RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kMG]?)(?:bit/s)?")
 _UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 _INTERRUPTED = 130
+_LONGEST = 10.0
+_DRAWN = (".png", ".svg")
+_ENOUGH = 6
+"""The median lies outside all of so many with a probability of 1/32; of fewer, with over 5 %."""
 
 T = TypeVar("T")
 
@@ -35,14 +39,17 @@ def times(text: str) -> list[float]:
     found = [_TIME.fullmatch(each) for each in text.split(",")]
     if None in found:
         raise argparse.ArgumentTypeError(f"'{text}': write times as 20ms,0.1s")
-    return [float(each[1]) / (1000 if each[2] == "ms" else 1) for each in found if each]
+    given = [float(each[1]) / (1000 if each[2] == "ms" else 1) for each in found if each]
+    if max(given) > _LONGEST:
+        raise argparse.ArgumentTypeError(f"'{text}': {_LONGEST:g}s is the longest time")
+    return list(dict.fromkeys(given))
 
 
 def counts(text: str) -> list[int]:
     """`1000,100000`, each from 1 on. Raises ArgumentTypeError."""
     if not all(each.isascii() and each.isdigit() and int(each) for each in text.split(",")):
         raise argparse.ArgumentTypeError(f"'{text}': write numbers from 1 on, as 1000,100000")
-    return [int(each) for each in text.split(",")]
+    return list(dict.fromkeys(int(each) for each in text.split(",")))
 
 
 def bit_rate(text: str) -> float:
@@ -64,7 +71,7 @@ def some_of(*names: str) -> Callable[[str], list[str]]:
             if each not in names:
                 there = ", ".join(names)
                 raise argparse.ArgumentTypeError(f"'{each}': there are {there}, or all")
-        return wanted
+        return list(dict.fromkeys(wanted))
 
     return read
 
@@ -80,34 +87,63 @@ def add_outputs(parser: argparse.ArgumentParser, *, plot: bool) -> None:
 
 
 def check_outputs(chosen: argparse.Namespace) -> Console:
-    """The console; raises SetupError where a file that is asked for cannot be written."""
+    """The console; raises SetupError where a file that is asked for cannot be written, or what
+    that or the intervals take is missing: after an hour of measuring it would be too late."""
     from scapy_tfo.front import make_console
     from scapy_tfo.report.output import check_file
 
-    for path in filter(None, (chosen.json, getattr(chosen, "plot", None))):
+    plot = getattr(chosen, "plot", None)
+    for path in filter(None, (chosen.json, plot)):
         check_file(path)
+    if plot is not None:
+        from scapy_tfo.gain.chart import import_pyplot
+
+        if plot.suffix not in _DRAWN:
+            raise SetupError(f"cannot write {plot}: a chart ends in {' or '.join(_DRAWN)}")
+        import_pyplot()
+    from scapy_tfo.gain.saving import import_bootstrap
+
+    import_bootstrap()
     return make_console(chosen.color)
 
 
-def collect(console: Console, found: Iterable[T], wanted: int) -> tuple[list[T], bool]:
-    """What was measured, with a progress bar of so many steps, and whether Ctrl-C ended it."""
+Broken = KeyboardInterrupt | SetupError | TargetError
+
+
+def collect(console: Console, found: Iterable[T], wanted: int) -> tuple[list[T], Broken | None]:
+    """What was measured, with a progress bar of so many steps, and what ended it early. Raises
+    SetupError and TargetError where nothing was measured before."""
     kept: list[T] = []
     with _progress(console, wanted) as advance:
         try:
             for each in found:
                 kept.append(each)
                 advance()
-        except KeyboardInterrupt:
-            return kept, True
-    return kept, False
+        except KeyboardInterrupt as interrupt:
+            return kept, interrupt
+        except (SetupError, TargetError) as error:
+            if not kept:
+                raise
+            return kept, error
+    return kept, None
 
 
-def status(kept: Sequence[object], wanted: int, interrupted: bool) -> int:
-    """The exit status, after a word on standard error where Ctrl-C ended the measurement."""
-    if not interrupted:
+def status(kept: Sequence[object], wanted: int, broken: Broken | None) -> int:
+    """The exit status, after a word on standard error where the measurement ended early. Raises
+    what ended it, except for Ctrl-C."""
+    if broken is None:
         return 0
-    print(f"scapy-tfo: interrupted: {len(kept)} of {wanted} measured", file=sys.stderr)
+    what = "interrupted" if isinstance(broken, KeyboardInterrupt) else "broken off"
+    print(f"scapy-tfo: {what}: {len(kept)} of {wanted} measured", file=sys.stderr)
+    if not isinstance(broken, KeyboardInterrupt):
+        raise broken
     return _INTERRUPTED
+
+
+def tell_few(console: Console, pairs: int) -> None:
+    """Say so where an interval is of too few pairs: that of one has no width at all."""
+    if pairs < _ENOUGH:
+        console.print(f"The intervals are of fewer than {_ENOUGH} pairs: too narrow for 95 %.")
 
 
 def shown(estimate: Estimate | None, digits: int = 2) -> str:
@@ -115,7 +151,7 @@ def shown(estimate: Estimate | None, digits: int = 2) -> str:
     if estimate is None:
         return "-"
     reach = max(estimate.high - estimate.value, estimate.value - estimate.low)
-    return f"{estimate.value:,.{digits}f} ±{reach:,.{digits}f}"
+    return f"{estimate.value:z,.{digits}f} ±{reach:,.{digits}f}"
 
 
 def make_table(title: str, *columns: str, left: int = 0) -> Table:
@@ -125,7 +161,8 @@ def make_table(title: str, *columns: str, left: int = 0) -> Table:
 
     table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for number, name in enumerate(columns):
-        table.add_column(name, justify="left" if number < left else "right")
+        text = number < left
+        table.add_column(name, justify="left" if text else "right", no_wrap=text)
     return table
 
 

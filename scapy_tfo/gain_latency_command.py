@@ -18,6 +18,7 @@ from scapy_tfo.gain_front import (
     shown,
     some_of,
     status,
+    tell_few,
     times,
     write_figures,
 )
@@ -60,7 +61,9 @@ def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     ends = some_of("kernel", "reference")
     add("--client", type=ends, metavar="NAME,...", help="kernel, reference (default: kernel)")
     ends = some_of("nginx", "nginx-off", "reference")
-    add("--server", type=ends, metavar="NAME,...", help="nginx, nginx-off, reference, or all")
+    add(
+        "--server", type=ends, metavar="NAME,...", help="nginx (default), nginx-off, reference, all"
+    )
     add("--target", metavar="URL", help="http://HOST[:PORT]/path, instead of a link of ours")
     add_outputs(parser, plot=True)
 
@@ -77,14 +80,18 @@ def _latency(chosen: argparse.Namespace) -> int:
     console = check_outputs(chosen)
     names = {"client": "clients", "server": "servers", "rtt": "rtts", "size": "sizes"}
     plan = Plan(times=chosen.times, **{names.get(name, name): given[name] for name in given})
-    cells, interrupted = collect(console, measure(plan), plan.cells)
+    cells, broken = collect(console, measure(plan), plan.cells)
     for table in _tables(cells):
         console.print(table)
+    tell_few(console, plan.times)
     if chosen.json is not None:
         write_figures(chosen.json, "latency", plan, cells=[asdict(each) for each in cells])
-    if chosen.plot is not None and any(each.trips for each in cells):
-        draw(cells, chosen.plot)
-    return status(cells, plan.cells, interrupted)
+    if chosen.plot is not None:
+        if any(each.trips for each in cells):
+            draw(cells, chosen.plot)
+        else:
+            console.print("There are no round trips to draw.")
+    return status(cells, plan.cells, broken)
 
 
 def _target(chosen: argparse.Namespace) -> int:
@@ -94,6 +101,7 @@ def _target(chosen: argparse.Namespace) -> int:
     target = find(chosen.target)
     found = measure(target, chosen.times)
     console.print(*_tables([found.cell]))
+    tell_few(console, chosen.times)
     console.print(f"Answers: {', '.join(found.statuses)}, from {target.address}.")
     if found.refusal:
         console.print(f"{target.host}: {found.refusal}.")

@@ -17,6 +17,7 @@ from scapy_tfo.gain_front import (
     shown,
     some_of,
     status,
+    tell_few,
     times,
     write_figures,
 )
@@ -63,7 +64,9 @@ def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add("--window", type=count, default=3, metavar="N", help="first segments (default: 3)")
     add("--down", type=bit_rate, default=4e6, metavar="RATE", help="to the browser (default: 4M)")
     add("--up", type=bit_rate, default=256e3, metavar="RATE", help="and from it (default: 256k)")
-    add("--queue", type=count, default=131072, metavar="BYTES", help="in front of each rate")
+    add(
+        "--queue", type=count, default=131072, metavar="BYTES", help="before each (default: 131072)"
+    )
     add_outputs(parser, plot=True)
 
 
@@ -88,9 +91,11 @@ def _pages(chosen: argparse.Namespace) -> int:
     )
     pages = all_pages(plan, recorded)
     wanted = len(pages) * len(plan.rtts) * plan.times * len(WAYS)
-    loads, interrupted = collect(console, measure(plan, pages), wanted)
+    loads, broken = collect(console, measure(plan, pages), wanted)
     found = cells(plan, pages, loads)
     console.print(_table(found))
+    if found:
+        tell_few(console, min(each.loads for each in found))
     for each in filter(None, (_note(cell) for cell in found)):
         console.print(each, highlight=False)
     if chosen.json is not None:
@@ -98,7 +103,7 @@ def _pages(chosen: argparse.Namespace) -> int:
         write_figures(chosen.json, "pages", plan, **figures)
     if chosen.plot is not None and found:
         draw(found, chosen.plot)
-    return status(loads, wanted, interrupted)
+    return status(loads, wanted, broken)
 
 
 def _table(cells: Sequence[Cell]) -> Table:

@@ -15,6 +15,7 @@ from scapy_tfo.gain_front import (
     make_table,
     shown,
     status,
+    tell_few,
     times,
     write_figures,
 )
@@ -32,7 +33,7 @@ after another in a closed loop (paper 6.2), with TCP and with fast open in turn.
 
 nginx has a core of its own where there are two or more. At an RTT of 0 the link is a veth pair with
 nothing between (root alone; else the emulator without delay); from then on it is emulated. The
-RTT that handshakes saw stands beside the one asked for. `predicted` is what one such round trip
+RTT that handshakes saw stands beside the one asked for. `model` is what one such round trip
 less would give, and at 0.1 ms there is the paper's 1.23. CPU is the server's for each transaction,
 fast open's to TCP's.
 
@@ -79,8 +80,9 @@ def _rates(chosen: argparse.Namespace) -> int:
         rounds=chosen.rounds,
         seconds=chosen.seconds,
     )
-    points, interrupted = collect(console, measure(plan), len(plan.rtts))
+    points, broken = collect(console, measure(plan), len(plan.rtts))
     console.print(_rate_table(points))
+    tell_few(console, plan.rounds)
     console.print(f"The paper: a ratio of {PAPER[1]} at {PAPER[0] * 1000:g} ms.")
     if any(not each.rtt and not each.bare for each in points):
         console.print("At 0 that is the emulator without delay: a veth pair takes root.")
@@ -88,7 +90,7 @@ def _rates(chosen: argparse.Namespace) -> int:
         write_figures(chosen.json, "rate", plan, cells=[asdict(each) for each in points])
     if chosen.plot is not None and points:
         draw_rates(points, chosen.plot)
-    return status(points, len(plan.rtts), interrupted)
+    return status(points, len(plan.rtts), broken)
 
 
 def _rate_table(points: Sequence[Point]) -> Table:
@@ -122,8 +124,9 @@ def _load(chosen: argparse.Namespace) -> int:
         rounds=chosen.rounds,
         seconds=chosen.seconds,
     )
-    levels, interrupted = collect(console, measure(plan), len(plan.rates))
+    levels, broken = collect(console, measure(plan), len(plan.rates))
     console.print(_load_table(levels))
+    tell_few(console, plan.rounds)
     console.print("The paper: nearly the same with and without, so a ratio of about 1.")
     if any(not each.whole for each in levels):
         console.print("The server's process alone: what the kernel receives for it is not in this.")
@@ -131,7 +134,7 @@ def _load(chosen: argparse.Namespace) -> int:
         write_figures(chosen.json, "load", plan, cells=[asdict(each) for each in levels])
     if chosen.plot is not None and levels:
         draw_levels(levels, chosen.plot)
-    return status(levels, len(plan.rates), interrupted)
+    return status(levels, len(plan.rates), broken)
 
 
 def _load_table(levels: Sequence[Level]) -> Table:

@@ -16,12 +16,34 @@ if TYPE_CHECKING:
     from scapy_tfo.gain.rate import Point
 
 _SIZE = 7.0, 4.5
+_MOST_INSIDE = 6
+"""Lines of a legend that find room beside the curves."""
 
 
 @contextmanager
-def chart(path: Path) -> Iterator[Any]:
+def chart(path: Path, size: tuple[float, float] = _SIZE) -> Iterator[Any]:
     """Axes to draw on, written at the end. path: ends in .png or .svg. Raises SetupError where
     Matplotlib is missing, or the file cannot be written."""
+    pyplot = import_pyplot()
+    # The same figures give the same file.
+    with pyplot.rc_context({"svg.hashsalt": "scapy-tfo", "svg.fonttype": "none"}):
+        figure, axes = pyplot.subplots(figsize=size, layout="constrained")
+        try:
+            yield axes
+            if len(axes.get_legend_handles_labels()[1]) > _MOST_INSIDE:
+                figure.set_figwidth(1.5 * size[0])
+                figure.legend(loc="outside right upper", fontsize="small")
+            else:
+                axes.legend(fontsize="small")
+            figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+        except (OSError, ValueError) as error:
+            raise SetupError(f"cannot write {path}: {error}") from error
+        finally:
+            pyplot.close(figure)
+
+
+def import_pyplot() -> Any:
+    """Matplotlib's. Raises SetupError where it is missing."""
     try:
         import matplotlib
 
@@ -29,17 +51,7 @@ def chart(path: Path) -> Iterator[Any]:
         from matplotlib import pyplot
     except ImportError:
         raise SetupError("a chart needs Matplotlib: pip install 'scapy-tfo[gain]'") from None
-    # The same figures give the same file.
-    with matplotlib.rc_context({"svg.hashsalt": "scapy-tfo", "svg.fonttype": "none"}):
-        figure, axes = pyplot.subplots(figsize=_SIZE, layout="constrained")
-        try:
-            yield axes
-            axes.legend(fontsize="small")
-            figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
-        except (OSError, ValueError) as error:
-            raise SetupError(f"cannot write {path}: {error}") from error
-        finally:
-            pyplot.close(figure)
+    return pyplot
 
 
 def draw(cells: Sequence[Cell], path: Path) -> None:

@@ -34,8 +34,8 @@ def main() -> None:
     spent = time.process_time()
     began = time.perf_counter()
     until = began + float(seconds)
-    while (now := time.perf_counter()) < until:
-        wait = began + count * gap - now
+    while not count or time.perf_counter() < until:
+        wait = began + count * gap - time.perf_counter()
         if wait > 0:
             time.sleep(wait)
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:

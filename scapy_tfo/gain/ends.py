@@ -60,10 +60,6 @@ class Server(Protocol):
     address: Address
     port: int
 
-    def cpu(self) -> float:
-        """Seconds of processor time that it has taken so far."""
-        ...
-
     def close(self) -> None:
         """Give everything back."""
         ...
@@ -159,10 +155,6 @@ class ReferenceServer:
         (self.descriptor,) = self._holder.given
         self.address: Address = TARGETS[4].ip
         self.port = HTTP_PORT
-
-    def cpu(self) -> float:
-        spent = Path(f"/proc/{self._holder.process.pid}/schedstat").read_text()
-        return int(spent.split()[0]) / 1e9
 
     def close(self) -> None:
         os.close(self.descriptor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from scapy_tfo.errors import SetupError
+from scapy_tfo.gain.chart import chart
 from scapy_tfo.gain.pages import Cell
 
 _SIZE = 8.0, 4.5
@@ -14,17 +14,8 @@ _WIDTH = 0.27
 
 def draw(cells: Sequence[Cell], path: Path) -> None:
     """Bars of percent for each page and round-trip time: ours with intervals, the paper's, and the
-    reproduction's. path: ends in .png or .svg. Raises SetupError where Matplotlib is missing, or
-    the file cannot be written."""
-    try:
-        import matplotlib
-
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-    except ImportError:
-        raise SetupError("a chart needs Matplotlib: pip install 'scapy-tfo[gain]'") from None
-    figure, axes = pyplot.subplots(figsize=_SIZE, layout="constrained")
-    try:
+    reproduction's. path: ends in .png or .svg. Raises as `chart` does."""
+    with chart(path, _SIZE) as axes:
         places = range(len(cells))
         ours = [each.percent for each in cells]
         axes.bar(
@@ -59,9 +50,3 @@ def draw(cells: Sequence[Cell], path: Path) -> None:
             fontsize=8,
         )
         axes.set_ylabel("sooner with fast open (%)")
-        axes.legend()
-        figure.savefig(path)
-    except (OSError, ValueError) as error:
-        raise SetupError(f"cannot write {path}: {error}") from error
-    finally:
-        pyplot.close(figure)

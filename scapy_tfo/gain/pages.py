@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from statistics import fmean, median
 from typing import Any
 
+from scapy_tfo.errors import SetupError
 from scapy_tfo.gain.browser import browse, find_browser
 from scapy_tfo.gain.page import MODELS, Page, bundled
 from scapy_tfo.gain.page_content import contents
@@ -95,8 +96,12 @@ class Cell:
 
 
 def all_pages(plan: Plan, recorded: Sequence[Page] = ()) -> list[Page]:
-    """The pages of a plan, and those that were recorded. Raises SetupError."""
-    return [*(bundled(name) for name in plan.pages), *recorded]
+    """The pages of a plan, and those that were recorded. Raises SetupError where two have the same
+    name, by which their loads are told apart."""
+    found = [*(bundled(name) for name in plan.pages), *recorded]
+    if len({each.name for each in found}) < len(found):
+        raise SetupError("two pages have the same name: rename the recorded file")
+    return found
 
 
 def measure(plan: Plan, pages: Sequence[Page]) -> Iterator[Load]:
@@ -191,8 +196,9 @@ def _cell(plan: Plan, page: Page, rtt: float, loads: Mapping[str, Sequence[Load]
         opening=_known(each.opening for each in loads["tcp"]),
         think=_known(each.think for each in loads["tcp"]),
         again=_again(loads),
-        paper=PAPER.get((page.name, rtt)),
-        cs244=CS244.get((page.name, rtt)),
+        # A recorded page may be called the same, and is another.
+        paper=PAPER.get((page.name, rtt)) if page.name in plan.pages else None,
+        cs244=CS244.get((page.name, rtt)) if page.name in plan.pages else None,
         why="",
     )
     inside = LEAST <= round(percent.value) <= MOST

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from scapy_tfo.errors import SetupError
 
@@ -42,11 +43,9 @@ def typical(differences: Sequence[float]) -> Estimate:
     if len(set(differences)) == 1:
         # There is nothing to resample.
         return Estimate(differences[0], differences[0], differences[0])
-    try:
-        import numpy
-        from scipy.stats import bootstrap
-    except ImportError:
-        raise SetupError("this needs SciPy: pip install 'scapy-tfo[gain]'") from None
+    bootstrap = import_bootstrap()
+    import numpy
+
     found = bootstrap(
         (numpy.array(differences),),
         numpy.median,
@@ -56,3 +55,12 @@ def typical(differences: Sequence[float]) -> Estimate:
         random_state=numpy.random.default_rng(0),
     ).confidence_interval
     return Estimate(float(numpy.median(differences)), float(found.low), float(found.high))
+
+
+def import_bootstrap() -> Any:
+    """SciPy's. Raises SetupError where it is missing."""
+    try:
+        from scipy.stats import bootstrap
+    except ImportError:
+        raise SetupError("this needs SciPy: pip install 'scapy-tfo[gain]'") from None
+    return bootstrap

@@ -47,4 +47,4 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "0.3 %" in said
     figures = json.loads((tmp_path / "a.json").read_text())
     assert {each["scheme"] for each in figures["schemes"]} == set(check_cost.SCHEMES)
-    assert figures["kernel"]["checked"]["value"] > 0
+    assert figures["kernel_cost"]["checked"]["value"] > 0

@@ -66,8 +66,9 @@ def test_three_hosts_one_after_another_save_three_round_trips() -> None:
         assert cell.early == 1.0
         assert cell.cold == cell.connections == 3
         assert cell.opening >= 0.15
-        if abs(cell.tcp - cell.tfo - 0.15) < 0.03 and abs(cell.control.value) < 10:
-            assert cell.percent.value == pytest.approx(50, abs=10)
+        saved = abs(cell.tcp - cell.tfo - 0.15) < 0.03
+        # Above the paper's 41 %, so that there is a reason to tell.
+        if saved and 42 < cell.percent.value < 60 and abs(cell.control.value) < 10:
             assert "3 connections opened one after another (150 ms" in cell.why
             return
     pytest.fail(f"of {TRIES} measurements none shows three round trips saved: {cell}")
@@ -155,6 +156,15 @@ def test_a_broken_off_turn_is_left_out() -> None:
     assert cell.control.value == 0
     assert (cell.paper, cell.cs244) == (PAPER["amazon", 0.1], CS244["amazon", 0.1])
     assert cell.why == ""
+
+
+def test_a_recorded_page_is_not_one_of_the_papers() -> None:
+    recorded = Page("amazon", "amazon.har", 400, (part("first"),))
+    plan = Plan(pages=[], rtts=[0.1])
+    (cell,) = cells(plan, [recorded], [told(way, 2.0) for way in WAYS])
+    assert (cell.paper, cell.cs244) == (None, None)
+    with pytest.raises(SetupError, match="same name"):
+        all_pages(Plan(pages=["amazon"]), [recorded])
 
 
 def test_a_cell_outside_the_papers_range_says_why() -> None:

@@ -62,6 +62,11 @@ def test_a_constant_rate_is_not_exceeded(server: PinnedServer) -> None:
         assert loop.rate <= 110
 
 
+def test_a_moment_has_one_transaction(server: PinnedServer) -> None:
+    server.use_bare()
+    assert server.loop("tcp", 1e-6, 1).count == 1
+
+
 def test_a_level(server: PinnedServer) -> None:
     (level,) = load.measure(load.Plan(rates=[100], rounds=1, seconds=0.2, clients=1))
     assert level.rate == 100
