@@ -115,7 +115,7 @@ def _schemes(found: Sequence[CheckCost], requests: int) -> Table:
     share = f"at {requests}/s"
     table = make_table(
         "Checks of a valid cookie in Python (ns; medians; ± 95 %; parts of a core)",
-        *("scheme", "check", "checks/s", share, "cipher, called", "cipher alone", share),
+        *("scheme", "check", "per second", share, "cipher, called", "cipher alone", share),
         left=1,
     )
     for each in found:
