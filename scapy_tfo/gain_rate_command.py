@@ -29,18 +29,21 @@ if TYPE_CHECKING:
     from scapy_tfo.gain.rate import Point
 
 _RATE = """Measure short transactions a second: connection, request, answer of 100 bytes, one
-after another in a closed loop (paper 6.2), with TCP and with fast open in turn.
+after another in a closed loop (paper 6.2), with TCP, with fast open, and with TCP again in turn:
+the last is the control, whose ratio to TCP has to be 1.
 
 nginx has a core of its own where there are two or more. At an RTT of 0 the link is a veth pair with
 nothing between (root alone; else the emulator without delay); from then on it is emulated. The
 RTT that handshakes saw stands beside the one asked for. `model` is what one such round trip
-less would give, and at 0.1 ms there is the paper's 1.23. CPU is the server's for each transaction,
-fast open's to TCP's.
+less would give, and at 0.1 ms there is the paper's 1.23. `CPU` is the ratio of the server's
+for each transaction, fast open's to TCP's.
 
 Ctrl-C keeps what was measured."""
 
-_LOAD = """Measure what part of its core the server takes at constant rates, with TCP and with fast
-open in turn (paper 6.2, figure 6): requests for 5,000 bytes, each on a connection of its own.
+_LOAD = """Measure what part of its core the server takes at constant rates, with TCP, with fast
+open, and with TCP again in turn (paper 6.2, figure 6): requests for 5,000 bytes, each on a
+connection of its own. `ratio` is of what a request takes, fast open's to TCP's; `control` is of
+TCP's own to TCP's, which has to be 1.
 
 nginx has a core of its own where there are two or more, and the link is a veth pair (root alone).
 What the kernel does to receive for the server is counted, too: it has a thread of its own for
@@ -96,7 +99,7 @@ def _rates(chosen: argparse.Namespace) -> int:
 def _rate_table(points: Sequence[Point]) -> Table:
     table = make_table(
         "Transactions a second (medians; ± 95 %)",
-        *("ms", "seen", "TCP", "fast open", "ratio", "model", "CPU ratio", "busy", "limit"),
+        *("ms", "seen", "TCP", "fast open", "ratio", "model", "control", "CPU", "busy", "limit"),
     )
     for each in points:
         table.add_row(
@@ -106,6 +109,7 @@ def _rate_table(points: Sequence[Point]) -> Table:
             f"{each.tfo:,.0f}",
             shown(each.ratio),
             "-" if each.predicted is None else f"{each.predicted:.2f}",
+            shown(each.control),
             shown(each.cpu),
             f"{each.client_busy:.0%}, {each.server_busy:.0%}",
             each.limit,
@@ -140,7 +144,7 @@ def _load(chosen: argparse.Namespace) -> int:
 def _load_table(levels: Sequence[Level]) -> Table:
     table = make_table(
         "Part of its core that the server takes (medians; ± 95 %)",
-        *("requests/s", "TCP", "fast open", "CPU ratio", "clients busy", "limit"),
+        *("requests/s", "TCP", "fast open", "ratio", "control", "clients busy", "limit"),
     )
     for each in levels:
         table.add_row(
@@ -148,6 +152,7 @@ def _load_table(levels: Sequence[Level]) -> Table:
             f"{each.tcp.value:.1%}",
             f"{each.tfo.value:.1%}",
             shown(each.ratio),
+            shown(each.control),
             f"{each.client_busy:.0%}",
             each.limit,
         )

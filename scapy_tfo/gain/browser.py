@@ -7,9 +7,8 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,13 @@ from scapy_tfo.errors import SetupError, TargetError
 from scapy_tfo.gain.page import Page
 from scapy_tfo.gain.page_content import OWN, start_page
 from scapy_tfo.gain.page_hosts import PORT, PageHosts
+from scapy_tfo.lab.namespace import enter_private_tmp
 
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 _RELAY = Path(__file__).with_name("page_relay.py")
 _LOOPBACK = "127.1.{}.{}"
 _OWN = "127.2.0.1"
+_PROFILE = "/tmp/profile"
 _START_LIMIT = 30.0
 _END_LIMIT, _LOOK_EVERY = 5.0, 0.02
 
@@ -92,30 +93,38 @@ def _load(program: str, hosts: PageHosts, page: Page, way: str, patience: float)
     rules = [f"MAP {name} {address}" for name, address in {**near, OWN: _OWN}.items()]
     with hosts.running(_RELAY, work) as told_by:
         told_by(_START_LIMIT)
-        with tempfile.TemporaryDirectory(prefix="tfo-", ignore_cleanup_errors=True) as profile:
-            words = [
-                *(program, *_FLAGS, f"--user-data-dir={profile}"),
+        browser = subprocess.Popen(
+            [
+                *(program, *_FLAGS, f"--user-data-dir={_PROFILE}"),
                 f"--host-resolver-rules={','.join(rules)},MAP * ~NOTFOUND",
                 f"http://{OWN}/",
-            ]
-            browser = subprocess.Popen(
-                words,
-                preexec_fn=hosts.entering,
-                start_new_session=True,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env={**os.environ, "HOME": profile, "TMPDIR": profile},
-            )
-            try:
-                told = told_by(_START_LIMIT + patience)
-            finally:
-                _end(browser)
+            ],
+            preexec_fn=_confining(hosts.entering),
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "HOME": _PROFILE, "TMPDIR": "/tmp"},
+        )
+        try:
+            told = told_by(_START_LIMIT + patience)
+        finally:
+            _end(browser)
     if told is None:
         raise TargetError(f"{page.title}: the relay at the browser's side ended early")
     if told["bytes"] < page.size:
         raise TargetError(f"{page.title}: the browser loaded {told['bytes']} of {page.size} bytes")
     return told
+
+
+def _confining(enter: Callable[[], None]) -> Callable[[], None]:
+    """As what enters does; and there is a /tmp in memory that goes with the browser."""
+
+    def confine() -> None:
+        enter()
+        enter_private_tmp({})
+
+    return confine
 
 
 def _end(browser: subprocess.Popen[bytes]) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from scapy_tfo.gain.loops import Loop, PinnedServer
-from scapy_tfo.gain.rate import cpu_ratio, limit, turns
+from scapy_tfo.gain.loops import PinnedServer
+from scapy_tfo.gain.rate import Turns, cpu_ratio, limit, turns
 from scapy_tfo.gain.saving import Estimate, typical
 
 RATES = (500, 1000, 2000, 3000, 4000, 5000, 6000)
@@ -34,8 +34,8 @@ class Plan:
 class Level:
     """One rate. tcp_rate, tfo_rate: that were reached. tcp, tfo: part of its core that the server
     took. ratio: of its processor time for a request, fast open's to TCP's; None where it is too
-    little to be measured. whole: with what the kernel took to receive. limit: what kept the rate
-    from being reached, "" where it was."""
+    little to be measured; control: TCP's own, measured once more, to TCP's. whole: with what the
+    kernel took to receive. limit: what kept the rate from being reached, "" where it was."""
 
     rate: int
     tcp_rate: float
@@ -43,6 +43,7 @@ class Level:
     tcp: Estimate
     tfo: Estimate
     ratio: Estimate | None
+    control: Estimate | None
     whole: bool
     client_busy: float
     limit: str
@@ -54,11 +55,12 @@ def measure(plan: Plan) -> Iterator[Level]:
     with PinnedServer(plan.size) as server:
         server.use_bare()
         for rate in plan.rates:
-            tcp, tfo = turns(server, plan.rounds, plan.seconds, plan.clients, rate)
-            yield _level(rate, tcp, tfo, server.whole)
+            found = turns(server, plan.rounds, plan.seconds, plan.clients, rate)
+            yield _level(rate, found, server.whole)
 
 
-def _level(rate: int, tcp: Sequence[Loop], tfo: Sequence[Loop], whole: bool) -> Level:
+def _level(rate: int, found: Turns, whole: bool) -> Level:
+    tcp, tfo, control = found
     reached = [median(each.rate for each in loops) for loops in (tcp, tfo)]
     both = [*tcp, *tfo]
     return Level(
@@ -67,7 +69,8 @@ def _level(rate: int, tcp: Sequence[Loop], tfo: Sequence[Loop], whole: bool) -> 
         tfo_rate=reached[1],
         tcp=typical([each.server_busy for each in tcp]),
         tfo=typical([each.server_busy for each in tfo]),
-        ratio=cpu_ratio(tcp, tfo),
+        ratio=cpu_ratio(tfo, tcp),
+        control=cpu_ratio(control, tcp),
         whole=whole,
         client_busy=median(each.client_busy for each in both),
         limit="" if min(reached) > _REACHED * rate else limit(both),

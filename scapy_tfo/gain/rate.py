@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
 
 from scapy_tfo.gain.loops import Loop, PinnedServer
 from scapy_tfo.gain.saving import Estimate, ratio
@@ -37,9 +38,10 @@ class Point:
     """One link. rtt: that was asked for; measured: that handshakes saw. bare: no emulator. tcp,
     tfo: transactions a second. ratio: of fast open's rate to TCP's. predicted: what it would be if
     each transaction took exactly the measured round trip less, None where one takes less than that.
-    cpu: of the server's processor time for a transaction, fast open's to TCP's; None where it is
-    too little to be measured. client_busy, server_busy: parts of the time. limit: what kept the
-    rate from being higher: "client", "server", or "waiting" for packets and for one another."""
+    control: of TCP's own rate, measured once more, to TCP's. cpu: of the server's processor time
+    for a transaction, fast open's to TCP's; None where it is too little to be measured.
+    client_busy, server_busy: parts of the time. limit: what kept the rate from being higher:
+    "client", "server", or "waiting" for packets and for one another."""
 
     rtt: float
     measured: float
@@ -48,6 +50,7 @@ class Point:
     tfo: float
     ratio: Estimate
     predicted: float | None
+    control: Estimate
     cpu: Estimate | None
     client_busy: float
     server_busy: float
@@ -64,25 +67,37 @@ def measure(plan: Plan) -> Iterator[Point]:
                 server.use_bare()
             else:
                 server.use_emulator(rtt)
-            tcp, tfo = turns(server, plan.rounds, plan.seconds, plan.clients)
-            yield _point(rtt, bare, tcp, tfo, plan.clients)
+            yield _point(
+                rtt, bare, turns(server, plan.rounds, plan.seconds, plan.clients), plan.clients
+            )
+
+
+class Turns(NamedTuple):
+    """Loops of each way, in the order of their rounds."""
+
+    tcp: list[Loop]
+    tfo: list[Loop]
+    control: list[Loop]
 
 
 def turns(
     server: PinnedServer, rounds: int, seconds: float, clients: int, rate: float | None = None
-) -> tuple[list[Loop], list[Loop]]:
-    """Loops with TCP and with fast open, in pairs, after a short one for the cookie."""
-    loops: dict[str, list[Loop]] = {"tcp": [], "tfo": []}
+) -> Turns:
+    """Loops with TCP, with fast open, and with TCP again, in turn, after a short one for the
+    cookie."""
+    found = Turns([], [], [])
+    ways = (("tcp", found.tcp), ("tfo", found.tfo), ("tcp", found.control))
     server.loop("tfo", seconds / 5, clients, rate)
     for number in range(rounds):
-        for way in ("tcp", "tfo") if number % 2 else ("tfo", "tcp"):
-            loops[way].append(server.loop(way, seconds, clients, rate))
-    return loops["tcp"], loops["tfo"]
+        for step in range(len(ways)):
+            way, loops = ways[(number + step) % len(ways)]
+            loops.append(server.loop(way, seconds, clients, rate))
+    return found
 
 
-def cpu_ratio(tcp: Sequence[Loop], tfo: Sequence[Loop]) -> Estimate | None:
+def cpu_ratio(ours: Sequence[Loop], theirs: Sequence[Loop]) -> Estimate | None:
     """Of the server's processor time for a transaction; None where it is too little."""
-    costs = [[each.server_cpu / each.count for each in loops] for loops in (tfo, tcp)]
+    costs = [[each.server_cpu / each.count for each in loops] for loops in (ours, theirs)]
     return ratio(*costs) if all(costs[0]) and all(costs[1]) else None
 
 
@@ -93,21 +108,22 @@ def limit(loops: Sequence[Loop]) -> str:
     return "server" if median(each.server_busy for each in loops) > _BUSY else "waiting"
 
 
-def _point(rtt: float, bare: bool, tcp: Sequence[Loop], tfo: Sequence[Loop], clients: int) -> Point:
-    rates = [each.rate for each in tcp], [each.rate for each in tfo]
-    slow = median(rates[0])
+def _point(rtt: float, bare: bool, found: Turns, clients: int) -> Point:
+    tcp, tfo, control = ([each.rate for each in loops] for loops in found)
+    slow = median(tcp)
     each_takes = clients / slow
-    both = [*tcp, *tfo]
-    measured = median(each.rtt for each in tcp if each.rtt is not None)
+    both = [*found.tcp, *found.tfo]
+    measured = median(each.rtt for each in found.tcp if each.rtt is not None)
     return Point(
         rtt=rtt,
         measured=measured,
         bare=bare,
         tcp=slow,
-        tfo=median(rates[1]),
-        ratio=ratio(rates[1], rates[0]),
+        tfo=median(tfo),
+        ratio=ratio(tfo, tcp),
         predicted=each_takes / (each_takes - measured) if each_takes > measured else None,
-        cpu=cpu_ratio(tcp, tfo),
+        control=ratio(control, tcp),
+        cpu=cpu_ratio(found.tfo, found.tcp),
         client_busy=median(each.client_busy for each in both),
         server_busy=median(each.server_busy for each in both),
         limit=limit(both),

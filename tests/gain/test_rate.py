@@ -38,6 +38,7 @@ def test_half_of_two_round_trips_is_saved() -> None:
     assert point.tfo < 2 / 0.02
     assert 1.5 < point.ratio.value < 2.5
     assert point.predicted > 1.5
+    assert 0.75 < point.control.value < 1.33
     assert point.cpu is not None
     assert point.limit == "waiting"
 
@@ -101,7 +102,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_the_command_for_constant_rates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = ["--json", str(tmp_path / "a.json"), "--plot", str(tmp_path / "a.svg")]
     assert main(["gain", "load", "--rate", "50", "--rounds", "1", "--seconds", "0.1", *files]) == 0
-    assert "CPU" in capsys.readouterr().out
+    assert "control" in capsys.readouterr().out
     (level,) = json.loads((tmp_path / "a.json").read_text())["cells"]
     assert level["rate"] == 50
     assert "requests a second" in (tmp_path / "a.svg").read_text()
@@ -117,6 +118,7 @@ def test_a_transaction_quicker_than_the_round_trip_predicts_nothing(tmp_path: Pa
         tfo=6000.0,
         ratio=Estimate(1.2, 1.1, 1.3),
         predicted=None,
+        control=Estimate(1.0, 0.9, 1.1),
         cpu=None,
         client_busy=0.5,
         server_busy=0.5,
