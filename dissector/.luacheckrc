@@ -2,7 +2,7 @@ std = "lua52c"
 max_line_length = 120
 read_globals = {
     "Proto", "ProtoField", "ProtoExpert", "Pref", "Listener", "TextWindow", "NSTime", "ByteArray", "Dissector",
-    "register_postdissector", "register_stat_cmd_arg", "register_menu", "retap_packets", "gui_enabled",
+    "register_postdissector", "register_stat_cmd_arg", "register_menu", "retap_packets", "gui_enabled", "get_filter",
     "new_dialog", "set_plugin_info",
     "base", "expert", "MENU_TOOLS_UNSORTED",
 }

@@ -1438,7 +1438,7 @@ function tables.problems(say, selected)
 end
 
 -- The frames that pass a filter choose the connections; the streams' numbers come with the tcp tap.
-local function listen(name, filter, say)
+local function listen(name, filter, tell)
     local selected
     local tap
     if filter or name == "json" then
@@ -1457,7 +1457,9 @@ local function listen(name, filter, say)
         selected = selected and {}
     end
     function tap.draw()
-        tables[name](say, selected)
+        local lines = {}
+        tables[name](function(line) lines[#lines + 1] = line end, selected)
+        tell(concat(lines, "\n"))
     end
     return tap
 end
@@ -1472,8 +1474,16 @@ end
 if gui_enabled and gui_enabled() then
     for _, name in ipairs({ "outcome", "servers", "clients", "problems" }) do
         register_menu("TCP Fast Open/" .. name, function()
-            local window = TextWindow.new("TCP Fast Open: " .. name)
-            local tap = listen(name, nil, function(line) window:append(line .. "\n") end)
+            local filter = get_filter()
+            local window
+            if filter:match("%S") then
+                window = TextWindow.new("TCP Fast Open: " .. name .. " (" .. filter .. ")")
+            else
+                filter = nil
+                window = TextWindow.new("TCP Fast Open: " .. name)
+            end
+            -- Drawn anew with each change of the display; what is appended would scroll to its end.
+            local tap = listen(name, filter, function(text) window:set(text) end)
             window:set_atclose(function() tap:remove() end)
             retap_packets()
         end, MENU_TOOLS_UNSORTED)
