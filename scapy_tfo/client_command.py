@@ -129,16 +129,23 @@ def _judged(chosen: argparse.Namespace, cases: Sequence[Case], options: Options)
     from scapy_tfo.middleboxes.registry import boxes_named
 
     words, addresses = chosen.words, chosen.address
-    if len(words) == 1 and words[0].startswith("sim:"):
+    is_one = len(words) == 1
+    if chosen.dialogue and is_one and words[0].startswith(("sim:", "lab:")):
+        raise SetupError(
+            "--dialogue is for a command behind --: what ready-made clients speak is known"
+        )
+    if is_one and words[0].startswith("sim:"):
+        if chosen.ssh or addresses:
+            raise SetupError("--ssh and --address are for a command behind --: sim: is in memory")
         boxes = boxes_named(chosen.behind) if chosen.behind else ()
         return simulate(words[0], cases, spec.load(), options, boxes)
     if chosen.behind:
         raise SetupError("--behind is for sim:reference and sim:NAME: others have a path already")
     if chosen.ssh and not addresses:
         raise SetupError("--ssh needs --address: that host has to reach our servers by a route")
-    if chosen.ssh and len(words) == 1:
+    if chosen.ssh and is_one:
         raise SetupError("--ssh needs a command behind --: ready-made clients run here")
-    if len(words) == 1 and words[0].startswith("lab:"):
+    if is_one and words[0].startswith("lab:"):
         command = ready_made(words[0].removeprefix("lab:"))
     else:
         command = commands(words, dialogue=chosen.dialogue, ssh=chosen.ssh)

@@ -73,12 +73,18 @@ def _run(chosen: argparse.Namespace) -> int:
     if chosen.port is not None and simulated:
         raise SetupError("--port is for HOST and serve")
     if target == "serve":
+        if chosen.json is not None or chosen.connections is not None or chosen.families:
+            raise SetupError("path serve takes --port alone: the other end measures")
         from scapy_tfo.path.serve import serve
 
         return serve(_first_port(chosen.port or PORT))
     requests = REQUESTS if chosen.connections is None else chosen.connections
     if not 0 < requests <= MOST_REQUESTS:
         raise SetupError(f"--connections: 1 to {MOST_REQUESTS}")
+    if chosen.json is not None:
+        from scapy_tfo.report.output import check_file
+
+        check_file(chosen.json)
     if simulated:
         results = _simulated(target, chosen.families or (4, 6), chosen.seed or 0, requests)
     else:

@@ -235,7 +235,7 @@ async def an_acknowledgement_of_nothing_is_refused(server: Server) -> None:
 
 @case("CLI-15", "CLI-7")
 async def a_refused_syn_ack_leaves_the_cache_alone(server: Server) -> None:
-    """A cookie and an MSS in a SYN-ACK that acknowledges too much: neither is kept."""
+    """A cookie in a SYN-ACK that acknowledges too much: it is not kept."""
     client = await server.fast_open()
     beyond = client.their_next(len(client.first.payload) + 1000)
     client.answer(0, ack=beyond, cookie=server.random.randbytes(8))

@@ -29,6 +29,10 @@ _ATTEMPTS = ((16, 1.0), (4, 2.0), (1, 3.0))
 something did not come."""
 
 
+_LAST_WORDS = 0.1
+"""Seconds in which an application that has ended tells so."""
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """slow: also run such cases, and over each family all variants of the others. families: 4, 6;
@@ -147,11 +151,23 @@ async def _control(board: Reception, family: int, patience: float) -> None:
         said = f"{ending.reason}: expected {ending.expected}, got {ending.actual}"
         raise TargetError(
             f"{board.client.name} cannot be judged over IPv{family}: a plain connection fails: "
-            f"{said}"
+            f"{said}{await _last_words(server)}"
         ) from None
     finally:
         for each in servers:
             each.close()
+
+
+async def _last_words(server: Server) -> str:
+    """What an application that has ended says of that; nothing of one that still runs."""
+    if server.application is None:
+        return ""
+    try:
+        async with asyncio.timeout(_LAST_WORDS):
+            ended = await server.application.ended()
+    except TimeoutError:
+        return ""
+    return f"; the client ended with status {ended.status}" + f": {ended.said}" * bool(ended.said)
 
 
 def _server(

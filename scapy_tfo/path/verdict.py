@@ -43,9 +43,11 @@ def judge(observations: Observations) -> Result:
             syn_data=syn_data,
         )
     addresses = _of_addresses(evidence)
+    # One server grants another cookie to each address: that tells nothing of keys.
+    tells_keys = not any(each.harm for each in addresses)
     findings = [
         *addresses,
-        *([] if any(each.harm for each in addresses) else keys.find(evidence)),
+        *(keys.find(evidence) if tells_keys else []),
         *_of_options(evidence),
         *sizes.find(evidence),
         *_of_data(evidence),
@@ -62,7 +64,7 @@ def judge(observations: Observations) -> Result:
         findings=findings,
         costs=costs,
         notes=_notes(evidence),
-        keys=counted,
+        keys=counted if tells_keys else None,
         syn_data=syn_data,
     )
 

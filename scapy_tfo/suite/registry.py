@@ -135,7 +135,8 @@ def select(
         if not any(_matches(each, entry) for each in every):
             raise SetupError(
                 f"'{entry}' matches no case: give a case id, a requirement id such as ACC-2, "
-                "a group such as OPT, or a pattern of one ('scapy-tfo list' shows them)"
+                "a group such as OPT, or a pattern of one ('scapy-tfo list' shows them, those for "
+                "clients 'scapy-tfo client --list')"
             )
     chosen = tuple(
         each

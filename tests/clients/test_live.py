@@ -16,10 +16,10 @@ import pytest
 
 from scapy_tfo import spec
 from scapy_tfo.clients.command import Command, CommandClient, commands, ready_made
-from scapy_tfo.clients.judge import judge
+from scapy_tfo.clients.judge import Options, judge
 from scapy_tfo.clients.places import Here, Namespace
 from scapy_tfo.clients.registry import all_cases
-from scapy_tfo.errors import SetupError
+from scapy_tfo.errors import SetupError, TargetError
 from scapy_tfo.option import FastOpen, pull_options
 from scapy_tfo.segment import Segment
 from scapy_tfo.suite.registry import select
@@ -55,11 +55,25 @@ def test_a_python_client_and_what_its_kernel_says(name: str) -> None:
     assert used.observed["the client's kernel"] == "SYN data acknowledged: True"
 
 
-def test_curl() -> None:
+def test_curl_whatever_its_user_has_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".curlrc").write_text("no-such-option-of-curl\nfail\nproxy = 127.0.0.1:9\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     if shutil.which("curl") is None:
         pytest.skip("there is no curl on PATH")
     run = judged(ready_made("curl"))
     assert [each for each in run.results if each.verdict is not Verdict.PASS] == []
+
+
+def test_why_a_command_does_not_connect_is_told() -> None:
+    words = ["sh", "-c", "echo no such option >&2; exit 7", "{host}", "{port}"]
+    try:
+        client = CommandClient(commands(words), Namespace())
+    except SetupError as error:
+        pytest.skip(str(error))
+    quick = Options(families=(4,), patience=0.3)
+    with contextlib.closing(client), pytest.raises(TargetError, match="status 7: no such option"):
+        asyncio.run(judge(client, all_cases(), spec.load(), quick))
 
 
 def test_a_command_of_which_no_plain_form_is_known() -> None:

@@ -108,8 +108,12 @@ def test_the_exit_status_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     [
         (["--ssh", "there", "--", "curl", "http://{host}:{port}/"], "--ssh needs --address"),
         (["--ssh", "there", "--address", "10.99.0.1/20", "lab:curl"], "needs a command behind --"),
+        (["--ssh", "there", "sim:reference"], "--ssh and --address are for a command"),
+        (["--address", "10.99.0.1/20", "sim:reference"], "--ssh and --address are for a command"),
+        (["--dialogue", "post", "sim:reference"], "--dialogue is for a command"),
+        (["--dialogue", "raw", "lab:python-msg"], "--dialogue is for a command"),
     ],
 )
-def test_what_ssh_needs(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_options_need(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["client", *words]) == 2
     assert said in capsys.readouterr().err

@@ -41,3 +41,23 @@ def test_boxes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_unknown_box_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["path", "sim:firewall"]) == 2
     assert "no middlebox 'firewall'" in capsys.readouterr().err
+
+
+def test_a_path_that_changes_addresses_tells_nothing_of_keys(tmp_path: Path) -> None:
+    written = tmp_path / "path.json"
+    assert main(["path", "sim:changes-address", "-4", "--json", str(written)]) == 1
+    assert json.loads(written.read_text())["results"]["IPv4"]["keys"] is None
+
+
+def test_what_cannot_be_written_is_told_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["path", "sim:none", "--json", str(tmp_path / "no" / "path.json")]) == 2
+    said = capsys.readouterr()
+    assert (said.out, "there is no directory" in said.err) == ("", True)
+
+
+@pytest.mark.parametrize("words", [["--json", "x.json"], ["--connections", "9"], ["-4"]])
+def test_serve_takes_a_port_alone(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["path", "serve", *words]) == 2
+    assert "takes --port alone" in capsys.readouterr().err
