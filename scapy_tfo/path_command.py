@@ -18,7 +18,7 @@ SUMMARY = "say what a path does to fast open, and who is to blame"
 PORT = 7413
 """Of the far end; its mirror and its agent have the next two."""
 
-REQUESTS, MOST_REQUESTS = 16, 400
+MOST_REQUESTS = 400
 
 _SIMULATED = "sim:"
 
@@ -78,6 +78,8 @@ def _run(chosen: argparse.Namespace) -> int:
         from scapy_tfo.path.serve import serve
 
         return serve(_first_port(chosen.port or PORT))
+    from scapy_tfo.suite.holders import REQUESTS
+
     requests = REQUESTS if chosen.connections is None else chosen.connections
     if not 0 < requests <= MOST_REQUESTS:
         raise SetupError(f"--connections: 1 to {MOST_REQUESTS}")

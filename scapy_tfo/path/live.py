@@ -28,9 +28,8 @@ async def observe_live(
     """All connections of a run with one address.
 
     port: of the far end, or of the server. agent: `scapy-tfo path serve` runs there.
-    requests: cookies asked for. Raises
-    SetupError without CAP_NET_RAW or a route, TargetError where there should be an agent and is
-    none.
+    requests: cookies asked for. Raises SetupError without CAP_NET_RAW or a route, TargetError where
+    there should be an agent and is none.
     """
     remote = Remote(address, port)
     if agent and not await remote.greet():
@@ -42,7 +41,14 @@ async def observe_live(
     try:
         prober = Prober(link, address, echoes=agent, seed=secrets.randbits(32), patience=patience)
         if agent:
-            return await observe(prober, address, port, mirror=remote.mirror, report=remote.report)
+            return await observe(
+                prober,
+                address,
+                port,
+                mirror=remote.mirror,
+                report=remote.report,
+                requests=requests,
+            )
         return await observe(prober, address, port, echoes=False, requests=requests)
     finally:
         link.close()

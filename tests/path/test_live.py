@@ -63,7 +63,7 @@ async def judged() -> dict[str, Any]:
         again = [str(at) for name, at in servers.items() if names(found[str(at)]) != right(name)]
         if again:
             found |= json.loads(await run(client, *NEAR, *again))
-        told = await run(client, *COMMAND, "path", str(servers["none"]))
+        told = await run(client, *COMMAND, "path", "--connections", "20", str(servers["none"]))
         return {name: found[str(at)] for name, at in servers.items()} | {"told": told.decode()}
 
 
@@ -96,3 +96,4 @@ def test_a_box_between_two_kernels_is_named(results: dict[str, Any], name: str) 
 
 def test_the_command_says_so(results: dict[str, Any]) -> None:
     assert "IPv4: transparent" in results["told"]
+    assert "granted 20 cookies" in results["told"]
