@@ -82,7 +82,7 @@ ARROWS: dict[str, set[str]] = {
     },
     "client_command": VALUES
     | {"arguments", "clients", "middleboxes", "mutants", "suite", "front", "listing"},
-    "path_command": MECHANISMS | {"middleboxes", "lab", "path", "suite", "arguments"},
+    "path_command": MECHANISMS | {"middleboxes", "lab", "path", "suite", "arguments", "report"},
     "cli": JUDGES
     | {
         "pkt",

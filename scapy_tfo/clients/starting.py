@@ -97,7 +97,10 @@ class Starter:
             raise SetupError(f"the client's commands cannot be started: {error}") from None
 
     def _hear(self) -> None:
-        message = self._control.recv(_LARGEST)
+        try:
+            message = self._control.recv(_LARGEST)
+        except ConnectionResetError:
+            message = b""
         if not message and self._loop is not None:
             self._loop.remove_reader(self._control)
             return
