@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(
     not has_tshark(), reason="tshark is not installed: apt-get install tshark"
 )
 
-BENCH = Path(__file__).resolve().parents[2] / "bench" / "dissector.py"
+BENCH = Path(__file__).resolve().parents[2] / "bench" / "known_mix.py"
 CONNECTIONS = 2000
 
 
