@@ -2,10 +2,9 @@
 
 The capture is made first: interleaved connections of ten packets each, of which some use Fast
 Open, in a known mix of outcomes, over IPv4 and IPv6; the plugin's table must show that mix
-exactly. Ten in a hundred use it unless --share says otherwise: many more than on the Internet,
-where few servers and fewer clients have it on, but fewer than where somebody tries it out. Their
-connections are short, too, so that there are many of them for the packets. Then tshark reads it
-four ways, in turns:
+exactly. Ten in a hundred use it unless --share says otherwise. That is an assumption about
+captures in which fast open is the exception, not a measurement; --share 50 and --share 80 are
+captures in which somebody tries it out, and cost more. Then tshark reads it four ways, in turns:
 
     text output with the plugin, and with a Lua post-dissector that does nothing;
     `-q -z tfo,outcome` with the plugin, and `-q -z io,stat,0` without any.

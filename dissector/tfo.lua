@@ -435,8 +435,7 @@ end
 
 -- Frames may come out of order: connections of one mark stay sorted by their first frame.
 local function open_connection(mark, key, number)
-    -- All that most connections come to have: with more than 16 names a table takes over 1024 bytes, and to get so many
-    -- costs malloc a tidying-up of all that was freed.
+    -- All that most connections come to have: 16 names at most, as a table with one more is twice as large.
     local connection = {
         reversed(key), false, false, false, false, false,
         key = key, first = number, isn = false, len = false, syn = false, syn_time = false, cookie = false,
