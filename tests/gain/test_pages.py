@@ -233,11 +233,16 @@ def test_ctrl_c_keeps_what_was_measured_and_leaves_nothing(tmp_path: Path) -> No
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        # What a shell starts in the background ignores it, and so would all below.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as command:
-        while command.poll() is None and "page_loader" not in started_by(command.pid):
-            time.sleep(0.05)
-        os.killpg(command.pid, signal.SIGINT)
-        _, errors = command.communicate(timeout=20)
+        try:
+            while command.poll() is None and "page_loader" not in started_by(command.pid):
+                time.sleep(0.05)
+            os.killpg(command.pid, signal.SIGINT)
+            _, errors = command.communicate(timeout=20)
+        finally:
+            command.kill()
     assert command.returncode == 130
     assert errors.decode().startswith("scapy-tfo: interrupted: ")
     assert "cells" in json.loads(figures.read_text())
