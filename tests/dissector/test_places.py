@@ -6,8 +6,10 @@ import struct
 from pathlib import Path
 
 import pytest
-from crafted import COOKIE, DATA, Talk
+from crafted import COOKIE, DATA, Talk, fast_open
 from tshark import connections, fields, needs_tshark
+
+from scapy_tfo import option as opt
 
 pytestmark = needs_tshark
 
@@ -120,6 +122,19 @@ def test_the_segment_is_found(way: str, family: int, tmp_path: Path) -> None:
         len(DATA),
         len(DATA),
     )
+
+
+def test_an_option_at_the_far_end_of_the_header_is_found_in_later_frames_too(
+    tmp_path: Path,
+) -> None:
+    late = bytes([opt.NOP] * 28) + fast_open(COOKIE)[4:]
+    frames = []
+    for sport in (40000, 40001):
+        talk = Talk(family=6, sport=sport)
+        talk.syn(options=late, data=DATA)
+        frames += [vlan(each.data, IPV6) for each in talk.packets]
+    capture = write_pcap(tmp_path / "late.pcap", ETHERNET, frames)
+    assert fields(capture, "tfo.cookie") == [[COOKIE.hex()], [COOKIE.hex()]]
 
 
 def test_other_frames_between_them_disturb_nothing(tmp_path: Path) -> None:
