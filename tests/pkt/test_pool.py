@@ -118,6 +118,8 @@ def test_however_a_run_ends_nothing_goes_on(how: signal.Signals, tmp_path: Path)
         text=True,
         cwd=ROOT,
         env={**os.environ, "TMPDIR": str(temporary)},
+        # What a shell starts in the background ignores it, and so would all below.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert soon((tmp_path / "there").exists)
     process.send_signal(how)
