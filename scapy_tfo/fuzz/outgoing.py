@@ -21,6 +21,8 @@ _HALF = 1 << 31
 _PLAIN_SYN = (Option("mss", 1460),)
 _TIMES = (Option("nop"), Option("nop"), Option("ts"))
 _TIMES_ALONE = struct.Struct("!III")
+_WINDOW = 65535
+"""Of segments that no step asks for."""
 _LARGEST = 1200
 """Bytes of text in a segment that no step asks for."""
 
@@ -184,6 +186,8 @@ class Outgoing:
         if link.taken and link.opened_at is None:
             usual = self._render(link, _TIMES if link.timestamps else ())
             self.packets.append(build(ends, seq, ack, ACK, options=usual or b""))
+            # Its window is offered before the RST is there.
+            link.limit = max(link.limit, link.received + (_WINDOW << (link.scale or 0)))
         self.packets.append(build(ends, seq, ack, RST | ACK))
         taken = (link.isn + link.may.next) & _MASK
         if taken != seq:

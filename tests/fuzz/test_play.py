@@ -230,6 +230,15 @@ def test_an_error_may_end_a_fast_open_whose_answer_is_still_on_the_way() -> None
         assert run.broken == broken, quoted
 
 
+def test_parting_opens_the_window() -> None:
+    run = Run(Send(0, "S", size=20, window=0, options=GOOD), Wait(), end="reset")
+    run.came("S.", 0, 21)
+    run.wait()
+    assert run.play.done
+    run.came("P.", 1, 21, text(0, 1, 20))
+    assert run.broken == []
+
+
 def test_clocks_go_on_with_time() -> None:
     timed = (Option("ts"),)
     run = Run(Send(0, "S", options=timed), Wait(2.0), Send(0, "S", options=timed), clock=0xFFFFFFFF)
