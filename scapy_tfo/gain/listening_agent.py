@@ -14,9 +14,8 @@ import socket
 import sys
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.lab import agent, interface
+from scapy_tfo.lab import agent
 from scapy_tfo.lab.hooks import BACKLOG
-from scapy_tfo.wire.tun import open_tun
 
 _TCP_FASTOPEN_NO_COOKIE = 34
 """linux/tcp.h; Python has no name for it."""
@@ -27,10 +26,7 @@ def main() -> None:
     config = json.loads(sys.argv[2])
     try:
         agent.prepare(config)
-        interface.bring_up("lo")
-        tun, _ = open_tun(agent.DEVICE)
-        interface.bring_up(agent.DEVICE, mtu=config["mtu"])
-        agent.add_addresses(config["addresses"])
+        tun = agent.connect_tun(config)
         listeners = [_listener(kind == "none") for kind in config["listeners"]]
     except (SetupError, OSError) as error:
         said = f"the server's namespace cannot be set up: {error}"

@@ -180,11 +180,23 @@ def connect(config: dict[str, Any]) -> tuple[int, Relay | None]:
                 "/dev/net/tun, or in a container --device /dev/net/tun"
             ) from None
         descriptor = relay.far.detach()
-    add_addresses(config["addresses"])
+    _add_addresses(config["addresses"])
     return descriptor, relay
 
 
-def add_addresses(places: Sequence[str]) -> None:
+def connect_tun(config: dict[str, Any]) -> int:
+    """Make the interface of what needs a TUN device, and return its descriptor.
+
+    Raises SetupError, OSError.
+    """
+    interface.bring_up("lo")
+    descriptor, _ = open_tun(DEVICE)
+    interface.bring_up(DEVICE, mtu=config["mtu"])
+    _add_addresses(config["addresses"])
+    return descriptor
+
+
+def _add_addresses(places: Sequence[str]) -> None:
     """Give the target's interface its addresses, each with its network. Raises OSError."""
     addresses = [ip_interface(each) for each in places]
     for address in addresses:

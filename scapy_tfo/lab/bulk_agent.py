@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.lab import agent, interface
+from scapy_tfo.lab import agent
 from scapy_tfo.lab.bulk_echo import BACKLOG, Echo
-from scapy_tfo.wire.tun import open_tun
 
 BULK_SYSCTLS = {
     "net.core.somaxconn": str(BACKLOG),
@@ -69,11 +68,7 @@ def _prepare(config: dict[str, Any]) -> int:
         most = min(_DESCRIPTORS, int(Path("/proc/sys/fs/nr_open").read_text()))
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     agent.prepare({**config, "sysctls": {**BULK_SYSCTLS, **config["sysctls"]}})
-    interface.bring_up("lo")
-    descriptor, _ = open_tun(agent.DEVICE)
-    interface.bring_up(agent.DEVICE, mtu=config["mtu"])
-    agent.add_addresses(config["addresses"])
-    return descriptor
+    return agent.connect_tun(config)
 
 
 def _queue() -> int:

@@ -13,8 +13,7 @@ import socket
 import sys
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.lab import agent, interface
-from scapy_tfo.wire.tun import open_tun
+from scapy_tfo.lab import agent
 
 
 def main() -> None:
@@ -22,10 +21,7 @@ def main() -> None:
     config = json.loads(sys.argv[2])
     try:
         agent.prepare(config)
-        interface.bring_up("lo")
-        descriptor, _ = open_tun(agent.DEVICE)
-        interface.bring_up(agent.DEVICE, mtu=config["mtu"])
-        agent.add_addresses(config["addresses"])
+        descriptor = agent.connect_tun(config)
         netstat = os.open("/proc/net/netstat", os.O_RDONLY)
     except (SetupError, OSError) as error:
         said = f"the client's network cannot be set up: {error}"
