@@ -98,6 +98,8 @@ class Campaign:
                 raise
             self._settle()
         self._sender.break_off()
+        # What the time did not suffice for has shown something, too.
+        self._settle()
 
     def _round(self) -> None:
         before, whole = self._counters(), self._sender.whole

@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -145,6 +146,22 @@ def test_no_time_is_no_programs(tmp_path: Path) -> None:
     bench = FakeBench()
     run(tmp_path / "a.sqlite", bench, seconds=1e-9)
     assert bench.log == []
+
+
+def test_what_a_broken_off_batch_showed_is_tried(tmp_path: Path) -> None:
+    class Slow(FakeBench):
+        """Takes long for its tenth program, and is then over its time."""
+
+        def judge(self, program: Program) -> Verdict:
+            if len(self.log) == 10:
+                time.sleep(0.2)
+            return super().judge(program)
+
+    path = tmp_path / "a.sqlite"
+    (finding,) = run(path, Slow([Fault(lambda _: True)], window=4), seconds=0.1)
+    assert finding.status is Status.CONFIRMED
+    with closing(Store.open(path)) as store:
+        assert not store.finished()
 
 
 def test_violations_with_one_cause_are_one_finding(tmp_path: Path) -> None:
