@@ -6,6 +6,7 @@ import pytest
 
 from scapy_tfo.fuzz.balance import ACCEPTED, MISCOUNTS, REFUSED, REQUESTS, Balance
 from scapy_tfo.fuzz.options import may_open
+from tests.fuzz.conversations import GOOD, Conversation
 
 START = {ACCEPTED: 100, REFUSED: 20, REQUESTS: 3, "TCPFastOpenListenOverflow": 1}
 
@@ -55,6 +56,17 @@ def test_a_target_that_counts_nothing_is_believed(counters: dict[str, int]) -> N
     balance.begin(counters)
     balance.taken = 5
     assert balance.weigh(counters) == ""
+
+
+def test_only_what_went_right_is_counted_on() -> None:
+    right = Conversation().opened(size=20)
+    # The SYN-ACK of an older connection on these ports.
+    wrong = Conversation().syn(size=20, options=GOOD).answered(taken=25)
+    assert wrong.link.violations
+    balance = Balance()
+    for each in (right, wrong):
+        balance.note(each.link)
+    assert balance.taken == 1
 
 
 @pytest.mark.parametrize(
