@@ -67,6 +67,11 @@ class ClientNetwork:
             self.close()
             raise
 
+    @property
+    def pid(self) -> int:
+        """Of a process in the namespace."""
+        return self._holder.process.pid
+
     def _opened(self) -> list[tuple[int, int]]:
         """Descriptors of the namespaces that a command has to enter, in order, and their kind."""
         pid = self._holder.process.pid

@@ -15,17 +15,13 @@ import random
 import select
 import signal
 import socket
-import subprocess
 import sys
 import time
-from dataclasses import asdict
 
-from scapy_tfo.errors import SetupError
-from scapy_tfo.lab.control import CLOSE_LIMIT
 from scapy_tfo.lab.link_model import Direction, Shape
+from scapy_tfo.lab.link_process import LARGEST, LinkProcess
 from scapy_tfo.lab.priority import LINK, go_first
 
-_LARGEST = 1 << 16
 _AT_ONCE = 16
 """Packets to read before those that are due are written: they take some 10 us each."""
 
@@ -34,58 +30,18 @@ _SPIN = 0.0002
 
 _LONGEST_WAIT = 1.0
 _PR_SET_TIMERSLACK = 29
-_ANSWER_WITHIN = 5.0
 
 
-class Emulator:
+class Emulator(LinkProcess):
     """A link between two descriptors of TUN devices, which stay the caller's.
 
-    Packets that come out of `near` go onward, into `far`. Raises SetupError where the process does
-    not start.
+    Packets that come out of `near` go onward, into `far`. What `set` returns is how many were
+    dropped and lost before. Raises SetupError where the process does not start.
     """
 
     def __init__(self, near: int, far: int) -> None:
-        self._control, theirs = socket.socketpair()
-        self._control.settimeout(_ANSWER_WITHIN)
-        with theirs:
-            self._process = subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "scapy_tfo.lab.emulator"),
-                    *(str(each) for each in (theirs.fileno(), near, far)),
-                ],
-                stdin=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno(), near, far],
-            )
-
-    @property
-    def pid(self) -> int:
-        """Of the process that carries."""
-        return self._process.pid
-
-    def set(self, onward: Shape, homeward: Shape) -> dict[str, int]:
-        """From now on, packets meet these shapes; what is on its way is lost.
-
-        Returns how many were dropped and lost before. Raises SetupError where the process has gone.
-        """
-        wanted = {"onward": asdict(onward), "homeward": asdict(homeward)}
-        try:
-            self._control.sendall(json.dumps(wanted).encode() + b"\n")
-            answer = self._control.recv(_LARGEST)
-        except OSError:
-            answer = b""
-        if not answer:
-            raise SetupError("the link emulator has ended")
-        told: dict[str, int] = json.loads(answer)
-        return told
-
-    def close(self) -> None:
-        """End it. Harmless when called twice."""
-        self._control.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(CLOSE_LIMIT)
-        if self._process.returncode is None:
-            self._process.kill()
-            self._process.wait()
+        words = [str(each) for each in (near, far)]
+        super().__init__("scapy_tfo.lab.emulator", words, (near, far))
 
 
 class _Carrier:
@@ -118,7 +74,7 @@ class _Carrier:
         way = self._ways[descriptor]
         for _ in range(_AT_ONCE):
             try:
-                packet = os.read(descriptor, _LARGEST)
+                packet = os.read(descriptor, LARGEST)
             except OSError:
                 return
             way.put(packet, time.monotonic())
@@ -132,7 +88,7 @@ class _Carrier:
                     os.write(self._ends[descriptor], packet)
 
     def _reshape(self) -> bool:
-        line = self._control.recv(_LARGEST)
+        line = self._control.recv(LARGEST)
         if not line:
             return False
         wanted = json.loads(line)

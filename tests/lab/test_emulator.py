@@ -1,8 +1,10 @@
-"""The emulated link between two kernels: what a connection sees of its delay and its rate."""
+"""The link between two kernels, our own and netem's: what a connection sees of its delay and its
+rate."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,9 +13,11 @@ from ipaddress import ip_interface
 import pytest
 
 from scapy_tfo.errors import SetupError
+from scapy_tfo.lab import netem
 from scapy_tfo.lab.client_network import ClientNetwork
 from scapy_tfo.lab.emulator import Emulator
 from scapy_tfo.lab.link_model import Shape
+from scapy_tfo.lab.netem import NetemLink
 from scapy_tfo.lab.priority import go_first
 from scapy_tfo.lab.servers import RealServerLab
 
@@ -46,44 +50,44 @@ print(time.perf_counter() - began)
 Measure = Callable[[str, Shape, Shape], float]
 
 
-@pytest.fixture(scope="module")
-def measure():
+@pytest.fixture(scope="module", params=["own", "netem"])
+def measure(request):
     """Seconds that a program says it took in the client's namespace, over a link of two shapes."""
-    try:
-        near = ClientNetwork(addresses=CLIENTS)
-    except SetupError as error:
-        pytest.skip(str(error))
-    loop = asyncio.new_event_loop()
-    try:
-        far = loop.run_until_complete(RealServerLab.start("nginx"))
-    except SetupError as error:
-        near.close()
-        loop.close()
-        pytest.skip(str(error))
-    go_first(far.pid)
-    emulator = Emulator(near.tun, far.descriptor)
+    if request.param == "netem" and (why := netem.missing()):
+        pytest.skip(why)
+    with contextlib.ExitStack() as undo:
+        loop = asyncio.new_event_loop()
+        undo.callback(loop.close)
+        try:
+            near = ClientNetwork(addresses=CLIENTS)
+            undo.callback(near.close)
+            far = loop.run_until_complete(RealServerLab.start("nginx"))
+            undo.callback(far.close)
+        except SetupError as error:
+            pytest.skip(str(error))
+        go_first(far.pid)
+        if request.param == "own":
+            link = Emulator(near.tun, far.descriptor)
+        else:
+            link = NetemLink(near.pid, far.pid, ["192.0.2.16/32"], ["192.0.2.1/32"])
+        undo.callback(link.close)
+        enter = near.entering()
 
-    enter = near.entering()
+        def begin() -> None:
+            go_first()
+            enter()
 
-    def begin() -> None:
-        go_first()
-        enter()
+        def run(program: str, onward: Shape, homeward: Shape) -> float:
+            link.set(onward, homeward)
+            done = subprocess.run(
+                [sys.executable, "-I", "-S", "-c", program],
+                preexec_fn=begin,
+                capture_output=True,
+                check=True,
+            )
+            return float(done.stdout)
 
-    def run(program: str, onward: Shape, homeward: Shape) -> float:
-        emulator.set(onward, homeward)
-        done = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", program],
-            preexec_fn=begin,
-            capture_output=True,
-            check=True,
-        )
-        return float(done.stdout)
-
-    yield run
-    emulator.close()
-    far.close()
-    near.close()
-    loop.close()
+        yield run
 
 
 @pytest.mark.parametrize("rtt", [0.001, 0.02, 0.1])
