@@ -32,8 +32,8 @@ class Balance:
     _before: Mapping[str, int] | None = None
 
     def note(self, link: Knowledge) -> None:
-        """Count what came for a flow that is over. Of one that went wrong nothing is sure: what came
-        may have been for an older connection on its ports."""
+        """Count what came for a flow that is over. Of one that went wrong nothing is sure: it may
+        have been for an older connection on its ports."""
         if link.violations:
             return
         self.taken += link.iss is not None and (link.taken or 0) > link.syn_fin

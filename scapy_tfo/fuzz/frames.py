@@ -25,6 +25,7 @@ _HOPS = 64
 _MORE = 0x2000
 
 
+@lru_cache(256)
 def flags_of(letters: str) -> int:
     """The flags byte for letters as in "S", "P." or "SEW". Raises KeyError for another letter."""
     flags = 0

@@ -113,8 +113,7 @@ def check_options(link: Knowledge, reply: Reply, offer: Offer, packet: int, *, f
     usual = link.profile.options
     if usual is None or ours.unsound or ours.ended or ours.strange:
         return
-    room = len(opt.push_options(each for each in opt.pull_options(reply.options)))
-    if room > _WHOLE_LIST:
+    if len(reply.options) > _WHOLE_LIST:
         return
     had = (offer.mss, offer.scale, offer.sack, offer.times is not None)
     should = (

@@ -42,7 +42,7 @@ class Running:
     program: Program
     play: Play
     keys: list[bytes]
-    taken: list[tuple[Address, int]]
+    taken: list[tuple[Ports, int]]
     due: float | None = None
     asked_at: float = 0.0
     asleep: bool = False
@@ -99,21 +99,22 @@ class Engine:
 
     def place(
         self, program: Program, sources: Mapping[Client, Address], now: float
-    ) -> tuple[list[Ends], list[tuple[Address, int]]]:
+    ) -> tuple[list[Ends], list[tuple[Ports, int]]]:
         """The ends of its flows, and the ports taken for them: none where they run short."""
         ends: list[Ends] = []
-        taken: list[tuple[Address, int]] = []
+        taken: list[tuple[Ports, int]] = []
         for flow in program.flows:
             source = sources[flow.family, flow.client]
             if flow.sport_of is not None and flow.sport_of < len(ends):
                 sport = ends[flow.sport_of].sport
             else:
-                found = self.ports[source].take(1, now)
+                ports = self.ports[source]
+                found = ports.take(1, now)
                 if not found:
                     self._give(taken, now, 0.0)
                     return [], []
                 sport = found[0]
-                taken.append((source, sport))
+                taken.append((ports, sport))
             target = self.at.addresses[flow.family]
             ends.append(Ends(source.packed, target.packed, sport, self.at.ports[flow.port]))
         return ends, taken
@@ -123,7 +124,7 @@ class Engine:
         number: int,
         program: Program,
         play: Play,
-        taken: list[tuple[Address, int]],
+        taken: list[tuple[Ports, int]],
         now: float,
     ) -> None:
         """Begin a play whose ends `place` gave."""
@@ -251,9 +252,9 @@ class Engine:
         running.due = None
         self._give(running.taken, now, rest)
 
-    def _give(self, taken: list[tuple[Address, int]], now: float, rest: float) -> None:
-        for source, sport in taken:
-            self.ports[source].give([sport], now, rest)
+    def _give(self, taken: list[tuple[Ports, int]], now: float, rest: float) -> None:
+        for ports, sport in taken:
+            ports.give([sport], now, rest)
 
     def _sweep(self, now: float) -> None:
         """Ask what may be left of flows whose end the target was not told."""

@@ -92,12 +92,12 @@ _NOTHING = Offer(None, None, False, None, (), (), False, False, ())
 _TIMES_START = b"\x08\x0a"
 _NO_TIMES = bytes(8)
 _TIMES_ALONE = b"\x01\x01\x08\x0a"
-_SIGNS = (bytes([opt.TFO]), opt.EXID.to_bytes(2, "big"))
+_SIGN = bytes([opt.TFO])
 
 
 def may_open(block: bytes) -> bool:
     """Whether a receiver, however it reads an options field, could find a Fast Open option."""
-    return any(each in block for each in _SIGNS)
+    return _SIGN in block or _EXID in block
 
 
 def offer_of(block: bytes) -> Offer:

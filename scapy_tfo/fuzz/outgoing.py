@@ -21,6 +21,7 @@ _HALF = 1 << 31
 _PLAIN_SYN = (Option("mss", 1460),)
 _TIMES = (Option("nop"), Option("nop"), Option("ts"))
 _TIMES_ALONE = struct.Struct("!III")
+_NO_TIMES = Times(0, 0)
 _WINDOW = 65535
 """Of segments that no step asks for."""
 _LARGEST = 1200
@@ -200,10 +201,16 @@ class Outgoing:
         if options is _TIMES:
             elapsed = int((self.now - self.began) * 1000) + self._ahead
             return _TIMES_ALONE.pack(0x0101080A, (self._clock + elapsed) & _MASK, link.echo or 0)
-        ahead = max((each.value for each in options if each.name == "ts"), default=0)
-        if ahead < _HALF:
-            self._ahead = max(self._ahead, ahead)
-        elapsed = int((self.now - self.began) * 1000) + self._ahead - max(ahead, 0)
-        times = Times((self._clock + elapsed) & _MASK, link.echo or 0)
+        ahead = None
+        for each in options:
+            if each.name == "ts" and (ahead is None or each.value > ahead):
+                ahead = each.value
+        if ahead is None:
+            times = _NO_TIMES
+        else:
+            if ahead < _HALF:
+                self._ahead = max(self._ahead, ahead)
+            elapsed = int((self.now - self.began) * 1000) + self._ahead - max(ahead, 0)
+            times = Times((self._clock + elapsed) & _MASK, link.echo or 0)
         seen = {each.index: each.cookie for each in self._links if each.cookie is not None}
         return render(options, times, self._jar, link.client, seen)

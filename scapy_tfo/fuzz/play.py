@@ -18,7 +18,7 @@ from scapy_tfo.fuzz.profile import Patience, Profile
 from scapy_tfo.fuzz.program import SMALL, Expect, Icmp, Program, Send
 from scapy_tfo.fuzz.replies import came
 from scapy_tfo.fuzz.room import Room
-from scapy_tfo.fuzz.verdict import TracedPacket, Verdict
+from scapy_tfo.fuzz.verdict import TracedPacket, Verdict, Violation
 
 _PROBE = 16
 """Bytes of text that a flow sends at the end, to show that it still works."""
@@ -148,17 +148,16 @@ class Play:
     def verdict(self) -> Verdict:
         """What the run showed."""
         return Verdict(
-            violations=tuple(
-                sorted(
-                    (each for link in self.links for each in link.violations),
-                    key=lambda each: each.step,
-                )
-            ),
+            violations=self._violations() if self._is_wrong() else (),
             reached=frozenset(f"{state}{kind}" for state, kind in self._reached),
             sent=self._sent,
             heard=self._heard,
             unjudged=self._unjudged,
         )
+
+    def _violations(self) -> tuple[Violation, ...]:
+        found = [each for link in self.links for each in link.violations]
+        return tuple(sorted(found, key=lambda each: each.step))
 
     # The script.
 
@@ -204,15 +203,20 @@ class Play:
                     debt = overdue(link, self._now)
                     if debt is not None:
                         self._blame(link, debt)
-            if any(link.violations for link in self.links):
+            if self._is_wrong():
                 return
         if self.program.end == "finish":
             yield from self._finishing()
 
+    def _is_wrong(self) -> bool:
+        return any(link.violations for link in self.links)
+
     def _settle(self) -> float:
+        """Until nothing is owed any more, and a little longer."""
         self._settling = True
         self._since = self._now
-        return self._now + self._patience.linger
+        patience = self._patience
+        return self._now + (patience.linger if self._debt() is None else patience.answer)
 
     def _is_owed(self) -> bool:
         return len(self.links) > 1 and any(owes(link) for link in self.links)
@@ -234,7 +238,7 @@ class Play:
             link.frozen = True
         self._acking = True
         yield self._settle()
-        if any(link.violations for link in self.links):
+        if self._is_wrong():
             return
         waiting = [link for link in self._living() if link.states & RCVD]
         for link in waiting:

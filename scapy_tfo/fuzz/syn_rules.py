@@ -20,6 +20,7 @@ _NO_FORMS: frozenset[int] = frozenset()
 SIGNED = frozenset((19, 29))
 """TCP MD5 (RFC 2385) and TCP-AO (RFC 5925): without a key a segment may be dropped."""
 _TTCP = frozenset((11, 12, 13))
+_OTHERS = frozenset(("nop", "ts", "ws", "sackok"))
 _WHOLE = 536
 """Bytes of text that any stack takes at once; more may be cut (RFC 7413 section 4.1.3)."""
 
@@ -179,11 +180,10 @@ def _clause(
         return "ACC-11"
     if flags & ~(SYN | PSH | FIN):
         return "ACC-10"
-    names = [each.name for each in options]
-    others = {"nop", "ts", "ws", "sackok"} & set(names)
-    if valid and (others or (len(names) > 1 and names[0] == "fo")):
-        return "OPT-5"
-    return ""
+    if not valid:
+        return ""
+    first = len(options) > 1 and options[0].name == "fo"
+    return "OPT-5" if first or any(each.name in _OTHERS for each in options) else ""
 
 
 def _strange(offer: Offer, options: tuple[Option, ...]) -> str:
