@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,12 @@ from scapy_tfo.arguments import count, described
 from scapy_tfo.gain_front import (
     add_outputs,
     check_outputs,
+    circumstances,
     collect,
     make_table,
     shown,
     status,
+    tell_circumstances,
     tell_few,
     write_figures,
 )
@@ -87,6 +90,7 @@ def _cost(chosen: argparse.Namespace) -> int:
         yield from kernel_cost.measure(plan.volleys)
 
     wanted = len(SCHEMES) * len(FAMILIES) + plan.volleys
+    around = circumstances(time.time())
     found, broken = collect(console, steps(), wanted)
     volleys = [each for each in found if isinstance(each, tuple)]
     schemes = [each for each in found if not isinstance(each, tuple)]
@@ -96,10 +100,12 @@ def _cost(chosen: argparse.Namespace) -> int:
         console.print(_kernel(kernel, plan.requests))
         tell_few(console, len(volleys))
     console.print("The paper: AES took less than 0.3 % of a core at 6000 requests a second.")
+    tell_circumstances(console, around, None, [])
     if chosen.json is not None:
         write_figures(
             chosen.json,
             "cost",
+            around,
             plan,
             schemes=[{**asdict(each), "rate": each.rate} for each in schemes],
             kernel_cost=None if kernel is None else asdict(kernel),

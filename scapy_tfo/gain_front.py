@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from scapy_tfo.arguments import count
 from scapy_tfo.errors import SetupError, TargetError
+from scapy_tfo.gain.choices import LINKS, NETEM, OWN, VETH
+from scapy_tfo.gain.line import Line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,10 +22,11 @@ if TYPE_CHECKING:
 
     from scapy_tfo.gain.saving import Estimate
 
-SCHEMA = 3
+SCHEMA = 4
 """Of the files with figures."""
 
 _TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|)")
+_PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)%?")
 _RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kMG]?)(?:bit/s)?")
 _UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 _INTERRUPTED = 130
@@ -30,6 +34,12 @@ _LONGEST = 10.0
 _DRAWN = (".png", ".svg")
 _ENOUGH = 6
 """The median lies outside all of so many with a probability of 1/32; of fewer, with over 5 %."""
+
+_MAKERS = {
+    OWN: "our own emulator",
+    NETEM: "the kernel's netem",
+    VETH: "a veth pair with nothing between",
+}
 
 T = TypeVar("T")
 
@@ -60,6 +70,30 @@ def bit_rate(text: str) -> float:
     return float(found[1]) * _UNITS[found[2]]
 
 
+def one_time(text: str) -> float:
+    """`2ms` in seconds. Raises ArgumentTypeError."""
+    if re.fullmatch(r"[0-9.]+", text):
+        raise argparse.ArgumentTypeError(f"'{text}': write the time with its unit, as 2ms")
+    found = times(text)
+    if len(found) > 1:
+        raise argparse.ArgumentTypeError(f"'{text}': one time alone, as 2ms")
+    return found[0]
+
+
+def percent(most: int) -> Callable[[str], float]:
+    """A reader of percent, from 0 to so many, as a part of one. Raises ArgumentTypeError."""
+
+    def read(text: str) -> float:
+        found = _PERCENT.fullmatch(text)
+        if found is None or float(found[1]) > most:
+            raise argparse.ArgumentTypeError(
+                f"'{text}': write percent from 0 to {most}, as 1 or 0.5"
+            )
+        return float(found[1]) / 100
+
+    return read
+
+
 def some_of(*names: str) -> Callable[[str], list[str]]:
     """A reader of `A,B`, each one of the names; `all` for all of them."""
 
@@ -74,6 +108,29 @@ def some_of(*names: str) -> Callable[[str], list[str]]:
         return list(dict.fromkeys(wanted))
 
     return read
+
+
+def add_line(parser: argparse.ArgumentParser, usual: Line) -> None:
+    """What a link does beside its delay, each None where it is not given. usual: without them."""
+    group = parser.add_argument_group("the link")
+    add = group.add_argument
+    add("--link", choices=LINKS, help="who makes it: netem or our own emulator (default: auto)")
+    for name, way, example in (("down", "to the client", "4M"), ("up", "and from it", "256k")):
+        rate = getattr(usual, name)
+        told = f"as {example}" if rate is None else f"default: {example}"
+        add(f"--{name}", type=bit_rate, metavar="RATE", help=f"bits a second {way} ({told})")
+    add("--queue", type=count, metavar="BYTES", help=f"before each rate (default: {usual.queue})")
+    add("--jitter", type=one_time, metavar="TIME", help="up to so much more each way, as 2ms")
+    add("--loss", type=percent(50), metavar="PERCENT", help="of packets, each way")
+    add("--duplicate", type=percent(100), metavar="PERCENT", help="of packets come twice")
+    add("--reorder", type=percent(100), metavar="PERCENT", help="are held back for 10 ms")
+
+
+def line_of(chosen: argparse.Namespace, usual: Line) -> Line:
+    """The link that was asked for."""
+    names = (each.name for each in fields(usual))
+    given = {name: value for name in names if (value := getattr(chosen, name)) is not None}
+    return replace(usual, **given)
 
 
 def add_outputs(parser: argparse.ArgumentParser, *, plot: bool) -> None:
@@ -166,15 +223,45 @@ def make_table(title: str, *columns: str, left: int = 0) -> Table:
     return table
 
 
-def write_figures(path: Path, experiment: str, plan: Any, **found: Any) -> None:
-    """Write the plan and what was found as JSON. Raises SetupError."""
-    import json
+def circumstances(began: float) -> dict[str, str]:
+    """Of a measurement that began then, in seconds since 1970: with what, on what and when."""
     import platform
+    from datetime import UTC, datetime
+
+    from scapy_tfo import __version__
+
+    return {
+        "tool": f"scapy-tfo {__version__}",
+        "kernel": platform.release(),
+        "time": datetime.fromtimestamp(began, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+
+
+def tell_circumstances(
+    console: Console, around: Mapping[str, str], line: Line | None, links: Iterable[str]
+) -> None:
+    """The same in a line, with the links that were used. line: None where none was ours."""
+    said = f"{around['tool']}, Linux {around['kernel']}, {around['time']}"
+    if line is not None:
+        from scapy_tfo.gain.link import why_own
+
+        made = {each: _MAKERS[each] for each in links}
+        if OWN in made and (why := why_own(line)):
+            made[OWN] += f" ({why})"
+        said += f". Link: {', '.join(filter(None, (*made.values(), line.tells)))}"
+    console.print(f"{said}.", highlight=False, soft_wrap=True)
+
+
+def write_figures(
+    path: Path, experiment: str, around: Mapping[str, str], plan: Any, **found: Any
+) -> None:
+    """Write the plan and what was found as JSON, with the circumstances. Raises SetupError."""
+    import json
 
     figures = {
         "schema": SCHEMA,
         "experiment": experiment,
-        "kernel": platform.release(),
+        **around,
         "plan": asdict(plan),
         **found,
     }

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from scapy_tfo.arguments import count, described
 from scapy_tfo.errors import SetupError
+from scapy_tfo.gain.choices import CLIENTS, SERVERS
+from scapy_tfo.gain.line import BARE
 from scapy_tfo.gain_front import (
+    add_line,
     add_outputs,
-    bit_rate,
     check_outputs,
+    circumstances,
     collect,
     counts,
+    line_of,
     make_table,
     shown,
     some_of,
     status,
+    tell_circumstances,
     tell_few,
     times,
     write_figures,
@@ -43,8 +49,8 @@ sees in handshakes.
 
 Ctrl-C keeps what was measured."""
 
-_LINK = ("client", "server", "rtt", "size", "down", "up", "queue")
-"""Options of a link of ours."""
+_OURS = ("client", "server", "rtt", "size")
+"""Options of ends of ours."""
 
 
 def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -55,16 +61,11 @@ def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add("--rtt", type=times, metavar="TIME,...", help="default: 0,20ms,50ms,100ms,200ms,300ms")
     add("--size", type=counts, metavar="BYTES,...", help="default: 1000,10000,60000,1000000")
     add("--times", type=count, default=20, metavar="N", help="requests of each way (default: 20)")
-    add("--down", type=bit_rate, metavar="RATE", help="of the link to the client, as 4M")
-    add("--up", type=bit_rate, metavar="RATE", help="and from it, as 256k")
-    add("--queue", type=count, metavar="BYTES", help="in front of each rate (default: 131072)")
-    ends = some_of("kernel", "reference")
-    add("--client", type=ends, metavar="NAME,...", help="kernel, reference (default: kernel)")
-    ends = some_of("nginx", "nginx-off", "reference")
-    add(
-        "--server", type=ends, metavar="NAME,...", help="nginx (default), nginx-off, reference, all"
-    )
+    for name, there in (("client", CLIENTS), ("server", SERVERS)):
+        told = f"{', '.join(there)}, all (default: {there[0]})"
+        add(f"--{name}", type=some_of(*there), metavar="NAME,...", help=told)
     add("--target", metavar="URL", help="http://HOST[:PORT]/path, instead of a link of ours")
+    add_line(parser, BARE)
     add_outputs(parser, plot=True)
 
 
@@ -72,20 +73,25 @@ def _latency(chosen: argparse.Namespace) -> int:
     from scapy_tfo.gain.chart import draw
     from scapy_tfo.gain.latency import Plan, measure
 
-    given = {name: value for name in _LINK if (value := getattr(chosen, name)) is not None}
+    given = {name: value for name in _OURS if (value := getattr(chosen, name)) is not None}
+    line = line_of(chosen, BARE)
     if chosen.target is not None:
-        if given or chosen.plot is not None:
+        if given or line != BARE or chosen.plot is not None:
             raise SetupError("--target goes with --times, --json and --color alone")
         return _target(chosen)
     console = check_outputs(chosen)
     names = {"client": "clients", "server": "servers", "rtt": "rtts", "size": "sizes"}
-    plan = Plan(times=chosen.times, **{names.get(name, name): given[name] for name in given})
+    plan = Plan(
+        times=chosen.times, line=line, **{names.get(name, name): given[name] for name in given}
+    )
+    around = circumstances(time.time())
     cells, broken = collect(console, measure(plan), plan.cells)
     for table in _tables(cells):
         console.print(table)
     tell_few(console, plan.times)
+    tell_circumstances(console, around, line, [each.link for each in cells])
     if chosen.json is not None:
-        write_figures(chosen.json, "latency", plan, cells=[asdict(each) for each in cells])
+        write_figures(chosen.json, "latency", around, plan, cells=[asdict(each) for each in cells])
     if chosen.plot is not None:
         if any(each.trips for each in cells):
             draw(cells, chosen.plot)
@@ -99,14 +105,16 @@ def _target(chosen: argparse.Namespace) -> int:
 
     console = check_outputs(chosen)
     target = find(chosen.target)
+    around = circumstances(time.time())
     found = measure(target, chosen.times)
     console.print(*_tables([found.cell]))
     tell_few(console, chosen.times)
     console.print(f"Answers: {', '.join(found.statuses)}, from {target.address}.")
     if found.refusal:
         console.print(f"{target.host}: {found.refusal}.")
+    tell_circumstances(console, around, None, [])
     if chosen.json is not None:
-        write_figures(chosen.json, "target", target, **asdict(found))
+        write_figures(chosen.json, "target", around, target, **asdict(found))
     return 0
 
 

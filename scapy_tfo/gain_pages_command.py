@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scapy_tfo.arguments import count, described
+from scapy_tfo.gain.line import PAPERS
 from scapy_tfo.gain.page import MODELS
 from scapy_tfo.gain_front import (
+    add_line,
     add_outputs,
-    bit_rate,
     check_outputs,
+    circumstances,
     collect,
+    line_of,
     shown,
     some_of,
     status,
+    tell_circumstances,
     tell_few,
     times,
     write_figures,
@@ -62,11 +67,7 @@ def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     add("--parallel", type=count, default=6, metavar="N", help="connections a host (default: 6)")
     add("--window", type=count, default=3, metavar="N", help="first segments (default: 3)")
-    add("--down", type=bit_rate, default=4e6, metavar="RATE", help="to the browser (default: 4M)")
-    add("--up", type=bit_rate, default=256e3, metavar="RATE", help="and from it (default: 256k)")
-    add(
-        "--queue", type=count, default=131072, metavar="BYTES", help="before each (default: 131072)"
-    )
+    add_line(parser, PAPERS)
     add_outputs(parser, plot=True)
 
 
@@ -82,25 +83,25 @@ def _pages(chosen: argparse.Namespace) -> int:
         rtts=chosen.rtt or RTTS,
         times=chosen.times,
         persistent=chosen.persistent,
-        down=chosen.down,
-        up=chosen.up,
-        queue=chosen.queue,
+        line=line_of(chosen, PAPERS),
         parallel=chosen.parallel,
         window=chosen.window,
         browser=chosen.browser,
     )
     pages = all_pages(plan, recorded)
     wanted = len(pages) * len(plan.rtts) * plan.times * len(WAYS)
+    around = circumstances(time.time())
     loads, broken = collect(console, measure(plan, pages), wanted)
     found = cells(plan, pages, loads)
     console.print(_table(found))
     if found:
         tell_few(console, min(each.loads for each in found))
+    tell_circumstances(console, around, plan.line, [each.link for each in loads])
     for each in filter(None, (_note(cell) for cell in found)):
         console.print(each, highlight=False)
     if chosen.json is not None:
         figures = {"cells": [asdict(each) for each in found], "loads": [asdict(x) for x in loads]}
-        write_figures(chosen.json, "pages", plan, **figures)
+        write_figures(chosen.json, "pages", around, plan, **figures)
     if chosen.plot is not None and found:
         draw(found, chosen.plot)
     return status(loads, wanted, broken)

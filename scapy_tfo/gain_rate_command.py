@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from scapy_tfo.arguments import count, described, seconds
+from scapy_tfo.gain.choices import VETH
+from scapy_tfo.gain.line import BARE
 from scapy_tfo.gain_front import (
+    add_line,
     add_outputs,
     check_outputs,
+    circumstances,
     collect,
     counts,
+    line_of,
     make_table,
+    one_time,
     shown,
     status,
+    tell_circumstances,
     tell_few,
     times,
     write_figures,
@@ -61,6 +69,7 @@ def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add("--clients", type=count, default=1, metavar="N", help="loops at a time (default: 1)")
     add("--rounds", type=count, default=16, metavar="N", help="of each way (default: 16)")
     add("--seconds", type=seconds, default=0.5, metavar="S", help="for each (default: 0.5)")
+    add_line(parser, BARE)
     add_outputs(parser, plot=True)
     parser = described(below, "load", "the server's CPU at constant rates", _LOAD)
     parser.set_defaults(command=_load)
@@ -69,12 +78,14 @@ def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add("--clients", type=count, default=4, metavar="N", help="processes (default: 4)")
     add("--rounds", type=count, default=8, metavar="N", help="of each way (default: 8)")
     add("--seconds", type=seconds, default=1.0, metavar="S", help="for each (default: 1)")
+    add("--rtt", type=one_time, default=0.0, metavar="TIME", help="default: 0ms, the veth pair")
+    add_line(parser, BARE)
     add_outputs(parser, plot=True)
 
 
 def _rates(chosen: argparse.Namespace) -> int:
     from scapy_tfo.gain.chart import draw_rates
-    from scapy_tfo.gain.rate import PAPER, RTTS, Plan, measure
+    from scapy_tfo.gain.rate import PAPER, RTTS, WAITING, Plan, measure
 
     console = check_outputs(chosen)
     plan = Plan(
@@ -82,15 +93,21 @@ def _rates(chosen: argparse.Namespace) -> int:
         clients=chosen.clients,
         rounds=chosen.rounds,
         seconds=chosen.seconds,
+        line=line_of(chosen, BARE),
     )
+    around = circumstances(time.time())
     points, broken = collect(console, measure(plan), len(plan.rtts))
     console.print(_rate_table(points))
     tell_few(console, plan.rounds)
+    for each in points:
+        if each.limit != WAITING:
+            console.print(f"At {each.rtt * 1000:g} ms more is more than the {each.limit} can do.")
     console.print(f"The paper: a ratio of {PAPER[1]} at {PAPER[0] * 1000:g} ms.")
-    if any(not each.rtt and not each.bare for each in points):
+    if plan.line.is_bare and any(not each.rtt and each.link != VETH for each in points):
         console.print("At 0 that is the emulator without delay: a veth pair takes root.")
+    tell_circumstances(console, around, plan.line, [each.link for each in points])
     if chosen.json is not None:
-        write_figures(chosen.json, "rate", plan, cells=[asdict(each) for each in points])
+        write_figures(chosen.json, "rate", around, plan, cells=[asdict(each) for each in points])
     if chosen.plot is not None and points:
         draw_rates(points, chosen.plot)
     return status(points, len(plan.rtts), broken)
@@ -99,11 +116,11 @@ def _rates(chosen: argparse.Namespace) -> int:
 def _rate_table(points: Sequence[Point]) -> Table:
     table = make_table(
         "Transactions a second (medians; ± 95 %)",
-        *("ms", "seen", "TCP", "fast open", "ratio", "model", "control", "CPU", "busy", "limit"),
+        *("ms", "seen", "TCP", "fast open", "ratio", "model", "control", "CPU", "busy"),
     )
     for each in points:
         table.add_row(
-            f"{each.rtt * 1000:g}" + (", veth" if each.bare else ""),
+            f"{each.rtt * 1000:g}" + (", veth" if each.link == VETH else ""),
             f"{each.measured * 1000:.3g}",
             f"{each.tcp:,.0f}",
             f"{each.tfo:,.0f}",
@@ -112,7 +129,6 @@ def _rate_table(points: Sequence[Point]) -> Table:
             shown(each.control),
             shown(each.cpu),
             f"{each.client_busy:.0%}, {each.server_busy:.0%}",
-            each.limit,
         )
     return table
 
@@ -127,15 +143,19 @@ def _load(chosen: argparse.Namespace) -> int:
         clients=chosen.clients,
         rounds=chosen.rounds,
         seconds=chosen.seconds,
+        rtt=chosen.rtt,
+        line=line_of(chosen, BARE),
     )
+    around = circumstances(time.time())
     levels, broken = collect(console, measure(plan), len(plan.rates))
     console.print(_load_table(levels))
     tell_few(console, plan.rounds)
     console.print("The paper: nearly the same with and without, so a ratio of about 1.")
     if any(not each.whole for each in levels):
         console.print("The server's process alone: what the kernel receives for it is not in this.")
+    tell_circumstances(console, around, plan.line, [each.link for each in levels])
     if chosen.json is not None:
-        write_figures(chosen.json, "load", plan, cells=[asdict(each) for each in levels])
+        write_figures(chosen.json, "load", around, plan, cells=[asdict(each) for each in levels])
     if chosen.plot is not None and levels:
         draw_levels(levels, chosen.plot)
     return status(levels, len(plan.rates), broken)

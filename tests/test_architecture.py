@@ -69,7 +69,7 @@ ARROWS: dict[str, set[str]] = {
     "capture_command": VALUES | {"arguments", "dissector", "report", "front"},
     "arguments": set(),
     "gain": MECHANISMS | {"lab"},
-    "gain_front": VALUES | {"gain", "front", "report"},
+    "gain_front": VALUES | {"arguments", "gain", "front", "report"},
     "gain_latency_command": VALUES | {"arguments", "gain", "gain_front"},
     "gain_rate_command": VALUES | {"arguments", "gain", "gain_front"},
     "gain_cost_command": VALUES | {"arguments", "gain", "gain_front"},

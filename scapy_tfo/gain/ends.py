@@ -161,18 +161,13 @@ class ReferenceServer:
         self._holder.close()
 
 
-CLIENTS = ("kernel", "reference")
-SERVERS = ("nginx", "nginx-off", "reference")
-"""`nginx-off`: the kernel under it has fast open off."""
-
-
 def start_client(name: str) -> Client:
-    """One of `CLIENTS`. Raises SetupError."""
+    """One of `choices.CLIENTS`. Raises SetupError."""
     return ReferenceClient() if name == "reference" else KernelClient()
 
 
 def start_server(name: str, sizes: Sequence[int]) -> Server:
-    """One of `SERVERS`. Raises SetupError."""
+    """One of `choices.SERVERS`. Raises SetupError."""
     if name == "reference":
         return ReferenceServer()
     return Nginx(sizes, fast_open=name == "nginx")

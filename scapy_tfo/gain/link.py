@@ -1,41 +1,70 @@
-"""A client's namespace and a web server's, with an emulated link between them."""
+"""A client's namespace and a web server's, with a link between them."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.gain.ends import run_fetcher, start_client, start_server
+from scapy_tfo.gain.choices import AUTO, NETEM, OWN
+from scapy_tfo.gain.ends import (
+    CLIENT,
+    Client,
+    KernelClient,
+    Nginx,
+    Server,
+    run_fetcher,
+    start_client,
+    start_server,
+)
+from scapy_tfo.gain.line import Line
+from scapy_tfo.lab import netem
 from scapy_tfo.lab.emulator import Emulator
 from scapy_tfo.lab.link_model import Shape
 
 
+class Link(Protocol):
+    """A way between two ends."""
+
+    def set(self, onward: Shape, homeward: Shape) -> object:
+        """From now on, packets meet these shapes. Raises SetupError where it has ended."""
+        ...
+
+    def close(self) -> None:
+        """End it."""
+        ...
+
+
 class LinkedServer:
-    """A server behind an emulated link, and a client in front of it. sizes: of the files that it
-    has, as `/bytes/N`, in bytes. server, client: see ends.py.
+    """A server behind a link, and a client in front of it. sizes: of the files that it has, as
+    `/bytes/N`, in bytes. server, client: see ends.py. link: `NETEM` or `OWN`.
 
     Raises SetupError where the host does not allow it, or has no nginx.
     """
 
     def __init__(
-        self, sizes: Sequence[int], *, server: str = "nginx", client: str = "kernel"
+        self,
+        sizes: Sequence[int],
+        *,
+        server: str = "nginx",
+        client: str = "kernel",
+        link: str = OWN,
     ) -> None:
         with contextlib.ExitStack() as undo:
             self._client = start_client(client)
             undo.callback(self._client.close)
             self._server = start_server(server, sizes)
             undo.callback(self._server.close)
-            self._emulator = Emulator(self._client.descriptor, self._server.descriptor)
-            undo.callback(self._emulator.close)
+            self._link = connect(self._client, self._server, link)
+            undo.callback(self._link.close)
             self._undo = undo.pop_all()
         self.address = self._server.address
         self.port = self._server.port
 
     def shape(self, onward: Shape, homeward: Shape) -> None:
         """Of the link from now on: from the client, and back to it."""
-        self._emulator.set(onward, homeward)
+        self._link.set(onward, homeward)
 
     def fetch(self, path: str, ways: Sequence[str], times: int, patience: float) -> list[Any]:
         """Requests in turn, each on a connection of its own, `times` for each of the ways.
@@ -55,6 +84,32 @@ class LinkedServer:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def carrier(line: Line, *, kernels: bool = True) -> str:
+    """`NETEM` or `OWN`. kernels: whether both ends are this kernel's, which netem takes. Raises
+    SetupError where netem is asked for and there can be none."""
+    if line.link == OWN:
+        return OWN
+    why = netem.missing() if kernels else "the reference's ends are no kernel's"
+    if not why:
+        return NETEM
+    if line.link == NETEM:
+        raise SetupError(f"no link by netem: {why}; take --link own")
+    return OWN
+
+
+def why_own(line: Line) -> str:
+    """Why our own emulator carries the packets where netem would be better, or ""."""
+    return netem.missing() if line.link == AUTO else ""
+
+
+def connect(client: Client, server: Server, kind: str) -> Link:
+    """A link between them. kind: `NETEM`, which takes two kernels, or `OWN`. Raises SetupError."""
+    if kind == NETEM and isinstance(client, KernelClient) and isinstance(server, Nginx):
+        here, there = [f"{CLIENT[4].ip}/32"], [f"{server.address}/32"]
+        return netem.NetemLink(client.network.pid, server.lab.pid, here, there)
+    return Emulator(client.descriptor, server.descriptor)
 
 
 def check_sizes(sizes: Sequence[int]) -> None:

@@ -13,10 +13,12 @@ from statistics import median
 from typing import Any, Self
 
 from scapy_tfo.errors import SetupError, TargetError
+from scapy_tfo.gain.choices import VETH
 from scapy_tfo.gain.ends import KernelClient, Nginx
+from scapy_tfo.gain.line import BARE, Line
+from scapy_tfo.gain.link import carrier, connect
 from scapy_tfo.gain.veth import Veth
 from scapy_tfo.lab.emulator import Emulator
-from scapy_tfo.lab.link_model import Shape
 from scapy_tfo.lab.priority import go_first
 
 _LOOP = Path(__file__).with_name("closed_loop.py")
@@ -50,15 +52,18 @@ class Loop:
 
 class PinnedServer:
     """nginx on one core, the emulator on another, clients on the rest, as far as there are so many;
-    and two links between: a veth pair with nothing on the way, and the emulator's. size: of the
-    file that the server has, in bytes.
+    and two links between: a veth pair with nothing on the way, and one that delays. size: of the
+    file that the server has, in bytes. line: what the latter does.
 
-    core: the server's, None where there is one alone. bare: whether there is the veth pair; why:
-    else why not. whole: whether the server's processor time has the kernel's for receiving in it,
-    on the veth pair. Raises SetupError where the host does not allow it, or has no nginx.
+    link: who makes the one that is in use. core: the server's, None where there is one alone. bare:
+    whether there is the veth pair; why: else why not. whole: whether the server's processor time
+    has the kernel's for receiving in it, on the veth pair. Raises SetupError where the host does
+    not allow it, or has no nginx.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, line: Line = BARE) -> None:
+        self._line = line
+        self._kind = carrier(self._line)
         cores = sorted(os.sched_getaffinity(0))
         self.core = cores[-1] if len(cores) > 1 else None
         self._others = set(cores[:-2] or cores[:1])
@@ -70,11 +75,12 @@ class PinnedServer:
             undo.callback(self._client.close)
             self._server = Nginx([size])
             undo.callback(self._server.close)
-            self._emulator = Emulator(self._client.descriptor, self._server.descriptor)
-            undo.callback(self._emulator.close)
+            self._delaying = connect(self._client, self._server, self._kind)
+            undo.callback(self._delaying.close)
             self._veth, self.why = self._bare()
             self._place()
             self._undo = undo.pop_all()
+        self.link = self._kind
         self.bare = self._veth is not None
         self.whole = self._veth is not None and self._veth.server_thread is not None
         self._address = self._server.address
@@ -98,24 +104,25 @@ class PinnedServer:
                 with contextlib.suppress(OSError):
                     os.sched_setaffinity(pid, cores)
                 go_first(pid)
-        os.sched_setaffinity(self._emulator.pid, self._between)
+        if isinstance(self._delaying, Emulator):
+            os.sched_setaffinity(self._delaying.pid, self._between)
 
     def use_bare(self) -> None:
-        """From now on by the veth pair, where there is one, else by the emulator without delay."""
+        """From now on by the veth pair, where there is one, else by the other without delay."""
         if self._veth is None:
-            self.use_emulator(0.0)
+            self.use_link(0.0)
         else:
-            self._address = self._veth.address
+            self._address, self.link = self._veth.address, VETH
 
-    def use_emulator(self, rtt: float) -> None:
-        """From now on over the emulated link, which is set such that handshakes see this round-trip
-        time, in seconds, or as little as the emulator takes itself. Raises TargetError."""
-        self._address = self._server.address
+    def use_link(self, rtt: float) -> None:
+        """From now on over the link that delays, and is set such that handshakes see this
+        round-trip time, in seconds, or as little as the link takes itself; what its line adds comes
+        on top. Raises TargetError."""
+        self._address, self.link = self._server.address, self._kind
         if self._base is None:
-            self._emulator.set(Shape(), Shape())
+            self._delaying.set(*BARE.shapes(0.0))
             self._base = self.loop("tcp", 0.1, 1).rtt or 0.0
-        half = Shape(delay=max(rtt - self._base, 0.0) / 2)
-        self._emulator.set(half, half)
+        self._delaying.set(*self._line.shapes(max(rtt - self._base, 0.0)))
 
     def loop(self, way: str, seconds: float, clients: int, rate: float | None = None) -> Loop:
         """Transactions one after another for so many seconds, in so many processes at a time.

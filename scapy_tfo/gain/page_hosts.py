@@ -1,4 +1,4 @@
-"""A browser's namespace and that of all hosts of a page, with an emulated link between them."""
+"""A browser's namespace and that of all hosts of a page, with a link between them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,22 @@ from pathlib import Path
 from typing import Any, Self
 
 from scapy_tfo.errors import SetupError, TargetError
+from scapy_tfo.gain.choices import NETEM, OWN
+from scapy_tfo.gain.link import Link
 from scapy_tfo.gain.page import Page
 from scapy_tfo.lab.agent import DEVICE
 from scapy_tfo.lab.client_network import CLIENTS, SERVERS, ClientNetwork
 from scapy_tfo.lab.emulator import Emulator
 from scapy_tfo.lab.link_model import Shape
+from scapy_tfo.lab.netem import DEVICE as NETEM_DEVICE
+from scapy_tfo.lab.netem import NetemLink
 from scapy_tfo.lab.priority import go_first
 
 PORT = 80
 _FIRST = SERVERS[4]
 _HOSTS = ip_interface(f"{_FIRST}/{CLIENTS[4].network.prefixlen}")
 _PLACES = str(ip_network(f"{_FIRST}/24", strict=False))
+_BROWSER = f"{CLIENTS[4].ip}/32"
 _SYSCTLS = {
     "net.ipv4.tcp_fastopen": "3",
     "net.ipv4.tcp_no_metrics_save": "1",
@@ -39,13 +44,15 @@ Answers = Mapping[str, tuple[float, str, str | int]]
 
 
 class PageHosts:
-    """All hosts of a page, each with an address of its own, behind an emulated link.
+    """All hosts of a page, each with an address of its own, behind a link.
 
-    window: segments of the servers' initial window, None for the kernel's own. congestion: their
-    congestion control. Raises SetupError where the host does not allow it.
+    window: segments of the servers' initial window, None for the kernel's own. link: `NETEM` or
+    `OWN`. congestion: their congestion control. Raises SetupError where the host does not allow it.
     """
 
-    def __init__(self, page: Page, answers: Answers, window: int | None = None) -> None:
+    def __init__(
+        self, page: Page, answers: Answers, window: int | None = None, link: str = OWN
+    ) -> None:
         self.addresses = {name: str(_FIRST + at) for at, name in enumerate(page.hosts)}
         with contextlib.ExitStack() as undo:
             self._client = ClientNetwork()
@@ -54,11 +61,11 @@ class PageHosts:
             self._hosts = ClientNetwork(_SYSCTLS, there)
             undo.callback(self._hosts.close)
             self._route("add", "local", _PLACES, "dev", "lo")
+            self._link = self._linked(link)
+            undo.callback(self._link.close)
             if window is not None:
-                client = f"{CLIENTS[4].ip}/32"
-                self._route("add", client, "dev", DEVICE, "initcwnd", str(window))
-            self._emulator = Emulator(self._client.tun, self._hosts.tun)
-            undo.callback(self._emulator.close)
+                device = NETEM_DEVICE if link == NETEM else DEVICE
+                self._route("replace", _BROWSER, "dev", device, "initcwnd", str(window))
             self._server = self._started(answers)
             undo.callback(_end, self._server)
             self.congestion = self._server_said()
@@ -71,7 +78,7 @@ class PageHosts:
 
     def shape(self, onward: Shape, homeward: Shape) -> None:
         """Of the link from now on: from the client, and back to it."""
-        self._emulator.set(onward, homeward)
+        self._link.set(onward, homeward)
 
     def load(self, work: Mapping[str, Any], patience: float) -> Iterator[dict[str, Any]]:
         """Load the page as page_loader.py does, and tell each load as soon as it is done.
@@ -117,6 +124,11 @@ class PageHosts:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _linked(self, kind: str) -> Link:
+        if kind == NETEM:
+            return NetemLink(self._client.pid, self._hosts.pid, [_BROWSER], [_PLACES])
+        return Emulator(self._client.tun, self._hosts.tun)
 
     def _route(self, *words: str) -> None:
         """With ip-route(8), in the hosts' namespace."""

@@ -9,16 +9,16 @@ from typing import Any
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.gain.browser import browse, find_browser
+from scapy_tfo.gain.line import PAPERS, Line
+from scapy_tfo.gain.link import carrier
 from scapy_tfo.gain.page import MODELS, Page, bundled
 from scapy_tfo.gain.page_content import contents
 from scapy_tfo.gain.page_hosts import PORT, Answers, PageHosts
 from scapy_tfo.gain.published import CS244, LEAST, MOST, PAPER, Published
 from scapy_tfo.gain.saving import Estimate, ratio
-from scapy_tfo.lab.link_model import Shape
 
 RTTS = (0.02, 0.1, 0.2)
 TIMES = 20
-DOWN, UP, QUEUE = 4e6, 256e3, 128 * 1024
 PARALLEL, WINDOW = 6, 3
 WAYS = ("tcp", "tfo", "control")
 _PATIENCE, _TRIPS = 60.0, 50
@@ -28,18 +28,15 @@ _PAUSE = 0.1
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """pages: to load. rtts: of the link, in seconds. times: loads of each way. persistent: are
-    connections kept for further requests? down, up: bits a second towards the browser and from it,
-    None for no limit; queue: bytes in front of each. parallel: connections to a host at a time.
-    window: segments of the servers' initial window, None for the kernel's own. browser: Chromium
-    loads the pages."""
+    connections kept for further requests? line: all else of the link. parallel: connections to a
+    host at a time. window: segments of the servers' initial window, None for the kernel's own.
+    browser: Chromium loads the pages."""
 
     pages: Sequence[str] = MODELS
     rtts: Sequence[float] = RTTS
     times: int = TIMES
     persistent: bool = True
-    down: float | None = DOWN
-    up: float | None = UP
-    queue: int = QUEUE
+    line: Line = PAPERS
     parallel: int = PARALLEL
     window: int | None = WINDOW
     browser: bool = False
@@ -51,7 +48,8 @@ class Load:
     connections: opened; early: those whose request was accepted in the SYN. cold: connections
     opened one after another on the way to the last resource; opening: seconds that they took to
     open; think: seconds that server and browser thought there. again: segments that the browser's
-    side sent again. congestion: the server's congestion control. With Chromium cold, opening, think
+    side sent again. congestion: the server's congestion control.
+    link: who made it. With Chromium cold, opening, think
     and again are not known, and seconds are what it tells."""
 
     page: str
@@ -66,6 +64,7 @@ class Load:
     think: float | None = None
     again: int | None = None
     congestion: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,16 +108,15 @@ def measure(plan: Plan, pages: Sequence[Page]) -> Iterator[Load]:
     TargetError."""
     if plan.browser:
         find_browser()
+    link = carrier(plan.line)
     for page in pages:
         answers = contents(page) if plan.browser else _answers(page)
-        with PageHosts(page, answers, plan.window) as hosts:
+        with PageHosts(page, answers, plan.window, link) as hosts:
             for rtt in plan.rtts:
-                hosts.shape(
-                    Shape(delay=rtt / 2, rate=plan.up, queue=plan.queue),
-                    Shape(delay=rtt / 2, rate=plan.down, queue=plan.queue),
-                )
+                hosts.shape(*plan.line.shapes(rtt))
+                common: dict[str, Any] = {"link": link, "congestion": hosts.congestion}
                 for told in _loads(plan, page, rtt, hosts):
-                    yield Load(page=page.name, rtt=rtt, congestion=hosts.congestion, **told)
+                    yield Load(page=page.name, rtt=rtt, **common, **told)
 
 
 def cells(plan: Plan, pages: Sequence[Page], loads: Sequence[Load]) -> list[Cell]:
@@ -172,7 +170,7 @@ def _work(plan: Plan, page: Page, rtt: float) -> dict[str, Any]:
 
 
 def _patience(plan: Plan, page: Page, rtt: float) -> float:
-    slowest = min(plan.down or 1e9, 8 * (plan.up or 1e9))
+    slowest = min(plan.line.down or 1e9, 8 * (plan.line.up or 1e9))
     think = sum(each.wait + each.delay for each in page.resources)
     return _PATIENCE + 3 * page.size * 8 / slowest + _TRIPS * rtt + think
 
@@ -237,9 +235,9 @@ def _why(plan: Plan, page: Page, cell: Cell) -> str:
         said.append(
             f"{cell.again[0]:.0f} segments are sent again, {cell.again[1]:.0f} with fast open"
         )
-    if plan.down is not None:
-        said.append(f"the bytes need {page.size * 8 / plan.down:.2f} s at least")
-    if plan.up is not None:
+    if plan.line.down is not None:
+        said.append(f"the bytes need {page.size * 8 / plan.line.down:.2f} s at least")
+    if plan.line.up is not None:
         asked = page.request * len(page.resources)
-        said.append(f"the requests {asked * 8 / plan.up:.2f} s")
+        said.append(f"the requests {asked * 8 / plan.line.up:.2f} s")
     return f"of {cell.tcp:.2f} s, {', '.join(said)}"

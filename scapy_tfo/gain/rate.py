@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple
 
+from scapy_tfo.gain.line import BARE, Line
 from scapy_tfo.gain.loops import Loop, PinnedServer
 from scapy_tfo.gain.saving import Estimate, ratio
 
@@ -17,6 +18,10 @@ ROUNDS, SECONDS = 16, 0.5
 PAPER = 0.0001, 1.234
 """Round-trip time in seconds, and fast open's rate over TCP's, of the paper (section 6.2)."""
 
+WAITING = "waiting"
+"""What keeps a rate from being higher where neither client nor server does: they wait, for packets
+and for one another."""
+
 _BUSY = 0.9
 """Part of the time that a process computes, from which on it is what limits the rate."""
 
@@ -24,28 +29,31 @@ _BUSY = 0.9
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """rtts: of the links, in seconds; 0 is the bare veth pair. size: of each response, in bytes.
-    clients: loops at a time. rounds: of each way, in turn, each of `seconds`."""
+    clients: loops at a time. rounds: of each way, in turn, each of `seconds`. line: all else of the
+    links; the veth pair is for a bare one."""
 
     rtts: Sequence[float] = RTTS
     size: int = SIZE
     clients: int = 1
     rounds: int = ROUNDS
     seconds: float = SECONDS
+    line: Line = BARE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One link. rtt: that was asked for; measured: that handshakes saw. bare: no emulator. tcp,
+    """One link. rtt: that was asked for; measured: that handshakes saw. link: who made it. tcp,
     tfo: transactions a second. ratio: of fast open's rate to TCP's. predicted: what it would be if
     each transaction took exactly the measured round trip less, None where one takes less than that.
     control: of TCP's own rate, measured once more, to TCP's. cpu: of the server's processor time
     for a transaction, fast open's to TCP's; None where it is too little to be measured.
     client_busy, server_busy: parts of the time. limit: what kept the rate from being higher:
-    "client", "server", or "waiting" for packets and for one another."""
+    "client", "server", or `WAITING`. samples: by way, the rounds in
+    turn."""
 
     rtt: float
     measured: float
-    bare: bool
+    link: str
     tcp: float
     tfo: float
     ratio: Estimate
@@ -55,21 +63,25 @@ class Point:
     client_busy: float
     server_busy: float
     limit: str
+    samples: Mapping[str, Sequence[Loop]]
 
 
 def measure(plan: Plan) -> Iterator[Point]:
     """Measure point by point; each is told as soon as it is known. Raises SetupError and
     TargetError."""
-    with PinnedServer(plan.size) as server:
+    with PinnedServer(plan.size, plan.line) as server:
         for rtt in plan.rtts:
-            bare = server.bare and not rtt
-            if bare:
-                server.use_bare()
-            else:
-                server.use_emulator(rtt)
-            yield _point(
-                rtt, bare, turns(server, plan.rounds, plan.seconds, plan.clients), plan.clients
-            )
+            choose_link(server, rtt, plan.line)
+            found = turns(server, plan.rounds, plan.seconds, plan.clients)
+            yield _point(rtt, server.link, found, plan.clients)
+
+
+def choose_link(server: PinnedServer, rtt: float, line: Line) -> None:
+    """The veth pair where nothing is asked of the link. rtt: seconds. Raises TargetError."""
+    if rtt or not line.is_bare:
+        server.use_link(rtt)
+    else:
+        server.use_bare()
 
 
 class Turns(NamedTuple):
@@ -105,10 +117,10 @@ def limit(loops: Sequence[Loop]) -> str:
     """Who kept the rate from being higher: "client", "server", or neither: they wait."""
     if median(each.client_busy for each in loops) > _BUSY:
         return "client"
-    return "server" if median(each.server_busy for each in loops) > _BUSY else "waiting"
+    return "server" if median(each.server_busy for each in loops) > _BUSY else WAITING
 
 
-def _point(rtt: float, bare: bool, found: Turns, clients: int) -> Point:
+def _point(rtt: float, link: str, found: Turns, clients: int) -> Point:
     tcp, tfo, control = ([each.rate for each in loops] for loops in found)
     slow = median(tcp)
     each_takes = clients / slow
@@ -117,7 +129,7 @@ def _point(rtt: float, bare: bool, found: Turns, clients: int) -> Point:
     return Point(
         rtt=rtt,
         measured=measured,
-        bare=bare,
+        link=link,
         tcp=slow,
         tfo=median(tfo),
         ratio=ratio(tfo, tcp),
@@ -127,4 +139,5 @@ def _point(rtt: float, bare: bool, found: Turns, clients: int) -> Point:
         client_busy=median(each.client_busy for each in both),
         server_busy=median(each.server_busy for each in both),
         limit=limit(both),
+        samples=found._asdict(),
     )

@@ -90,7 +90,7 @@ def measure(target: Target, times: int) -> Found:
         raise TargetError(f"{target.host} was not asked for anything")
     rtt = median(each["rtt"] for each in told if each["way"] != "tfo")
     size = int(median(each["bytes"] for each in told))
-    found = cell(told, client="kernel", server=target.name, rtt=rtt, size=size)
+    found = cell(told, client="kernel", server=target.name, link="", rtt=rtt, size=size)
     return Found(
         cell=found,
         refusal=_refusal(told),

@@ -194,6 +194,6 @@ class Device:
             raise SetupError(f"the kernel does not say whether it has {what}: {error}") from None
         kind, status = struct.unpack_from("=4xH10xi", answer)
         if kind == _ERROR and status == -errno.ENOENT:
-            raise SetupError(f"this kernel has no {what} (modprobe sch_{what})")
+            raise SetupError(f"this kernel has no {what}, unless modprobe sch_{what} loads it")
         if kind == _ERROR and status:
             raise SetupError(f"the kernel refuses {what}: {os.strerror(-status)}")

@@ -59,6 +59,7 @@ def test_a_chart_that_cannot_be_written(tmp_path: Path) -> None:
     cell = Cell(
         client="kernel",
         server="nginx",
+        link="own",
         rtt=0.02,
         size=1000,
         tcp=0.04,
@@ -70,6 +71,7 @@ def test_a_chart_that_cannot_be_written(tmp_path: Path) -> None:
         trips=some,
         trips_first=some,
         control=some,
+        samples={},
     )
     with pytest.raises(SetupError, match="cannot write"):
         draw([cell], tmp_path / "nowhere" / "a.png")

@@ -19,6 +19,7 @@ pytest.importorskip("matplotlib", reason="the extra 'gain' is not installed")
 
 from scapy_tfo.cli import main
 from scapy_tfo.errors import SetupError, TargetError
+from scapy_tfo.gain.line import BARE, Line
 from scapy_tfo.gain.page import Page, Resource
 from scapy_tfo.gain.page_chart import draw
 from scapy_tfo.gain.page_hosts import PORT, PageHosts
@@ -27,7 +28,7 @@ from scapy_tfo.gain.published import CS244, PAPER
 from tests.gain.test_har import DOCUMENT, entry, written
 
 TRIES = 4
-QUICK = Plan(pages=(), rtts=[0.0], times=1, down=None, up=None)
+QUICK = Plan(pages=(), rtts=[0.0], times=1, line=BARE)
 
 
 def part(name: str, after: str | None = None, host: str = "a.test", **more: float) -> Resource:
@@ -101,7 +102,7 @@ def test_server_and_browser_think_as_the_page_says() -> None:
 def test_what_a_part_of_the_document_names_is_asked_for_before_it_has_come() -> None:
     """Of 100,000 bytes at 4 Mbit/s, which take 0.2 s."""
     first = replace(part("first"), size=100_000)
-    plan = replace(QUICK, down=4e6)
+    plan = replace(QUICK, line=Line(down=4e6))
     late = Page("late", "", 400, (first, part("second", "first", wait=0.15)))
     early = Page("early", "", 400, (first, part("second", "first", wait=0.15, at=0.1)))
     for _ in range(TRIES):

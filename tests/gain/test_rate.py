@@ -33,7 +33,7 @@ def server() -> Iterator[PinnedServer]:
 def test_half_of_two_round_trips_is_saved() -> None:
     """A transaction takes two of 20 ms, or one; all else takes little beside that."""
     (point,) = rate.measure(rate.Plan(rtts=[0.02], rounds=2, seconds=0.3))
-    assert not point.bare
+    assert point.link in ("own", "netem")
     assert point.tcp < 2 / 0.04
     assert point.tfo < 2 / 0.02
     assert 1.5 < point.ratio.value < 2.5
@@ -46,7 +46,7 @@ def test_half_of_two_round_trips_is_saved() -> None:
 def test_the_veth_pair_passes_the_emulator_by(server: PinnedServer) -> None:
     if not server.bare:
         pytest.skip(server.why)
-    server.use_emulator(0.1)
+    server.use_link(0.1)
     assert (server.loop("tcp", 0.01, 1).rtt or 0) >= 0.099
     server.use_bare()
     bare = server.loop("tcp", 0.05, 1)
@@ -113,7 +113,7 @@ def test_a_transaction_quicker_than_the_round_trip_predicts_nothing(tmp_path: Pa
     quick = rate.Point(
         rtt=0.0,
         measured=0.001,
-        bare=False,
+        link="own",
         tcp=5000.0,
         tfo=6000.0,
         ratio=Estimate(1.2, 1.1, 1.3),
@@ -123,6 +123,7 @@ def test_a_transaction_quicker_than_the_round_trip_predicts_nothing(tmp_path: Pa
         client_busy=0.5,
         server_busy=0.5,
         limit="waiting",
+        samples={},
     )
     draw_rates([quick], tmp_path / "a.svg")
     assert "one round trip less" in (tmp_path / "a.svg").read_text()
