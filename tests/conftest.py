@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 from hypothesis import HealthCheck, settings
 
 # A busy machine is no failure: no test here asserts wall time, so Hypothesis must not either.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+# For what tests have from each other. Last, so that an installed wheel is what is tested.
+sys.path.append(str(Path(__file__).resolve().parent.parent))
