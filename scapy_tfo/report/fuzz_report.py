@@ -28,7 +28,8 @@ def figures_of(
     probes: segments sent; single_syns: those of volleys; sequences: programs. findings: the
     confirmed ones, each with whether it is new; flaky: those that did not come each time. new,
     gone: ids of findings that the list of known ones lacks, and of those in it that do not happen
-    any more. ended: how.
+    any more. untried: kinds of violations that were seen and neither confirmed nor refuted, as
+    an interrupted campaign leaves them. ended: how.
     """
     plan, totals, findings = store.plan, store.totals(), store.findings()
     confirmed = [each for each in findings if each.status is Status.CONFIRMED]
@@ -54,6 +55,7 @@ def figures_of(
         "findings": [to_record(each, new=each.id in new) for each in confirmed],
         "flaky": [to_record(each) for each in findings if each.status is Status.FLAKY],
         "gone": list(gone),
+        "untried": len(store.open_sightings()),
     }
 
 
@@ -73,8 +75,11 @@ def summary(figures: dict[str, Any]) -> str:
         f" in {figures['seconds']:.1f} s of sending ({figures['probes'] / seconds:,.0f} a second),"
         f" {figures['reached']} pairs of state and reply"
     )
-    unjudged = figures["unjudged"]
-    return f"{text}, {unjudged:,} programs not judged" if unjudged else text
+    if unjudged := figures["unjudged"]:
+        text += f", {unjudged:,} programs not judged"
+    if untried := figures["untried"]:
+        text += f", violations of {untried:,} kind{'s' * (untried != 1)} seen and not tried yet"
+    return text
 
 
 def line_of(finding: Finding, *, mark: str = "") -> str:

@@ -20,6 +20,7 @@ from scapy_tfo.fuzz.findings import ALIVE, BALANCED, Finding, Status
 from scapy_tfo.fuzz.program import Program
 from scapy_tfo.fuzz.store import Store
 from scapy_tfo.fuzz.verdict import TracedPacket, Verdict
+from scapy_tfo.report.fuzz_report import figures_of, summary
 from tests.fuzz.fakes import FakeBench, Fault, make, plan, sends
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -31,6 +32,7 @@ from pathlib import Path
 from scapy_tfo.fuzz.campaign import Campaign
 from scapy_tfo.fuzz.store import Store
 from scapy_tfo.fuzz.store_file import is_empty
+from scapy_tfo.report.fuzz_report import figures_of, summary
 from tests.fuzz.fakes import FakeBench, Fault, make, plan, sends
 
 path, programs, faults = Path(sys.argv[1]), int(sys.argv[2]), [
@@ -132,6 +134,24 @@ def test_a_run_that_was_interrupted_goes_on(tmp_path: Path) -> None:
     with closing(Store.open(path)) as store, closing(Store.open(whole)) as expected:
         ours, theirs = store.totals(), expected.totals()
         assert (ours.programs, ours.seeded, ours.mutated) == (256, theirs.seeded, theirs.mutated)
+
+
+def test_what_an_interrupted_run_has_not_tried_is_told(tmp_path: Path) -> None:
+    class Tired(FakeBench):
+        def judge(self, program: Program) -> Verdict:
+            if len(self.log) == 30:
+                raise KeyboardInterrupt
+            return super().judge(program)
+
+    path = tmp_path / "a.sqlite"
+    with pytest.raises(KeyboardInterrupt):
+        run(path, Tired([Fault(lambda _: True)], window=4))
+    with closing(Store.open(path)) as store:
+        assert store.findings() == []
+        assert summary(figures_of(store)).endswith("violations of 1 kind seen and not tried yet")
+    assert len(run(path, FakeBench([Fault(lambda _: True)]))) == 1
+    with closing(Store.open(path)) as store:
+        assert figures_of(store)["untried"] == 0
 
 
 def test_a_campaign_that_is_extended_sends_its_last_batch_again(tmp_path: Path) -> None:
