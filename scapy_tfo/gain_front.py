@@ -51,7 +51,9 @@ def times(text: str) -> list[float]:
         raise argparse.ArgumentTypeError(f"'{text}': write times as 20ms,0.1s")
     given = [float(each[1]) / (1000 if each[2] == "ms" else 1) for each in found if each]
     if max(given) > _LONGEST:
-        raise argparse.ArgumentTypeError(f"'{text}': {_LONGEST:g}s is the longest time")
+        raise argparse.ArgumentTypeError(
+            f"'{text}': {_LONGEST:g}s is the longest (write ms as 20ms)"
+        )
     return list(dict.fromkeys(given))
 
 
@@ -121,7 +123,7 @@ def add_line(parser: argparse.ArgumentParser, usual: Line) -> None:
         add(f"--{name}", type=bit_rate, metavar="RATE", help=f"bits a second {way} ({told})")
     add("--queue", type=count, metavar="BYTES", help=f"before each rate (default: {usual.queue})")
     add("--jitter", type=one_time, metavar="TIME", help="up to so much more each way, as 2ms")
-    add("--loss", type=percent(50), metavar="PERCENT", help="of packets, each way")
+    add("--loss", type=percent(10), metavar="PERCENT", help="of packets, each way")
     add("--duplicate", type=percent(100), metavar="PERCENT", help="of packets come twice")
     add("--reorder", type=percent(100), metavar="PERCENT", help="are held back for 10 ms")
 
@@ -169,16 +171,14 @@ Broken = KeyboardInterrupt | SetupError | TargetError
 
 def collect(console: Console, found: Iterable[T], wanted: int) -> tuple[list[T], Broken | None]:
     """What was measured, with a progress bar of so many steps, and what ended it early. Raises
-    SetupError and TargetError where nothing was measured before."""
+    that where nothing was measured before."""
     kept: list[T] = []
     with _progress(console, wanted) as advance:
         try:
             for each in found:
                 kept.append(each)
                 advance()
-        except KeyboardInterrupt as interrupt:
-            return kept, interrupt
-        except (SetupError, TargetError) as error:
+        except (KeyboardInterrupt, SetupError, TargetError) as error:
             if not kept:
                 raise
             return kept, error
@@ -248,7 +248,8 @@ def tell_circumstances(
         made = {each: _MAKERS[each] for each in links}
         if OWN in made and (why := why_own(line)):
             made[OWN] += f" ({why})"
-        said += f". Link: {', '.join(filter(None, (*made.values(), line.tells)))}"
+        if made:
+            said += f". Link: {', '.join(filter(None, (*made.values(), line.tells)))}"
     console.print(f"{said}.", highlight=False, soft_wrap=True)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from scapy_tfo.arguments import count, described
 from scapy_tfo.errors import SetupError
-from scapy_tfo.gain.choices import CLIENTS, SERVERS
+from scapy_tfo.gain.choices import CLIENTS, OWN, SERVERS
 from scapy_tfo.gain.line import BARE
 from scapy_tfo.gain_front import (
     add_line,
@@ -32,9 +32,11 @@ from scapy_tfo.gain_front import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from rich.console import Console
     from rich.table import Table
 
     from scapy_tfo.gain.latency import Cell
+    from scapy_tfo.gain.saving import Estimate
 
 _TEXT = """Measure one request with fast open and without: its first byte and its last.
 
@@ -48,6 +50,10 @@ With --target, from this host to any HTTP server, as it is: the round-trip time 
 sees in handshakes.
 
 Ctrl-C keeps what was measured."""
+
+_NOISE = "noise"
+_WIDEST = 2.0
+"""Round trips from one end of an interval to the other, from where on it says nothing."""
 
 _OURS = ("client", "server", "rtt", "size")
 """Options of ends of ours."""
@@ -88,7 +94,11 @@ def _latency(chosen: argparse.Namespace) -> int:
     cells, broken = collect(console, measure(plan), plan.cells)
     for table in _tables(cells):
         console.print(table)
+    _tell_noise(console, cells)
     tell_few(console, plan.times)
+    if all("reference" in (each.client, each.server) for each in cells):
+        # Of netem there is no question.
+        line = replace(line, link=OWN)
     tell_circumstances(console, around, line, [each.link for each in cells])
     if chosen.json is not None:
         write_figures(chosen.json, "latency", around, plan, cells=[asdict(each) for each in cells])
@@ -108,6 +118,7 @@ def _target(chosen: argparse.Namespace) -> int:
     around = circumstances(time.time())
     found = measure(target, chosen.times)
     console.print(*_tables([found.cell]))
+    _tell_noise(console, [found.cell])
     tell_few(console, chosen.times)
     console.print(f"Answers: {', '.join(found.statuses)}, from {target.address}.")
     if found.refusal:
@@ -116,6 +127,23 @@ def _target(chosen: argparse.Namespace) -> int:
     if chosen.json is not None:
         write_figures(chosen.json, "target", around, target, **asdict(found))
     return 0
+
+
+def _savings(cell: Cell) -> list[Estimate | None]:
+    return [cell.trips, cell.trips_first, cell.control]
+
+
+def drowns(saved: Estimate | None) -> bool:
+    """Whether the interval is too wide to tell one round trip from none."""
+    return saved is not None and saved.high - saved.low > _WIDEST
+
+
+def _tell_noise(console: Console, cells: Sequence[Cell]) -> None:
+    if any(drowns(one) for each in cells for one in _savings(each)):
+        console.print(
+            f"{_NOISE}: the times vary by more than a round trip takes, so that none can be seen "
+            "saved: it is too short for this machine, or wants more --times."
+        )
 
 
 def _tables(cells: Sequence[Cell]) -> Iterator[Table]:
@@ -134,8 +162,6 @@ def _tables(cells: Sequence[Cell]) -> Iterator[Table]:
                     f"{each.tcp * 1000:.4g}",
                     f"{each.tfo * 1000:.4g}",
                     f"{each.early:.0%}",
-                    shown(each.trips),
-                    shown(each.trips_first),
-                    shown(each.control),
+                    *(_NOISE if drowns(one) else shown(one) for one in _savings(each)),
                 )
         yield table

@@ -72,6 +72,9 @@ UNLIMITED_SYSCTLS = {
 Some are the whole host's in older kernels, and stay there as they are.
 """
 
+_TUN_FOR_ALL = "modprobe tun and chmod 0666 /dev/net/tun, or in a container --device /dev/net/tun"
+"""What lets others than root have TUN devices in namespaces of theirs."""
+
 _SETTLE_TURNS = 10
 """Turns of the loop from a packet in the relay to its data in the application."""
 
@@ -176,8 +179,7 @@ def connect(config: dict[str, Any]) -> tuple[int, Relay | None]:
             relay = _connect_veth(config["mtu"])
         except OSError as other:
             raise SetupError(
-                f"{error}, and no veth pair ({other.strerror}): modprobe tun and chmod 0666 "
-                "/dev/net/tun, or in a container --device /dev/net/tun"
+                f"{error}, and no veth pair ({other.strerror}): {_TUN_FOR_ALL}"
             ) from None
         descriptor = relay.far.detach()
     _add_addresses(config["addresses"])
@@ -190,7 +192,10 @@ def connect_tun(config: dict[str, Any]) -> int:
     Raises SetupError, OSError.
     """
     interface.bring_up("lo")
-    descriptor, _ = open_tun(DEVICE)
+    try:
+        descriptor, _ = open_tun(DEVICE)
+    except SetupError as error:
+        raise SetupError(f"{error}: run as root, or {_TUN_FOR_ALL}") from None
     interface.bring_up(DEVICE, mtu=config["mtu"])
     _add_addresses(config["addresses"])
     return descriptor

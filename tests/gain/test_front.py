@@ -39,6 +39,11 @@ def test_an_error_before_anything_was_measured_ends_it() -> None:
         gain_front.collect(QUIET, breaking(0, TargetError("it has gone")), 5)
 
 
+def test_ctrl_c_before_anything_was_measured_ends_it() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        gain_front.collect(QUIET, breaking(0, KeyboardInterrupt()), 5)
+
+
 def test_ctrl_c_keeps_what_was_measured() -> None:
     kept, broken = gain_front.collect(QUIET, breaking(2, KeyboardInterrupt()), 5)
     assert (kept, gain_front.status(kept, 5, broken)) == ([0, 1], 130)

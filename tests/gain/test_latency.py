@@ -15,6 +15,7 @@ from scapy_tfo.errors import SetupError
 from scapy_tfo.gain.chart import draw
 from scapy_tfo.gain.latency import Cell, Plan, measure
 from scapy_tfo.gain.saving import Estimate
+from scapy_tfo.gain_latency_command import drowns
 
 TRIES = 4
 
@@ -52,6 +53,16 @@ def test_the_command_writes_what_it_measured(
     ]
     assert figures["cells"][0]["trips"] is None
     assert "<svg" in (tmp_path / "a.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "nothing"), [(0.9, 1.1, False), (-0.4, 1.5, False), (-281.0, 297.0, True)]
+)
+def test_what_varies_by_more_than_a_round_trip_says_nothing(
+    low: float, high: float, nothing: bool
+) -> None:
+    assert drowns(Estimate(1.0, low, high)) == nothing
+    assert not drowns(None)
 
 
 def test_a_chart_that_cannot_be_written(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_what_is_not_asked_for_is_as_usual() -> None:
     [
         (["--jitter", "2"], "write the time with its unit"),
         (["--jitter", "2ms,3ms"], "one time alone"),
-        (["--loss", "51"], "percent from 0 to 50"),
+        (["--loss", "11"], "percent from 0 to 10"),
         (["--duplicate", "-1"], "percent from 0 to 100"),
         (["--reorder", "some"], "percent from 0 to 100"),
         (["--link", "tc"], "netem"),

