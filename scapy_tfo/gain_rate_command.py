@@ -85,7 +85,7 @@ def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def _rates(chosen: argparse.Namespace) -> int:
     from scapy_tfo.gain.chart import draw_rates
-    from scapy_tfo.gain.rate import PAPER, RTTS, WAITING, Plan, measure
+    from scapy_tfo.gain.rate import PAPER, RTTS, Plan, measure
 
     console = check_outputs(chosen)
     plan = Plan(
@@ -100,8 +100,7 @@ def _rates(chosen: argparse.Namespace) -> int:
     console.print(_rate_table(points))
     tell_few(console, plan.rounds)
     for each in points:
-        if each.limit != WAITING:
-            console.print(f"At {each.rtt * 1000:g} ms more is more than the {each.limit} can do.")
+        console.print(_limit(each), highlight=False)
     console.print(f"The paper: a ratio of {PAPER[1]} at {PAPER[0] * 1000:g} ms.")
     if plan.line.is_bare and any(not each.rtt and each.link != VETH for each in points):
         console.print("At 0 that is the emulator without delay: a veth pair takes root.")
@@ -113,10 +112,21 @@ def _rates(chosen: argparse.Namespace) -> int:
     return status(points, len(plan.rtts), broken)
 
 
+def _limit(point: Point) -> str:
+    """Who kept the rate from being higher."""
+    from scapy_tfo.gain.rate import WAITING
+
+    who = "nobody: they wait" if point.limit == WAITING else f"the {point.limit}"
+    return (
+        f"Limit at {point.rtt * 1000:g} ms: {who} (clients compute {point.client_busy:.0%} of the "
+        f"time, the server {point.server_busy:.0%})."
+    )
+
+
 def _rate_table(points: Sequence[Point]) -> Table:
     table = make_table(
         "Transactions a second (medians; ± 95 %)",
-        *("ms", "seen", "TCP", "fast open", "ratio", "model", "control", "CPU", "busy"),
+        *("ms", "seen", "TCP", "fast open", "ratio", "model", "control", "CPU"),
     )
     for each in points:
         table.add_row(
@@ -128,7 +138,6 @@ def _rate_table(points: Sequence[Point]) -> Table:
             "-" if each.predicted is None else f"{each.predicted:.2f}",
             shown(each.control),
             shown(each.cpu),
-            f"{each.client_busy:.0%}, {each.server_busy:.0%}",
         )
     return table
 

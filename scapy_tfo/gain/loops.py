@@ -23,6 +23,8 @@ from scapy_tfo.lab.priority import go_first
 
 _LOOP = Path(__file__).with_name("closed_loop.py")
 _PATIENCE = 30.0
+_CORRECTIONS, _LOOK = 3, 0.1
+"""How often a link's delay is set by what handshakes see, and for how many seconds they do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +86,6 @@ class PinnedServer:
         self.bare = self._veth is not None
         self.whole = self._veth is not None and self._veth.server_thread is not None
         self._address = self._server.address
-        self._base: float | None = None
 
     def _bare(self) -> tuple[Veth | None, str]:
         try:
@@ -119,10 +120,12 @@ class PinnedServer:
         round-trip time, in seconds, or as little as the link takes itself; what its line adds comes
         on top. Raises TargetError."""
         self._address, self.link = self._server.address, self._kind
-        if self._base is None:
-            self._delaying.set(*BARE.shapes(0.0))
-            self._base = self.loop("tcp", 0.1, 1).rtt or 0.0
-        self._delaying.set(*self._line.shapes(max(rtt - self._base, 0.0)))
+        delays = rtt
+        for _ in range(_CORRECTIONS if rtt else 0):
+            self._delaying.set(*BARE.shapes(delays))
+            seen = self.loop("tcp", _LOOK + 4 * rtt, 1).rtt or 0.0
+            delays = max(delays + rtt - seen, 0.0)
+        self._delaying.set(*self._line.shapes(delays))
 
     def loop(self, way: str, seconds: float, clients: int, rate: float | None = None) -> Loop:
         """Transactions one after another for so many seconds, in so many processes at a time.
@@ -133,8 +136,7 @@ class PinnedServer:
         words = [str(self._address), str(self._server.port), self._path, str(seconds), way]
         if rate is not None:
             words.append(str(rate / clients))
-        thread = self._veth.client_thread if self._veth else None
-        before = self._server_cpu(), _spent(thread)
+        before = self._server_cpu(), self.receiving[0]
         running = [
             subprocess.Popen(
                 [sys.executable, "-I", "-S", str(_LOOP), *words],
@@ -147,7 +149,7 @@ class PinnedServer:
         ]
         told = _told(running, seconds + _PATIENCE)
         seconds = max(each["seconds"] for each in told)
-        computed = sum(each["cpu"] for each in told) + _spent(thread) - before[1]
+        computed = sum(each["cpu"] for each in told) + self.receiving[0] - before[1]
         rtts = [rtt for each in told for rtt in each["rtts"]]
         cores = min(clients, len(self._others))
         return Loop(
@@ -158,9 +160,17 @@ class PinnedServer:
             rtt=median(rtts) if rtts else None,
         )
 
+    @property
+    def receiving(self) -> tuple[float, float]:
+        """Seconds of processor time that the kernel took so far to receive on the veth pair, for
+        the client and for the server; 0 where that cannot be seen."""
+        veth = self._veth
+        threads = (veth.client_thread, veth.server_thread) if veth else (None, None)
+        return _spent(threads[0]), _spent(threads[1])
+
     def _server_cpu(self) -> float:
         """Of the server and of the thread that receives for it."""
-        return self._server.cpu() + _spent(self._veth.server_thread if self._veth else None)
+        return self._server.cpu() + self.receiving[1]
 
     def close(self) -> None:
         """Give everything back. Harmless when called twice."""

@@ -30,7 +30,7 @@ from scapy_tfo.segment import Address
 ADDRESSES = ip_interface("198.18.0.1/24"), ip_interface("198.18.0.2/24")
 """Of the client's end and the server's."""
 
-_SIOCETHTOOL, _SET_GRO = 0x8946, 0x2C
+_SIOCETHTOOL, _SET_GRO, _SET_TSO = 0x8946, 0x2C, 0x1F
 _CLONE_NEWNS, _CLONE_NEWNET = 0x00020000, 0x40000000
 _MS_REC, _MS_PRIVATE = 0x4000, 1 << 18
 _PATIENCE = 20.0
@@ -95,10 +95,11 @@ def main() -> None:
 def _receive_in_thread(device: str) -> None:
     """Raises OSError, FileNotFoundError where the kernel is older than 5.12."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        # It is with GRO that a veth device uses NAPI.
-        value = array.array("I", [_SET_GRO, 1])
-        at, _ = value.buffer_info()
-        fcntl.ioctl(control, _SIOCETHTOOL, struct.pack("16sP16x", device.encode(), at))
+        # It is with GRO that a veth device uses NAPI, and for what another without TSO sends.
+        for feature, on in ((_SET_GRO, 1), (_SET_TSO, 0)):
+            value = array.array("I", [feature, on])
+            at, _ = value.buffer_info()
+            fcntl.ioctl(control, _SIOCETHTOOL, struct.pack("16sP16x", device.encode(), at))
     _check(_libc.unshare(_CLONE_NEWNS))
     _check(_libc.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None))
     # A mount shows the devices of the namespace that it was made in.

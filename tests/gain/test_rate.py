@@ -55,6 +55,18 @@ def test_the_veth_pair_passes_the_emulator_by(server: PinnedServer) -> None:
     assert bare.server_cpu > 0
 
 
+def test_what_the_kernel_receives_on_the_veth_pair_it_does_in_the_threads_that_are_counted(
+    server: PinnedServer,
+) -> None:
+    if not server.whole:
+        pytest.skip("the kernel's threads cannot be seen")
+    server.use_bare()
+    before = server.receiving
+    loop = server.loop("tcp", 0.1, 1)
+    assert all(now > then for now, then in zip(server.receiving, before, strict=True))
+    assert loop.server_cpu > 0
+
+
 def test_a_constant_rate_is_not_exceeded(server: PinnedServer) -> None:
     server.use_bare()
     for way in ("tcp", "tfo"):
