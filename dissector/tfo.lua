@@ -134,15 +134,6 @@ local function distance(from, to)
     return ahead < WRAP / 2 and ahead or ahead - WRAP
 end
 
--- A number that the packets of a connection have in common, both ways, and few others: of the addresses' last two
--- bytes and the ports. Adding them up costs less than to cut a key out of each packet.
-local function mark_of(key)
-    local size = (#key - 4) / 2
-    local a1, a2 = byte(key, size - 1, size)
-    local b1, b2, p1, p2, q1, q2 = byte(key, 2 * size - 1, 2 * size + 4)
-    return (p1 + q1) * 256 + p2 + q2 + ((a1 + b1) * 512 + a2 + b2) * 131072
-end
-
 -- Bytes of a packet by its IP header; 0 where they are too many for its field.
 local function total_of(raw, ip)
     if byte(raw, ip + 1) < 0x60 then
@@ -157,7 +148,7 @@ local function read_header(raw, ip, tcp, key)
     if #raw < tcp + 14 then
         return nil
     end
-    return raw, ip, tcp, key, mark_of(key), total_of(raw, ip), byte(raw, tcp + 5, tcp + 14)
+    return raw, ip, tcp, key, total_of(raw, ip), byte(raw, tcp + 5, tcp + 14)
 end
 
 local function read_unusual(tvb, pinfo)
@@ -349,8 +340,8 @@ end
 -- Facts: the few that are kept of a connection with fast open -----------------------------------------------------
 
 -- A connection is one flat table, as there may be a hundred thousand of them. Numbers of frames, times in seconds:
---   key, BACK               addresses and ports, as the client's packets have them, and the server's
---   EARLIER                 the next older connection with the same mark
+--   key                     addresses and ports, as the client's packets have them
+--   EARLIER                 the next older connection of the same addresses and ports
 --   first                   its first frame
 --   isn, len, fin           of the SYN: sequence number, bytes of data, whether it has FIN
 --   syn, syn_time           the SYN
@@ -369,9 +360,9 @@ end
 --   changed, shared_with    the frame of the cookie had before; another client with the same one
 --   over_mss, unsolicited, problems
 -- Each fact is the earliest frame's, in whatever order the frames come. What is not known is false or nil.
-local BACK, EARLIER, REPLY_SEQ, RESENT_TO, RESENT_IN, ANSWER_TIME = 1, 2, 3, 4, 5, 6
+local EARLIER, REPLY_SEQ, RESENT_TO, RESENT_IN, ANSWER_TIME = 1, 2, 3, 4, 5
 
-local connections -- mark -> the newest connection that has it
+local connections -- key, of either side's packets -> the newest connection that has it
 local in_order, is_sorted -- all connections, as they were met; whether that is by their first frames
 local owner -- frame -> its connection, where the frame is one of its facts
 local first_with_cookie -- server .. cookie -> the connection that met it first
@@ -379,6 +370,7 @@ local newest_of_pair -- client .. server -> the connection with the newest cooki
 local plain_syn, plain_before, plain_count -- keys of SYNs without fast open; forgotten by and by
 local has_columns, asked_at -- whether there is a column to write to; the newest frame where that was asked
 local said -- text -> as it stands in the column
+local most_memory -- KB of Lua's from which on it is swept up
 
 local function forget()
     connections, in_order, owner, first_with_cookie, newest_of_pair = {}, {}, {}, {}, {}
@@ -386,8 +378,21 @@ local function forget()
     is_sorted = true
     usual_place = 14
     has_columns, asked_at, said = false, 0, {}
+    most_memory = 0
 end
 forget()
+
+-- Lua would sweep up after as few packets as make its memory twice as much, which with few connections is a matter of
+-- hundreds. KB; where no SYN comes, Lua does it in the end.
+local LITTER, GROWTH = 16384, 1.25
+collectgarbage("setpause", 1000)
+
+local function sweep_up()
+    if collectgarbage("count") > most_memory then
+        collectgarbage()
+        most_memory = collectgarbage("count") * GROWTH + LITTER
+    end
+end
 
 local PLAIN_KEPT = 4096
 local function note_plain_syn(key)
@@ -412,19 +417,10 @@ local function server_of(connection)
     return sub(connection.key, size + 1, 2 * size)
 end
 
--- The newest connection of that pair, or nil.
-local function connection_of(mark, key)
-    local connection = connections[mark]
-    while connection and connection.key ~= key and connection[BACK] ~= key do
-        connection = connection[EARLIER]
-    end
-    return connection
-end
-
 -- The connection of that pair to which a frame of that number belongs, or nil.
-local function connection_at(mark, key, number)
-    local connection = connections[mark]
-    while connection and (connection.first > number or (connection.key ~= key and connection[BACK] ~= key)) do
+local function connection_at(key, number)
+    local connection = connections[key]
+    while connection and connection.first > number do
         connection = connection[EARLIER]
     end
     if connection and connection.ended and number >= connection.ended then
@@ -433,16 +429,16 @@ local function connection_at(mark, key, number)
     return connection
 end
 
--- Frames may come out of order: connections of one mark stay sorted by their first frame.
-local function open_connection(mark, key, number)
+-- Frames may come out of order: connections of one pair stay sorted by their first frame.
+local function open_connection(key, number)
     -- All that most connections come to have: 16 names at most, as a table with one more is twice as large.
     local connection = {
-        reversed(key), false, false, false, false, false,
+        false, false, false, false, false,
         key = key, first = number, isn = false, len = false, syn = false, syn_time = false, cookie = false,
         reply = false, reply_time = false, acked = false, granted = false, established = false, answer = false,
         resent = false, settled = false,
     }
-    local newer, older = nil, connections[mark]
+    local newer, older = nil, connections[key]
     while older and older.first > number do
         newer, older = older, older[EARLIER]
     end
@@ -450,7 +446,8 @@ local function open_connection(mark, key, number)
     if newer then
         newer[EARLIER] = connection
     else
-        connections[mark] = connection
+        local back = reversed(key)
+        connections[key], connections[back] = connection, connection
     end
     local before = in_order[#in_order]
     in_order[#in_order + 1] = connection
@@ -516,8 +513,8 @@ end
 -- Seconds. No SYN is sent again so soon (RFC 6298: after one; Linux: after 0.2 at least): the path has doubled it.
 local COPIED_WITHIN = 0.1
 
-local function feed_syn(mark, key, segment, options, related, number, pinfo)
-    local connection = connection_at(mark, key, number)
+local function feed_syn(key, segment, options, related, number, pinfo)
+    local connection = connection_at(key, number)
     if connection and connection.key ~= key then
         connection = nil -- a simultaneous open: the other side's is a connection of its own
     end
@@ -531,7 +528,7 @@ local function feed_syn(mark, key, segment, options, related, number, pinfo)
             note_plain_syn(key)
             return nil
         end
-        connection = open_connection(mark, key, number)
+        connection = open_connection(key, number)
     end
     if not note_first(connection, "syn", number) then
         local is_copy = segment.len == connection.len and (segment.len > 0 or #options > 0)
@@ -557,8 +554,8 @@ local function feed_syn(mark, key, segment, options, related, number, pinfo)
     return connection
 end
 
-local function feed_syn_ack(mark, key, segment, options, mss, number, pinfo)
-    local connection = connection_at(mark, key, number)
+local function feed_syn_ack(key, segment, options, mss, number, pinfo)
+    local connection = connection_at(key, number)
     if connection and connection.key == key then
         connection = nil
     end
@@ -567,7 +564,7 @@ local function feed_syn_ack(mark, key, segment, options, mss, number, pinfo)
             return nil
         end
         key = reversed(key)
-        connection = open_connection(mark, key, number)
+        connection = open_connection(key, number)
         if plain_syn[key] or plain_before[key] then
             connection.unsolicited = true
             add_problem(connection, number, "SRV-8: a cookie that nobody asked for", "warning")
@@ -644,10 +641,10 @@ local function feed_from_server(connection, segment, number, pinfo)
 end
 
 -- A segment without SYN of a connection that is known, or with an option that has no business there.
-local function feed_other(mark, key, segment, options, number, pinfo)
-    local connection = connection_at(mark, key, number)
+local function feed_other(key, segment, options, number, pinfo)
+    local connection = connection_at(key, number)
     if not connection then
-        return #options > 0 and open_connection(mark, key, number) or nil
+        return #options > 0 and open_connection(key, number) or nil
     end
     local is_fact = false
     if not connection.settled then
@@ -1090,16 +1087,16 @@ local function say_in_info(pinfo, number, connection, segment, options)
 end
 
 -- Take in what a frame tells, once. Its connection, where the frame is one of its facts.
-local function feed(mark, key, segment, options, problems, related, mss, number, pinfo)
+local function feed(key, segment, options, problems, related, mss, number, pinfo)
     local connection = owner[number]
     if connection then
         return connection
     elseif not SYN[segment.flags] then
-        connection = feed_other(mark, key, segment, options, number, pinfo)
+        connection = feed_other(key, segment, options, number, pinfo)
     elseif ACK[segment.flags] then
-        connection = feed_syn_ack(mark, key, segment, options, mss, number, pinfo)
+        connection = feed_syn_ack(key, segment, options, mss, number, pinfo)
     else
-        connection = feed_syn(mark, key, segment, options, related, number, pinfo)
+        connection = feed_syn(key, segment, options, related, number, pinfo)
     end
     owner[number] = connection
     if connection then
@@ -1133,7 +1130,7 @@ local handle -- by which Wireshark knows this protocol
 local captured_len, raw_bytes, is_referenced
 
 -- A frame that may matter: its facts are taken in, then it is shown what they say.
-local function look(tvb, pinfo, tree, raw, segment, mark, key, number, is_odd)
+local function look(tvb, pinfo, tree, raw, segment, key, number, is_odd)
     local is_syn = SYN[segment.flags]
     local options, problems = NONE, NONE
     local after_eol, mss, related
@@ -1145,7 +1142,7 @@ local function look(tvb, pinfo, tree, raw, segment, mark, key, number, is_odd)
     elseif is_syn and ACK[segment.flags] then
         mss = first_mss(raw, segment.options, segment.options_end)
     end
-    local connection = feed(mark, key, segment, options, problems, related, mss, number, pinfo)
+    local connection = feed(key, segment, options, problems, related, mss, number, pinfo)
     if connection then
         if says_in_info then
             say_in_info(pinfo, number, connection, segment, options)
@@ -1162,6 +1159,53 @@ local function look(tvb, pinfo, tree, raw, segment, mark, key, number, is_odd)
     end
 end
 
+-- How a usual packet begins, as bytes of the frame: of IPv6 the first, of TCP the offset and the flags. USUAL_HEADER
+-- has the bytes of options, of a header without SYN.
+local IS_IPV6, USUAL_HEADER, TIMESTAMPS, TCP_BYTE = {}, {}, "\1\1\8\10", char(TCP)
+for first = 0x60, 0x6F do
+    IS_IPV6[char(first)] = true
+end
+for flags = 0, 255 do
+    if not SYN[flags] then
+        USUAL_HEADER[char(0x50, flags)] = 0
+        USUAL_HEADER[char(0x80, flags)] = 12
+    end
+end
+
+-- Whether a frame is to be left at once: the usual packet of a connection that is none of ours, or whose facts are all
+-- known. Only such bytes are cut out as are the same in many packets: Lua has those strings already, while a new one
+-- of each packet has to be made and swept up again.
+local function is_usual(tvb, pinfo, size)
+    local ip = usual_place
+    local key, tcp
+    if size < ip + 34 then
+        return false
+    end
+    local first = raw_bytes(tvb, ip, 1)
+    if first == "E" then
+        if raw_bytes(tvb, ip + 9, 1) ~= TCP_BYTE then
+            return false
+        end
+        tcp = ip + 20
+    elseif IS_IPV6[first] and size >= ip + 54 and raw_bytes(tvb, ip + 6, 1) == TCP_BYTE then
+        tcp = ip + 40
+    else
+        return false
+    end
+    local options = USUAL_HEADER[raw_bytes(tvb, tcp + 12, 2)]
+    if options ~= 0 and (not options or size < tcp + 24 or raw_bytes(tvb, tcp + 20, 4) ~= TIMESTAMPS) then
+        return false
+    end
+    if first == "E" then
+        key = raw_bytes(tvb, ip + 12, 12)
+    else
+        key = raw_bytes(tvb, ip + 8, 36)
+    end
+    local connection = connections[key]
+    return not connection
+        or (connection.settled and not connection[EARLIER] and not owner[pinfo.number])
+end
+
 -- Every frame passes here, and nearly all leave soon: what is done for each of them counts. A call costs as much as
 -- a dozen bytes more of one that is made anyway.
 function tfo.dissector(tvb, pinfo, tree)
@@ -1169,24 +1213,25 @@ function tfo.dissector(tvb, pinfo, tree)
         captured_len, raw_bytes = tvb.captured_len, tvb.raw
     end
     local size = captured_len(tvb)
+    if is_usual(tvb, pinfo, size) then
+        return
+    end
     local raw = raw_bytes(tvb, 0, size < HEAD and size or HEAD)
-    local ip, tcp, key, mark, number = usual_place
-    -- Of IPv4 the packet's bytes, the protocol and the addresses' ends; of TCP all, and four bytes of options.
-    local first, _, total, n2, n3, n4, next_header, _, _, protocol, _, _, _, _, a1, a2, _, _, b1, b2, p1, p2, q1, q2,
+    local ip = usual_place
+    local tcp, key
+    -- Of IPv4 the packet's bytes, the protocol and the ports; of TCP all, and four bytes of options.
+    local first, _, total, n2, n3, n4, next_header, _, _, protocol, _, _, _, _, _, _, _, _, _, _, p1, p2, q1, q2,
         s1, s2, s3, s4, k1, k2, k3, k4, offset, flags, _, _, _, _, _, _, o1, o2, o3, o4 = byte(raw, ip + 1, ip + 44)
     if first == 0x45 and protocol == TCP then
-        tcp, total = ip + 20, total * 256 + n2
+        tcp, total, key = ip + 20, total * 256 + n2, sub(raw, ip + 13, ip + 24)
     elseif next_header == TCP and first >= 0x60 and first < 0x70 then
-        tcp, total = ip + 40, n3 * 256 + n4
+        tcp, total, key = ip + 40, n3 * 256 + n4, sub(raw, ip + 9, ip + 44)
         total = total == 0 and 0 or total + 40
-        a1, a2 = q1, q2
-        b1, b2, p1, p2, q1, q2, s1, s2, s3, s4, k1, k2, k3, k4, offset, flags, _, _, _, _, _, _, o1, o2, o3, o4 =
-            byte(raw, ip + 39, ip + 64)
+        p1, p2, q1, q2, s1, s2, s3, s4, k1, k2, k3, k4, offset, flags, _, _, _, _, _, _, o1, o2, o3, o4 =
+            byte(raw, ip + 41, ip + 64)
     end
-    if flags and tcp then
-        mark = (p1 + q1) * 256 + p2 + q2 + ((a1 + b1) * 512 + a2 + b2) * 131072
-    else
-        raw, ip, tcp, key, mark, total, s1, s2, s3, s4, k1, k2, k3, k4, offset, flags = read_unusual(tvb, pinfo)
+    if not flags or not tcp then
+        raw, ip, tcp, key, total, s1, s2, s3, s4, k1, k2, k3, k4, offset, flags = read_unusual(tvb, pinfo)
         if not flags then
             return
         end
@@ -1194,38 +1239,25 @@ function tfo.dissector(tvb, pinfo, tree)
     end
     local is_odd = offset ~= 0x50 and not (offset == 0x80 and o1 == 1 and o2 == 1 and o3 == 8 and o4 == 10)
         and has_odd_options(raw, tcp, offset)
-    local newest = connections[mark]
-    if not newest and not is_odd and not SYN[flags] then
-        return
+    local connection, is_syn = connections[key], SYN[flags]
+    if is_syn then
+        sweep_up()
     end
     -- Nothing stands behind the TCP header, as the IP header says.
     local is_empty = total == tcp - ip + HEADER_BYTES[offset]
-    if is_odd or SYN[flags] then
-        if not newest and not is_odd and is_empty and ACK[flags] then
-            return
+    if not connection and not is_odd and (not is_syn or is_empty) then
+        if is_syn and not ACK[flags] then
+            note_plain_syn(key)
         end
-        number = pinfo.number
-    else
-        number = pinfo.number
-        if newest.settled and not newest[EARLIER] and not owner[number] then
-            return
-        end
+        return
     end
-    key = key or sub(raw, tcp == ip + 20 and ip + 13 or ip + 9, tcp + 4)
-    local connection = newest and connection_of(mark, key)
-    if is_odd or SYN[flags] then
-        if not connection and not is_odd and is_empty then
-            if not ACK[flags] then
-                note_plain_syn(key)
-            end
-            return
-        end
-    elseif not connection or is_dull(connection, key, flags, is_empty, number) then
+    local number = pinfo.number
+    if not is_odd and not is_syn and is_dull(connection, key, flags, is_empty, number) then
         return
     end
     if not connection and p1 and (p1 * 256 + p2 ~= pinfo.src_port or q1 * 256 + q2 ~= pinfo.dst_port) then
         -- Not what Wireshark has found: a tunnel, or a fragment.
-        raw, ip, tcp, key, mark, total, s1, s2, s3, s4, k1, k2, k3, k4, offset, flags = read_inner(tvb, pinfo)
+        raw, ip, tcp, key, total, s1, s2, s3, s4, k1, k2, k3, k4, offset, flags = read_inner(tvb, pinfo)
         if not flags then
             return
         end
@@ -1235,7 +1267,7 @@ function tfo.dissector(tvb, pinfo, tree)
     end
     if offset >= 0x50 then
         local segment = read_segment(raw, ip, tcp, total, tvb, s1, s2, s3, s4, k1, k2, k3, k4, offset, flags)
-        look(tvb, pinfo, tree, raw, segment, mark, key, number, is_odd)
+        look(tvb, pinfo, tree, raw, segment, key, number, is_odd)
     end
 end
 
