@@ -29,7 +29,7 @@ from scapy_tfo.gain_front import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.table import Table
 
@@ -99,8 +99,8 @@ def _rates(chosen: argparse.Namespace) -> int:
     points, broken = collect(console, measure(plan), len(plan.rtts))
     console.print(_rate_table(points))
     tell_few(console, plan.rounds)
-    for each in points:
-        console.print(_limit(each), highlight=False)
+    if points:
+        console.print(*_limits(points), highlight=False)
     console.print(f"The paper: a ratio of {PAPER[1]} at {PAPER[0] * 1000:g} ms.")
     if plan.line.is_bare and any(not each.rtt and each.link != VETH for each in points):
         console.print("At 0 that is the emulator without delay: a veth pair takes root.")
@@ -112,15 +112,19 @@ def _rates(chosen: argparse.Namespace) -> int:
     return status(points, len(plan.rtts), broken)
 
 
-def _limit(point: Point) -> str:
-    """Who kept the rate from being higher."""
+def _limits(points: Sequence[Point]) -> Iterator[str]:
+    """Who kept the rates from being higher."""
     from scapy_tfo.gain.rate import WAITING
 
-    who = "nobody: they wait" if point.limit == WAITING else f"the {point.limit}"
-    return (
-        f"Limit at {point.rtt * 1000:g} ms: {who} (clients compute {point.client_busy:.0%} of the "
-        f"time, the server {point.server_busy:.0%})."
+    for each in points:
+        if each.limit != WAITING:
+            yield f"At {each.rtt * 1000:g} ms the {each.limit} limits the rate."
+    if any(each.limit == WAITING for each in points):
+        yield "Where nothing else is said, they wait for packets and for one another."
+    clients, server = (
+        max(getattr(each, f"{end}_busy") for each in points) for end in ("client", "server")
     )
+    yield f"Clients compute {clients:.0%} of the time at most, the server {server:.0%}."
 
 
 def _rate_table(points: Sequence[Point]) -> Table:
