@@ -382,8 +382,9 @@ local function forget()
 end
 forget()
 
--- Lua would sweep up after as few packets as make its memory twice as much, which with few connections is a matter of
--- hundreds. KB; where no SYN comes, Lua does it in the end.
+-- When Lua's memory is swept up: where it has grown by a quarter and 16 MB, in KB. Lua alone would do it when it has
+-- doubled, which with few connections is each few hundred packets, and with many takes much memory. The pause, in per
+-- cent, is for captures in which no SYN comes.
 local LITTER, GROWTH = 16384, 1.25
 collectgarbage("setpause", 1000)
 
