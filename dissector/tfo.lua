@@ -382,10 +382,10 @@ local function forget()
 end
 forget()
 
--- When Lua's memory is swept up: where it has grown by a quarter and 16 MB, in KB. Lua alone would do it when it has
+-- When Lua's memory is swept up: where it has grown by a quarter and 24 MB, in KB. Lua alone would do it when it has
 -- doubled, which with few connections is each few hundred packets, and with many takes much memory. The pause, in per
 -- cent, is for captures in which no SYN comes.
-local LITTER, GROWTH = 16384, 1.25
+local LITTER, GROWTH = 24576, 1.25
 collectgarbage("setpause", 1000)
 
 local function sweep_up()
