@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import pytest
 
@@ -25,28 +26,40 @@ CASES = {
 """What the script of each must have, among others."""
 
 
-@pytest.fixture(scope="module")
-def scripts(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """Of each case, over IPv4."""
-    here = tmp_path_factory.mktemp("run")
-    chosen = [part for case in CASES for part in ("--only", case)]
+_RECORDINGS = 3
+
+
+def _recorded(here: Path, cases: Iterable[str]) -> dict[str, str]:
+    """A script of each case, as it was run just now over IPv4."""
+    chosen = [part for case in cases for part in ("--only", case)]
     if main(["test", "lab:linux", *chosen, "-4", "--out", str(here)]) == 2:
         pytest.skip("the host allows no namespaces")
     made = here / "scripts"
     made.mkdir()
     assert main(["pkt", "export", str(here / "capture.pcapng"), "--output", str(made)]) == 0
-    return {case: (made / f"{case}-ipv4.pkt").read_text() for case in CASES}
+    return {case: (made / f"{case}-ipv4.pkt").read_text() for case in cases}
 
 
-def test_runs_of_cases_replay_as_they_were(scripts: Mapping[str, str]) -> None:
-    told = {
-        case: answer.failures
-        for case, answer in zip(
-            scripts, answers(*(task(text) for text in scripts.values())), strict=True
-        )
-        if not isinstance(answer, Outcome) or answer.failures
-    }
-    assert not told
+@pytest.fixture(scope="module")
+def scripts(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    return _recorded(tmp_path_factory.mktemp("run"), CASES)
+
+
+def test_runs_of_cases_replay_as_they_were(scripts: Mapping[str, str], tmp_path: Path) -> None:
+    for again in range(_RECORDINGS):
+        told = {
+            case: answer.failures
+            for case, answer in zip(
+                scripts, answers(*(task(text) for text in scripts.values())), strict=True
+            )
+            if not isinstance(answer, Outcome) or answer.failures
+        }
+        if not told:
+            return
+        # On a busy host two packets may pass each other on their way: the capture then has them
+        # in an order in which the kernel did not see them.
+        scripts = _recorded(tmp_path / str(again), told)
+    pytest.fail(f"not in one of {_RECORDINGS} recordings: {told}")
 
 
 @pytest.mark.parametrize("case", CASES)
