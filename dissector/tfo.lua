@@ -368,6 +368,7 @@ local owner -- frame -> its connection, where the frame is one of its facts
 local first_with_cookie -- server .. cookie -> the connection that met it first
 local newest_of_pair -- client .. server -> the connection with the newest cookie
 local plain_syn, plain_before, plain_count -- keys of SYNs without fast open; forgotten by and by
+local dull_options, dull_count -- options of SYNs, as bytes -> whether none of them matters here
 local has_columns, asked_at -- whether there is a column to write to; the newest frame where that was asked
 local said -- text -> as it stands in the column
 local most_memory -- KB of Lua's from which on it is swept up
@@ -375,6 +376,7 @@ local most_memory -- KB of Lua's from which on it is swept up
 local function forget()
     connections, in_order, owner, first_with_cookie, newest_of_pair = {}, {}, {}, {}, {}
     plain_syn, plain_before, plain_count = {}, {}, 0
+    dull_options, dull_count = {}, 0
     is_sorted = true
     usual_place = 14
     has_columns, asked_at, said = false, 0, {}
@@ -395,10 +397,13 @@ local function sweep_up()
     end
 end
 
-local PLAIN_KEPT = 4096
+local PLAIN_KEPT, SWEPT_AFTER = 4096, 16 -- the first is a multiple of the second
 local function note_plain_syn(key)
-    if plain_count == PLAIN_KEPT then
-        plain_before, plain_syn, plain_count = plain_syn, {}, 0
+    if plain_count % SWEPT_AFTER == 0 then
+        sweep_up()
+        if plain_count == PLAIN_KEPT then
+            plain_before, plain_syn, plain_count = plain_syn, {}, 0
+        end
     end
     plain_syn[key] = true
     plain_count = plain_count + 1
@@ -1173,6 +1178,51 @@ for flags = 0, 255 do
     end
 end
 
+-- The same of a SYN: the IP header's length of one without data, IPv4's total and IPv6's payload.
+local TOTAL_OF_SYN, PAYLOAD_OF_SYN = {}, {}
+for bytes = 20, 60, 4 do
+    for _, flags in ipairs({ 0x02, 0x12, 0x52, 0xC2 }) do -- with ECE and CWR, too
+        local header = char(bytes * 4, flags)
+        TOTAL_OF_SYN[header], PAYLOAD_OF_SYN[header] = char(0, 20 + bytes), char(0, bytes)
+    end
+end
+
+-- Whether a SYN's options are none that matter here. Most come again and again, but for those with timestamps.
+local DULL_KEPT = 256
+local function are_dull(options)
+    local known = dull_options[options]
+    if known ~= nil then
+        return known
+    end
+    known = not find(options, "[\11-\13\34\253\254]")
+    if dull_count < DULL_KEPT and not find(options, "\8\10", 1, true) then
+        dull_options[options], dull_count = known, dull_count + 1
+    end
+    return known
+end
+
+-- Whether a SYN or SYN-ACK is to be left: it has no data and no option that matters, and its connection is none of
+-- ours. The bytes of its header are known to begin with `header`.
+local function is_plain_syn(tvb, ip, tcp, header, size)
+    local is_ipv4 = tcp == ip + 20
+    local total = (is_ipv4 and TOTAL_OF_SYN or PAYLOAD_OF_SYN)[header]
+    if not total or raw_bytes(tvb, is_ipv4 and ip + 2 or ip + 4, 2) ~= total then
+        return false
+    end
+    local bytes = HEADER_BYTES[byte(header)] - 20
+    if bytes > 0 and (size < tcp + 20 + bytes or not are_dull(raw_bytes(tvb, tcp + 20, bytes))) then
+        return false
+    end
+    local key = is_ipv4 and raw_bytes(tvb, ip + 12, 12) or raw_bytes(tvb, ip + 8, 36)
+    if connections[key] then
+        return false
+    end
+    if not ACK[byte(header, 2)] then
+        note_plain_syn(key)
+    end
+    return true
+end
+
 -- Whether a frame is to be left at once: the usual packet of a connection that is none of ours, or whose facts are all
 -- known. Only such bytes are cut out as are the same in many packets: Lua has those strings already, while a new one
 -- of each packet has to be made and swept up again.
@@ -1193,8 +1243,11 @@ local function is_usual(tvb, pinfo, size)
     else
         return false
     end
-    local options = USUAL_HEADER[raw_bytes(tvb, tcp + 12, 2)]
-    if options ~= 0 and (not options or size < tcp + 24 or raw_bytes(tvb, tcp + 20, 4) ~= TIMESTAMPS) then
+    local header = raw_bytes(tvb, tcp + 12, 2)
+    local options = USUAL_HEADER[header]
+    if not options then
+        return is_plain_syn(tvb, ip, tcp, header, size)
+    elseif options ~= 0 and (size < tcp + 24 or raw_bytes(tvb, tcp + 20, 4) ~= TIMESTAMPS) then
         return false
     end
     if first == "E" then
