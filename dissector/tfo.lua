@@ -339,28 +339,31 @@ end
 
 -- Facts: the few that are kept of a connection with fast open -----------------------------------------------------
 
--- A connection is one flat table, as there may be a hundred thousand of them. Numbers of frames, times in seconds:
---   key                     addresses and ports, as the client's packets have them
+-- A connection is one flat table, as there may be a hundred thousand of them. What most come to have stands in numbered
+-- slots, which take half the memory of names; the rest under its name. Numbers of frames, times in seconds:
+--   KEY                     addresses and ports, as the client's packets have them
+--   FIRST                   its first frame
 --   EARLIER                 the next older connection of the same addresses and ports
---   first                   its first frame
---   isn, len, fin           of the SYN: sequence number, bytes of data, whether it has FIN
---   syn, syn_time           the SYN
---   cookie                  of the SYN: "" in a request, nil without a valid option
+--   SETTLED                 whether nothing more is to come that matters
+--   ISN, LEN, fin           of the SYN: sequence number, bytes of data, whether it has FIN
+--   SYN_IN, SYN_TIME        the SYN
+--   COOKIE                  of the SYN: "" in a request, nil without a valid option
 --   again, again_time, again_len, again_plain   the same SYN once more
---   reply, reply_time, REPLY_SEQ, acked         the SYN-ACK; bytes of data that it acknowledges
---   granted                 the cookie in the SYN-ACK; had_option where there is an option without one
+--   REPLY, REPLY_TIME, REPLY_SEQ, ACKED         the SYN-ACK; bytes of data that it acknowledges
+--   GRANTED                 the cookie in the SYN-ACK; had_option where there is an option without one
 --   second_reply            a sign that a second connection took the same data
 --   foreign_reply           a SYN-ACK that answers something else
---   established             the client's first packet after the SYN-ACK
---   settled                 whether nothing more is to come that matters
---   resent, RESENT_TO, RESENT_IN                bytes of the SYN's data sent again, up to which, where first
---   answer, ANSWER_TIME     the server's first byte
+--   ESTABLISHED             the client's first packet after the SYN-ACK
+--   ANSWER, ANSWER_TIME     the server's first byte
+--   RESENT, RESENT_TO, RESENT_IN                bytes of the SYN's data sent again, up to which, where first
 --   reset, server_went_on, client_went_on       where there is no SYN-ACK: what there is instead
---   ended, earlier          where another connection begins; the one before on these ports
+--   ended                   where another connection of the same addresses and ports begins
 --   changed, shared_with    the frame of the cookie had before; another client with the same one
 --   over_mss, unsolicited, problems
 -- Each fact is the earliest frame's, in whatever order the frames come. What is not known is false or nil.
-local EARLIER, REPLY_SEQ, RESENT_TO, RESENT_IN, ANSWER_TIME = 1, 2, 3, 4, 5
+local KEY, FIRST, EARLIER, SETTLED, ISN, LEN, SYN_IN, SYN_TIME, COOKIE = 1, 2, 3, 4, 5, 6, 7, 8, 9
+local REPLY, REPLY_TIME, REPLY_SEQ, ACKED, GRANTED, ESTABLISHED = 10, 11, 12, 13, 14, 15
+local ANSWER, ANSWER_TIME, RESENT, RESENT_TO, RESENT_IN = 16, 17, 18, 19, 20
 
 local connections -- key, of either side's packets -> the newest connection that has it
 local in_order, is_sorted -- all connections, as they were met; whether that is by their first frames
@@ -415,18 +418,18 @@ local function reversed(key)
 end
 
 local function client_of(connection)
-    return sub(connection.key, 1, (#connection.key - 4) / 2)
+    return sub(connection[KEY], 1, (#connection[KEY] - 4) / 2)
 end
 
 local function server_of(connection)
-    local size = (#connection.key - 4) / 2
-    return sub(connection.key, size + 1, 2 * size)
+    local size = (#connection[KEY] - 4) / 2
+    return sub(connection[KEY], size + 1, 2 * size)
 end
 
 -- The connection of that pair to which a frame of that number belongs, or nil.
 local function connection_at(key, number)
     local connection = connections[key]
-    while connection and connection.first > number do
+    while connection and connection[FIRST] > number do
         connection = connection[EARLIER]
     end
     if connection and connection.ended and number >= connection.ended then
@@ -437,15 +440,12 @@ end
 
 -- Frames may come out of order: connections of one pair stay sorted by their first frame.
 local function open_connection(key, number)
-    -- All that most connections come to have: 16 names at most, as a table with one more is twice as large.
     local connection = {
-        false, false, false, false, false,
-        key = key, first = number, isn = false, len = false, syn = false, syn_time = false, cookie = false,
-        reply = false, reply_time = false, acked = false, granted = false, established = false, answer = false,
-        resent = false, settled = false,
+        key, number, false, false, false, false, false, false, false, false,
+        false, false, false, false, false, false, false, false, false, false,
     }
     local newer, older = nil, connections[key]
-    while older and older.first > number do
+    while older and older[FIRST] > number do
         newer, older = older, older[EARLIER]
     end
     connection[EARLIER] = older or false
@@ -457,7 +457,7 @@ local function open_connection(key, number)
     end
     local before = in_order[#in_order]
     in_order[#in_order + 1] = connection
-    is_sorted = is_sorted and (not before or before.first <= number)
+    is_sorted = is_sorted and (not before or before[FIRST] <= number)
     return connection
 end
 
@@ -467,10 +467,10 @@ local function add_problem(connection, frame, rule, severity)
 end
 
 -- A fact that is the earliest frame's.
-local function note_first(connection, name, number)
-    local known = connection[name]
+local function note_first(connection, fact, number)
+    local known = connection[fact]
     if not known or number < known then
-        connection[name] = number
+        connection[fact] = number
         return true
     end
     return false
@@ -478,30 +478,30 @@ end
 
 -- Frame and time at which a connection met a cookie: where it came, or else where it was sent.
 local function met(connection, cookie)
-    if connection.granted == cookie then
-        return connection.reply, connection.reply_time
+    if connection[GRANTED] == cookie then
+        return connection[REPLY], connection[REPLY_TIME]
     end
-    return connection.syn, connection.syn_time
+    return connection[SYN_IN], connection[SYN_TIME]
 end
 
 -- Where a cookie was met before; which other this client had; who else has it.
 local function note_cookie(connection, cookie, number)
-    local pair = sub(connection.key, 1, -5)
+    local pair = sub(connection[KEY], 1, -5)
     local had = newest_of_pair[pair]
     newest_of_pair[pair] = connection
-    if had and is_sorted and not had.shared_with and (had.granted or had.cookie) == cookie then
+    if had and is_sorted and not had.shared_with and (had[GRANTED] or had[COOKIE]) == cookie then
         return -- the one that this client had anyway: where it was met first is known
     end
     local at_server = server_of(connection) .. cookie
     local known = first_with_cookie[at_server]
-    if not known or known.first > number then
+    if not known or known[FIRST] > number then
         first_with_cookie[at_server] = connection
     end
     if known and client_of(known) ~= client_of(connection) then
         connection.shared_with = client_of(known)
         add_problem(connection, number, "SRV-1: another client has this cookie", "warning")
     end
-    local old = had and had.first <= number and (had.granted or had.cookie)
+    local old = had and had[FIRST] <= number and (had[GRANTED] or had[COOKIE])
     if old and old ~= cookie and old ~= "" then
         connection.changed = met(first_with_cookie[server_of(connection) .. old] or had, old)
     end
@@ -521,11 +521,11 @@ local COPIED_WITHIN = 0.1
 
 local function feed_syn(key, segment, options, related, number, pinfo)
     local connection = connection_at(key, number)
-    if connection and connection.key ~= key then
+    if connection and connection[KEY] ~= key then
         connection = nil -- a simultaneous open: the other side's is a connection of its own
     end
     -- The same ISN is the same SYN, also when its connection is over: whoever takes its data takes it twice.
-    if connection and connection.isn and connection.isn ~= segment.seq then
+    if connection and connection[ISN] and connection[ISN] ~= segment.seq then
         connection.ended = min(connection.ended or number, number)
         connection = nil
     end
@@ -536,18 +536,18 @@ local function feed_syn(key, segment, options, related, number, pinfo)
         end
         connection = open_connection(key, number)
     end
-    if not note_first(connection, "syn", number) then
-        local is_copy = segment.len == connection.len and (segment.len > 0 or #options > 0)
-            and pinfo.abs_ts - connection.syn_time < COPIED_WITHIN
+    if not note_first(connection, SYN_IN, number) then
+        local is_copy = segment.len == connection[LEN] and (segment.len > 0 or #options > 0)
+            and pinfo.abs_ts - connection[SYN_TIME] < COPIED_WITHIN
         if not is_copy and note_first(connection, "again", number) then
             connection.again_time, connection.again_len = pinfo.abs_ts, segment.len
             connection.again_plain = #options == 0
         end
-        connection.settled = nil
+        connection[SETTLED] = false
         return connection
     end
     local cookie = last_valid(options)
-    connection.isn, connection.len, connection.syn_time = segment.seq, segment.len, pinfo.abs_ts
+    connection[ISN], connection[LEN], connection[SYN_TIME] = segment.seq, segment.len, pinfo.abs_ts
     if FIN[segment.flags] then
         connection.fin = true
     end
@@ -555,14 +555,14 @@ local function feed_syn(key, segment, options, related, number, pinfo)
         if cookie ~= "" then
             note_cookie(connection, cookie, number)
         end
-        connection.cookie = cookie
+        connection[COOKIE] = cookie
     end
     return connection
 end
 
 local function feed_syn_ack(key, segment, options, mss, number, pinfo)
     local connection = connection_at(key, number)
-    if connection and connection.key == key then
+    if connection and connection[KEY] == key then
         connection = nil
     end
     if not connection then
@@ -576,30 +576,30 @@ local function feed_syn_ack(key, segment, options, mss, number, pinfo)
             add_problem(connection, number, "SRV-8: a cookie that nobody asked for", "warning")
         end
     end
-    local acked = connection.isn and distance(connection.isn, segment.ack) - 1
+    local acked = connection[ISN] and distance(connection[ISN], segment.ack) - 1
     if not acked or acked < 0 then
         if note_first(connection, "foreign_reply", number) and acked then
             add_problem(connection, number, "CLI-15: the acknowledgement is not of this SYN", "warning")
         end
         return connection
     end
-    local was_taken = connection.reply and (connection.acked > 0 or connection.resent)
+    local was_taken = connection[REPLY] and (connection[ACKED] > 0 or connection[RESENT])
     if was_taken and segment.seq ~= connection[REPLY_SEQ] and acked > 0 then
-        note_first(connection, "second_reply", max(number, connection.reply))
+        note_first(connection, "second_reply", max(number, connection[REPLY]))
     end
-    connection.acked = max(connection.acked or 0, acked)
-    if note_first(connection, "reply", number) then
-        connection.reply_time, connection[REPLY_SEQ] = pinfo.abs_ts, segment.seq
+    connection[ACKED] = max(connection[ACKED] or 0, acked)
+    if note_first(connection, REPLY, number) then
+        connection[REPLY_TIME], connection[REPLY_SEQ] = pinfo.abs_ts, segment.seq
     end
-    if mss and connection.len > mss then
+    if mss and connection[LEN] > mss then
         connection.over_mss = mss
     end
     local cookie = last_valid(options)
     if cookie and cookie ~= "" then
-        if connection.granted ~= cookie then
+        if connection[GRANTED] ~= cookie then
             note_cookie(connection, cookie, number)
         end
-        connection.granted = connection.granted or cookie
+        connection[GRANTED] = connection[GRANTED] or cookie
     elseif #options > 0 then
         connection.had_option = true
     end
@@ -607,18 +607,18 @@ local function feed_syn_ack(key, segment, options, mss, number, pinfo)
 end
 
 local function feed_from_client(connection, segment, number)
-    if connection.reply and not RST[segment.flags] then
-        note_first(connection, "established", number)
-    elseif not connection.reply then
+    if connection[REPLY] and not RST[segment.flags] then
+        note_first(connection, ESTABLISHED, number)
+    elseif not connection[REPLY] then
         return note_first(connection, "client_went_on", number)
     end
-    local start = connection.isn and distance(connection.isn, segment.seq) - 1 or -1
-    if segment.len == 0 or start < 0 or start >= connection.len then
+    local start = connection[ISN] and distance(connection[ISN], segment.seq) - 1 or -1
+    if segment.len == 0 or start < 0 or start >= connection[LEN] then
         return false
     end
-    local finish, reached = min(start + segment.len, connection.len), connection[RESENT_TO] or 0
+    local finish, reached = min(start + segment.len, connection[LEN]), connection[RESENT_TO] or 0
     if finish > reached then
-        connection.resent = (connection.resent or 0) + finish - max(start, reached)
+        connection[RESENT] = (connection[RESENT] or 0) + finish - max(start, reached)
         connection[RESENT_TO] = finish
         note_first(connection, RESENT_IN, number)
     end
@@ -627,20 +627,20 @@ end
 
 local function feed_from_server(connection, segment, number, pinfo)
     if RST[segment.flags] then
-        return not connection.reply and note_first(connection, "reset", number)
+        return not connection[REPLY] and note_first(connection, "reset", number)
     end
     local is_fact = false
     if segment.len > 0 then
-        if note_first(connection, "answer", number) then
+        if note_first(connection, ANSWER, number) then
             connection[ANSWER_TIME] = pinfo.abs_ts
             is_fact = true
         end
         -- Data that lies before the first byte that the SYN-ACK announced is another connection's.
-        if connection.reply and connection.acked > 0 and distance(connection[REPLY_SEQ], segment.seq) < 0 then
+        if connection[REPLY] and connection[ACKED] > 0 and distance(connection[REPLY_SEQ], segment.seq) < 0 then
             is_fact = note_first(connection, "second_reply", number) or is_fact
         end
     end
-    if not connection.reply then
+    if not connection[REPLY] then
         is_fact = note_first(connection, "server_went_on", number) or is_fact
     end
     return is_fact
@@ -653,15 +653,15 @@ local function feed_other(key, segment, options, number, pinfo)
         return #options > 0 and open_connection(key, number) or nil
     end
     local is_fact = false
-    if not connection.settled then
-        if connection.key == key then
+    if not connection[SETTLED] then
+        if connection[KEY] == key then
             is_fact = feed_from_client(connection, segment, number)
         else
             is_fact = feed_from_server(connection, segment, number, pinfo)
         end
-        local len = connection.len
-        connection.settled = connection.answer and connection.reply
-            and (connection.acked >= len or (connection.resent or 0) >= len) or nil
+        local len = connection[LEN]
+        connection[SETTLED] = connection[ANSWER] and connection[REPLY]
+            and (connection[ACKED] >= len or (connection[RESENT] or 0) >= len) or false
     end
     return (is_fact or #options > 0) and connection or nil
 end
@@ -674,7 +674,7 @@ end
 
 -- Where no SYN-ACK answers a SYN that was seen: unknown, and what is missing.
 local function judge_unanswered(facts, again)
-    if not facts.syn then
+    if not facts[SYN_IN] then
         if facts.unsolicited then
             return "unknown", "a cookie that nobody asked for"
         elseif facts.foreign_reply then
@@ -697,9 +697,9 @@ end
 
 -- Where the SYN was sent again: had the first arrived?
 local function judge_repeated(facts)
-    local accepted = facts.len > 0 and facts.acked >= facts.len
-    local waited = format("the SYN was sent again after %.3f s", facts.again_time - facts.syn_time)
-    if facts.reply < facts.again or (facts.again_len == 0 and facts.acked > 0) then
+    local accepted = facts[LEN] > 0 and facts[ACKED] >= facts[LEN]
+    local waited = format("the SYN was sent again after %.3f s", facts.again_time - facts[SYN_TIME])
+    if facts[REPLY] < facts.again or (facts.again_len == 0 and facts[ACKED] > 0) then
         if accepted then
             return "syn-ack-lost", waited .. ", but the first had arrived: its data was accepted", 0
         end
@@ -707,20 +707,20 @@ local function judge_repeated(facts)
     end
     local how = ", as it was"
     if facts.again_plain then
-        how = facts.len > facts.again_len and ", plain" or ", without the option"
+        how = facts[LEN] > facts.again_len and ", plain" or ", without the option"
     end
-    local at_last = accepted and "; its data was accepted then" or facts.granted and "; a cookie came then" or ""
+    local at_last = accepted and "; its data was accepted then" or facts[GRANTED] and "; a cookie came then" or ""
     return "syn-lost-fallback", waited .. how .. at_last, -1
 end
 
 local function judge_cookie_and_data(facts)
-    local len, acked = facts.len, facts.acked
+    local len, acked = facts[LEN], facts[ACKED]
     if acked >= len then
-        return "accepted", facts.granted and "all data acknowledged, and a cookie came" or "all data acknowledged", 1
+        return "accepted", facts[GRANTED] and "all data acknowledged, and a cookie came" or "all data acknowledged", 1
     elseif acked > 0 then
         return "accepted-partially", format("%d of %s acknowledged", acked, bytes_of(len)), 0
-    elseif facts.granted then
-        return "refused-cookie", facts.granted == facts.cookie and "data not acknowledged, the same cookie came back"
+    elseif facts[GRANTED] then
+        return "refused-cookie", facts[GRANTED] == facts[COOKIE] and "data not acknowledged, the same cookie came back"
             or "data not acknowledged, a new cookie came", 0
     end
     return "refused-off-or-stripped", facts.had_option and "data not acknowledged, no cookie in the SYN-ACK's option"
@@ -728,8 +728,8 @@ local function judge_cookie_and_data(facts)
 end
 
 local function judge_data_alone(facts)
-    local len, acked = facts.len, facts.acked
-    local granted = facts.granted and "; a cookie came" or ""
+    local len, acked = facts[LEN], facts[ACKED]
+    local granted = facts[GRANTED] and "; a cookie came" or ""
     if acked >= len then
         return "cookieless-accepted", "data without a cookie acknowledged" .. granted, 1
     elseif acked > 0 then
@@ -741,36 +741,36 @@ end
 
 -- A second SYN counts only before the handshake was done: later it is a stray copy.
 local function repetition(facts)
-    local again, established = facts.again, facts.established
+    local again, established = facts.again, facts[ESTABLISHED]
     return again and not (established and established < again) and again or nil
 end
 
 local function most_bytes(facts)
-    return max(facts.len, repetition(facts) and facts.again_len or 0)
+    return max(facts[LEN], repetition(facts) and facts.again_len or 0)
 end
 
 -- Outcome, why, and round trips saved (1) or lost (-1), nil where that cannot be told.
 local function judge(facts)
-    local cookie, again = facts.cookie, repetition(facts)
-    if not facts.syn or not facts.reply then
+    local cookie, again = facts[COOKIE], repetition(facts)
+    if not facts[SYN_IN] or not facts[REPLY] then
         return judge_unanswered(facts, again)
     elseif facts.second_reply then
         return "replayed", "the data of one SYN was accepted twice", 0
-    elseif facts.acked > most_bytes(facts) + (facts.fin and 1 or 0) then
-        return "over-acknowledged", format("%d acknowledged of %s", facts.acked, bytes_of(facts.len)), 0
+    elseif facts[ACKED] > most_bytes(facts) + (facts.fin and 1 or 0) then
+        return "over-acknowledged", format("%d acknowledged of %s", facts[ACKED], bytes_of(facts[LEN])), 0
     elseif again then
         return judge_repeated(facts)
-    elseif facts.len > 0 then
+    elseif facts[LEN] > 0 then
         return (cookie and cookie ~= "" and judge_cookie_and_data or judge_data_alone)(facts)
     elseif cookie == "" then
-        if facts.granted then
+        if facts[GRANTED] then
             return "requested-granted", "a cookie came", 0
         end
         return "requested-not-granted", facts.had_option and "no valid cookie in the SYN-ACK"
             or "no option in the SYN-ACK", 0
     elseif not cookie then
         return "unknown", "the SYN's option is not valid"
-    elseif facts.granted and facts.granted ~= cookie then
+    elseif facts[GRANTED] and facts[GRANTED] ~= cookie then
         return "refused-cookie", "no data, and another cookie came", 0
     end
     return "unknown", "a cookie but no data to judge"
@@ -785,16 +785,16 @@ local function problems_of(facts)
     local function problem(frame, severity, rule)
         found[#found + 1] = { frame = frame, rule = rule, severity = severity }
     end
-    if facts.reply then
+    if facts[REPLY] then
         local most = most_bytes(facts)
-        if facts.acked > most + (facts.fin and 1 or 0) then
-            problem(facts.reply, "error", format("CLI-15: %d acknowledged of %s", facts.acked, bytes_of(most)))
-        elseif facts.acked > 0 and facts.acked < facts.len then
-            problem(facts.reply, "note", format("CLI-15: %d of %s acknowledged", facts.acked, bytes_of(facts.len)))
+        if facts[ACKED] > most + (facts.fin and 1 or 0) then
+            problem(facts[REPLY], "error", format("CLI-15: %d acknowledged of %s", facts[ACKED], bytes_of(most)))
+        elseif facts[ACKED] > 0 and facts[ACKED] < facts[LEN] then
+            problem(facts[REPLY], "note", format("CLI-15: %d of %s acknowledged", facts[ACKED], bytes_of(facts[LEN])))
         end
     end
     if facts.over_mss then
-        problem(facts.reply, "warning", format("CLI-4: %s in the SYN, over the MSS of %d", bytes_of(facts.len),
+        problem(facts[REPLY], "warning", format("CLI-4: %s in the SYN, over the MSS of %d", bytes_of(facts[LEN]),
             facts.over_mss))
     end
     if facts.second_reply then
@@ -811,7 +811,7 @@ local function is_remarkable(facts, number)
     if facts.problems or facts.over_mss or facts.second_reply then
         return true
     end
-    return number == facts.reply and facts.acked > 0 and facts.acked ~= facts.len
+    return number == facts[REPLY] and facts[ACKED] > 0 and facts[ACKED] ~= facts[LEN]
 end
 
 -- All that can be said of a connection now.
@@ -819,28 +819,28 @@ local function verdict_of(facts)
     local outcome, why, round_trips = judge(facts)
     local verdict = {
         outcome = outcome, why = why, round_trips = round_trips, problems = problems_of(facts), evidence = {},
-        sent = facts.len, acked = facts.acked, resent = facts.len and (facts.resent or 0),
+        sent = facts[LEN], acked = facts[ACKED], resent = facts[LEN] and (facts[RESENT] or 0),
     }
     local again = repetition(facts)
     local frames = verdict.evidence
     for _, frame in ipairs({
-        facts.syn or 0, again or 0, facts.reply or facts.foreign_reply or facts.reset or 0, facts.second_reply or 0,
-        facts[RESENT_IN] or 0,
+        facts[SYN_IN] or 0, again or 0, facts[REPLY] or facts.foreign_reply or facts.reset or 0,
+        facts.second_reply or 0, facts[RESENT_IN] or 0,
     }) do
         if frame > 0 then
             frames[#frames + 1] = frame
         end
     end
     if #frames == 0 then
-        frames[1] = facts.first
+        frames[1] = facts[FIRST]
     end
     sort(frames)
-    if facts.reply then
-        local answers_second = again and again < facts.reply and outcome ~= "syn-ack-lost"
-        verdict.rtt = facts.reply_time - (answers_second and facts.again_time or facts.syn_time)
+    if facts[REPLY] then
+        local answers_second = again and again < facts[REPLY] and outcome ~= "syn-ack-lost"
+        verdict.rtt = facts[REPLY_TIME] - (answers_second and facts.again_time or facts[SYN_TIME])
     end
-    if facts.syn and facts.answer and facts.answer > facts.syn then
-        verdict.first_answer = facts[ANSWER_TIME] - facts.syn_time
+    if facts[SYN_IN] and facts[ANSWER] and facts[ANSWER] > facts[SYN_IN] then
+        verdict.first_answer = facts[ANSWER_TIME] - facts[SYN_TIME]
     end
     return verdict
 end
@@ -1050,7 +1050,7 @@ local function say_of_syn(connection, segment, options)
     else
         text = #options > 0 and "invalid option" or "sent again"
     end
-    local outcome = connection.reply and judge(connection) or "unknown"
+    local outcome = connection[REPLY] and judge(connection) or "unknown"
     return outcome == "unknown" and text or text .. ": " .. outcome
 end
 
@@ -1118,12 +1118,12 @@ end
 local function is_dull(connection, key, flags, is_empty, number)
     if owner[number] then
         return false
-    elseif connection.settled then
+    elseif connection[SETTLED] then
         return true
-    elseif flags == ONLY_ACK and is_empty and connection.reply and connection.key == key
-        and number > connection.first and not connection.ended then
-        if not connection.established or number < connection.established then
-            connection.established = number
+    elseif flags == ONLY_ACK and is_empty and connection[REPLY] and connection[KEY] == key
+        and number > connection[FIRST] and not connection.ended then
+        if not connection[ESTABLISHED] or number < connection[ESTABLISHED] then
+            connection[ESTABLISHED] = number
         end
         return true
     end
@@ -1257,7 +1257,7 @@ local function is_usual(tvb, pinfo, size)
     end
     local connection = connections[key]
     return not connection
-        or (connection.settled and not connection[EARLIER] and not owner[pinfo.number])
+        or (connection[SETTLED] and not connection[EARLIER] and not owner[pinfo.number])
 end
 
 -- Every frame passes here, and nearly all leave soon: what is done for each of them counts. A call costs as much as
@@ -1343,7 +1343,7 @@ local LINE = ("="):rep(98)
 -- The connections of a tap, by their first frame; `selected` nil means all.
 local function each_connection(selected)
     if not is_sorted then
-        sort(in_order, function(a, b) return a.first < b.first end)
+        sort(in_order, function(a, b) return a[FIRST] < b[FIRST] end)
         is_sorted = true
     end
     local place = 0
@@ -1370,7 +1370,7 @@ local function json_of(connection, selected)
     local function add_number(name, value, form)
         add(name, value and format(form or "%d", value))
     end
-    local key = connection.key
+    local key = connection[KEY]
     add_number("stream", selected and selected[connection] or -1)
     add("client", quoted(address_text(client_of(connection))))
     add_number("client_port", number16(key, #key - 4))
@@ -1385,8 +1385,8 @@ local function json_of(connection, selected)
     add_number("first_answer", verdict.first_answer, "%.6f")
     add_number("rtt", verdict.rtt, "%.6f")
     add_number("round_trips", verdict.round_trips)
-    local sent = connection.cookie or ""
-    local cookie = sent ~= "" and sent or connection.granted or ""
+    local sent = connection[COOKIE] or ""
+    local cookie = sent ~= "" and sent or connection[GRANTED] or ""
     add("cookie", quoted(hex(cookie)))
     local problems = {}
     for _, problem in ipairs(verdict.problems) do
@@ -1416,9 +1416,9 @@ function tables.outcome(say, selected)
         local outcome, _, round_trips = judge(connection)
         local row = rows[outcome]
         row[1] = row[1] + 1
-        row[2] = row[2] + (connection.len or 0)
-        row[3] = row[3] + (connection.acked or 0)
-        row[4] = row[4] + (connection.resent or 0)
+        row[2] = row[2] + (connection[LEN] or 0)
+        row[3] = row[3] + (connection[ACKED] or 0)
+        row[4] = row[4] + (connection[RESENT] or 0)
         row[5] = row[5] + (round_trips or 0)
     end
     local form = "%-26s %12s %14s %14s %14s %12s"
@@ -1484,7 +1484,7 @@ function tables.servers(say, selected)
     by_host(say, selected, "servers", function(connection)
         local address = address_text(server_of(connection))
         return format(find(address, ":", 1, true) and "[%s]:%d" or "%s:%d", address,
-            number16(connection.key, #connection.key - 2))
+            number16(connection[KEY], #connection[KEY] - 2))
     end)
 end
 
