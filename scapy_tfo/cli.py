@@ -48,11 +48,10 @@ that are in use here."""
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status."""
-    parser = _parser()
-    chosen = parser.parse_args(fuzz_command.spelled_out(arguments))
     for name in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, _interrupted)
     try:
+        chosen = _parser().parse_args(fuzz_command.spelled_out(arguments))
         command: Callable[[argparse.Namespace], int] = chosen.command
         return command(chosen)
     except SetupError as error:

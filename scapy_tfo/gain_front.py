@@ -29,6 +29,8 @@ _TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|)")
 _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)%?")
 _RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kMG]?)(?:bit/s)?")
 _UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
+_LEAST_RATE = 8e3
+_PACKET = 1500
 _INTERRUPTED = 130
 _LONGEST = 10.0
 _DRAWN = (".png", ".svg")
@@ -69,12 +71,27 @@ def bit_rate(text: str) -> float:
     found = _RATE.fullmatch(text)
     if found is None or not float(found[1]):
         raise argparse.ArgumentTypeError(f"'{text}': write bits a second as 4M or 256k")
-    return float(found[1]) * _UNITS[found[2]]
+    rate = float(found[1]) * _UNITS[found[2]]
+    if rate < _LEAST_RATE:
+        raise argparse.ArgumentTypeError(
+            f"'{text}': 8k is the least, at which a packet takes 1.5 s"
+        )
+    return rate
+
+
+def queue_size(text: str) -> int:
+    """Bytes that hold a packet. Raises ArgumentTypeError."""
+    size = count(text)
+    if size < _PACKET:
+        raise argparse.ArgumentTypeError(
+            f"'{text}': {_PACKET} is the least, as one packet takes it"
+        )
+    return size
 
 
 def one_time(text: str) -> float:
     """`2ms` in seconds. Raises ArgumentTypeError."""
-    if re.fullmatch(r"[0-9.]+", text):
+    if re.fullmatch(r"[0-9.]*[1-9][0-9.]*", text):
         raise argparse.ArgumentTypeError(f"'{text}': write the time with its unit, as 2ms")
     found = times(text)
     if len(found) > 1:
@@ -121,7 +138,8 @@ def add_line(parser: argparse.ArgumentParser, usual: Line) -> None:
         rate = getattr(usual, name)
         told = f"as {example}" if rate is None else f"default: {example}"
         add(f"--{name}", type=bit_rate, metavar="RATE", help=f"bits a second {way} ({told})")
-    add("--queue", type=count, metavar="BYTES", help=f"before each rate (default: {usual.queue})")
+    told = f"before each rate (default: {usual.queue})"
+    add("--queue", type=queue_size, metavar="BYTES", help=told)
     add("--jitter", type=one_time, metavar="TIME", help="up to so much more each way, as 2ms")
     add("--loss", type=percent(10), metavar="PERCENT", help="of packets, each way")
     add("--duplicate", type=percent(100), metavar="PERCENT", help="of packets come twice")
@@ -129,10 +147,13 @@ def add_line(parser: argparse.ArgumentParser, usual: Line) -> None:
 
 
 def line_of(chosen: argparse.Namespace, usual: Line) -> Line:
-    """The link that was asked for."""
+    """The link that was asked for. Raises SetupError for a queue before no rate."""
     names = (each.name for each in fields(usual))
     given = {name: value for name in names if (value := getattr(chosen, name)) is not None}
-    return replace(usual, **given)
+    line = replace(usual, **given)
+    if "queue" in given and line.down is None and line.up is None:
+        raise SetupError("--queue is what waits for a rate: give --down or --up, too")
+    return line
 
 
 def add_outputs(parser: argparse.ArgumentParser, *, plot: bool) -> None:

@@ -16,7 +16,9 @@ if ! command -v "$compiler" >/dev/null || [ ! -e "$headers/Python.h" ]; then
 fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-[ -x .venv-compiled/bin/python ] || "$python" -m venv .venv-compiled
+if ! .venv-compiled/bin/python -m pip --version >/dev/null 2>&1; then
+    "$python" -m venv --clear .venv-compiled
+fi
 say "compiling; this takes minutes"
 HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 .venv-compiled/bin/python -m pip install \
     --disable-pip-version-check --no-input -q --force-reinstall --no-deps . </dev/null >"$log" 2>&1 &&

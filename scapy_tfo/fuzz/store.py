@@ -22,7 +22,7 @@ from scapy_tfo.fuzz.fingerprint import total
 from scapy_tfo.fuzz.plan import Plan
 from scapy_tfo.fuzz.program import Program, dumps, loads
 from scapy_tfo.fuzz.sightings import OpenSighting, drop_unseen, put_finding, see
-from scapy_tfo.fuzz.store_file import Lock, complaint, connect, damaged, is_empty
+from scapy_tfo.fuzz.store_file import Lock, complaint, connect, damaged, is_empty, is_there
 
 SCHEMA = 1
 _APPLICATION = 0x7F413
@@ -115,7 +115,7 @@ class Store:
     @classmethod
     def open(cls, path: Path, *, to_write: bool = False) -> Store:
         """One that is there. to_write: alone, to go on with it."""
-        if not path.is_file():
+        if not is_there(path):
             raise SetupError(f"there is no campaign at {path}: give its file with --store")
         store = cls(path, to_write=to_write)
         try:

@@ -70,9 +70,18 @@ def connect(path: Path, *, to_write: bool) -> sqlite3.Connection:
     return database
 
 
+def is_there(path: Path) -> bool:
+    """Whether there is such a file. Raises SetupError where nobody may look."""
+    try:
+        return path.is_file()
+    except OSError as error:
+        raise SetupError(f"cannot open the store {path}: {error.strerror}") from error
+
+
 def is_empty(path: Path) -> bool:
-    """Whether nothing was written to it: it is not there, or its maker was killed before."""
-    if not path.exists():
+    """Whether nothing was written to it: it is not there, or its maker was killed before. Raises
+    SetupError where nobody may look."""
+    if not is_there(path) and not path.exists():
         return True
     try:
         with closing(sqlite3.connect(path)) as database:

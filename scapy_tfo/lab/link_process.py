@@ -22,18 +22,24 @@ _ANSWER_WITHIN = 5.0
 class LinkProcess:
     """`python -m MODULE CONTROL WORD...`: CONTROL is the descriptor of a socket, of which it reads
     lines, `{"onward": SHAPE, "homeward": SHAPE}`, and answers each with one; it ends when the other
-    end is closed. descriptors: that it gets with their numbers."""
+    end is closed. descriptors: that it gets with their numbers. Raises SetupError where it does
+    not start."""
 
     def __init__(
         self, module: str, words: Sequence[str], descriptors: Collection[int] = ()
     ) -> None:
         self._control, theirs = socket.socketpair()
+        command = [sys.executable, "-m", module, str(theirs.fileno()), *words]
         with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", module, str(theirs.fileno()), *words],
-                stdin=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno(), *descriptors],
-            )
+            try:
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=[theirs.fileno(), *descriptors],
+                )
+            except OSError as error:
+                self._control.close()
+                raise SetupError(f"cannot start {sys.executable}: {error.strerror}") from error
 
     @property
     def pid(self) -> int:

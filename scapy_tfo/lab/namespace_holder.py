@@ -34,17 +34,20 @@ class Holder:
         self._name = name
         self._control, theirs = socket.socketpair()
         self._stderr = Stderr()
+        words = [str(theirs.fileno()), json.dumps({**config, "parent": os.getpid()})]
         with theirs:
-            self.process = subprocess.Popen(
-                [
-                    *(sys.executable, "-m", module, str(theirs.fileno())),
-                    json.dumps({**config, "parent": os.getpid()}),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=self._stderr.fd,
-                stderr=self._stderr.fd,
-                pass_fds=[theirs.fileno()],
-            )
+            try:
+                self.process = subprocess.Popen(
+                    [sys.executable, "-m", module, *words],
+                    stdin=subprocess.DEVNULL,
+                    stdout=self._stderr.fd,
+                    stderr=self._stderr.fd,
+                    pass_fds=[theirs.fileno()],
+                )
+            except OSError as error:
+                self._control.close()
+                self._stderr.close()
+                raise SetupError(f"cannot start {sys.executable}: {error.strerror}") from error
         try:
             self.said, self.given = self._greeting(descriptors)
         except BaseException:

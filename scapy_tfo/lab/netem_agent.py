@@ -108,16 +108,21 @@ def _add_pair(name: str, there: int) -> None:
 
 def _prepare(name: str, networks: Sequence[str]) -> None:
     """Bring a device up, with routes by it; what it sends is cut into packets before its qdiscs
-    count them. Raises OSError."""
+    count them. Raises OSError, and SetupError where the kernel refuses it."""
     from pyroute2 import IPRoute
+    from pyroute2.netlink.exceptions import NetlinkError
 
     interface.bring_up(name, mtu=_MTU)
     interface.change_flags(name, on=_IFF_NOARP)
     index = socket.if_nametoindex(name)
-    with IPRoute() as netlink:
-        netlink.link("set", index=index, gso_max_segs=1)
-        for network in networks:
-            netlink.route("replace", dst=network, oif=index, scope="link")
+    try:
+        with IPRoute() as netlink:
+            netlink.link("set", index=index, gso_max_segs=1)
+            for network in networks:
+                netlink.route("replace", dst=network, oif=index, scope="link")
+    except NetlinkError as error:
+        told = os.strerror(error.code)
+        raise SetupError(f"no routes by a link's device ({told})") from None
 
 
 def _enter(place: int) -> None:

@@ -176,7 +176,7 @@ class Device:
         """Have these instead of those of before; what waits in them is lost. Raises SetupError
         where the kernel has no such, or refuses it."""
         if self._has:
-            self._ask(removal(self._index), "to begin anew")
+            self._ask(removal(self._index))
             self._has = False
         for qdisc, message in zip(chain, messages(self._index, chain), strict=True):
             self._ask(message, qdisc.kind)
@@ -186,14 +186,16 @@ class Device:
         """The device keeps what it has."""
         self._socket.close()
 
-    def _ask(self, message: bytes, what: str) -> None:
+    def _ask(self, message: bytes, kind: str = "") -> None:
+        """kind: of the qdisc that is wanted, "" where those of before are to go."""
+        what = kind or "to take a device's queues away"
         try:
             self._socket.send(message)
             answer = self._socket.recv(1 << 16)
         except OSError as error:
-            raise SetupError(f"the kernel does not say whether it has {what}: {error}") from None
-        kind, status = struct.unpack_from("=4xH10xi", answer)
-        if kind == _ERROR and status == -errno.ENOENT:
+            raise SetupError(f"the kernel does not answer what was asked of it: {error}") from None
+        answers, status = struct.unpack_from("=4xH10xi", answer)
+        if kind and answers == _ERROR and status == -errno.ENOENT:
             raise SetupError(f"this kernel has no {what}, unless modprobe sch_{what} loads it")
-        if kind == _ERROR and status:
+        if answers == _ERROR and status:
             raise SetupError(f"the kernel refuses {what}: {os.strerror(-status)}")

@@ -95,11 +95,15 @@ def check_file(path: Path) -> None:
 
     Raises SetupError if it cannot.
     """
-    if not path.parent.is_dir():
-        raise SetupError(f"cannot write {path}: there is no directory {path.parent}")
-    if path.is_dir():
-        raise SetupError(f"cannot write {path}: it is a directory")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
+    try:
+        if not path.parent.is_dir():
+            raise SetupError(f"cannot write {path}: there is no directory {path.parent}")
+        if path.is_dir():
+            raise SetupError(f"cannot write {path}: it is a directory")
+        may = os.access(path if path.exists() else path.parent, os.W_OK)
+    except PermissionError:
+        may = False
+    if not may:
         raise SetupError(f"cannot write {path}: no permission")
 
 

@@ -53,7 +53,7 @@ def test_what_is_not_asked_for_is_as_usual() -> None:
     assert read("--up", "1M", usual=PAPERS) == Line(down=4e6, up=1e6)
     assert BARE.is_bare
     assert BARE.tells == ""
-    assert read("--link", "own", "--queue", "5").is_bare
+    assert read("--link", "own", "--jitter", "0").is_bare
     assert not PAPERS.is_bare
 
 
@@ -62,6 +62,8 @@ def test_what_is_not_asked_for_is_as_usual() -> None:
     [
         (["--jitter", "2"], "write the time with its unit"),
         (["--jitter", "2ms,3ms"], "one time alone"),
+        (["--queue", "1499"], "1500 is the least"),
+        (["--up", "7999"], "8k is the least"),
         (["--loss", "11"], "percent from 0 to 10"),
         (["--duplicate", "-1"], "percent from 0 to 100"),
         (["--reorder", "some"], "percent from 0 to 100"),
@@ -72,6 +74,11 @@ def test_what_is_no_line(given: list[str], said: str, capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit):
         read(f"{given[0]}={given[1]}")
     assert said in capsys.readouterr().err
+
+
+def test_a_queue_takes_a_rate() -> None:
+    with pytest.raises(SetupError, match="give --down or --up"):
+        read("--queue", "9000")
 
 
 @pytest.mark.parametrize(
