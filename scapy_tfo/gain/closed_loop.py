@@ -1,9 +1,11 @@
 """A client that does one short transaction after another.
 
-`python closed_loop.py HOST PORT PATH SECONDS WAY [RATE]`; WAY: `tcp` or `tfo`; RATE: so many a
-second, without it as many as there can be. Each transaction is a connection, a request and its
-whole answer. At the end a line of JSON: transactions, seconds they took, seconds of processor time
-of this process, and round-trip times, in seconds, that handshakes with TCP saw.
+`python closed_loop.py HOST PORT PATH WAY SECONDS [GAP PHASE]`; WAY: `tcp` or `tfo`. GAP: seconds
+from one to the next, without it none; PHASE: seconds until the first. Each transaction is a
+connection, a request and its whole answer. It says that it is ready in a line, takes a line with
+the time on CLOCK_MONOTONIC to start at, and at the end prints a line of JSON: transactions, the
+time at which the last had ended, seconds of processor time of this process since the start, and
+round-trip times, in seconds, that handshakes with TCP saw.
 """
 
 import json
@@ -25,19 +27,21 @@ def round_trip(sock: socket.socket) -> float:
 
 
 def main() -> None:
-    host, port, path, seconds, way, *rest = sys.argv[1:]
-    gap = 1 / float(rest[0]) if rest else 0.0
+    host, port, path, way, span, *pace = sys.argv[1:]
+    seconds = float(span)
+    gap, phase = map(float, pace or (0, 0))
     at = (host, int(port))
     request = f"GET {path} HTTP/1.1\r\nHost: gain\r\nConnection: close\r\n\r\n".encode()
     count = 0
     rtts = []
+    print("ready", flush=True)
+    began = float(sys.stdin.readline())
+    time.sleep(max(began - time.monotonic(), 0.0))
     spent = time.process_time()
-    began = time.perf_counter()
-    until = began + float(seconds)
-    while not count or time.perf_counter() < until:
-        wait = began + count * gap - time.perf_counter()
-        if wait > 0:
-            time.sleep(wait)
+    now, due = 0.0, phase
+    while not count or max(now, due) < seconds:
+        if due > now:
+            time.sleep(due - now)
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:
             if way == "tfo":
                 sock.sendto(request, socket.MSG_FASTOPEN, at)
@@ -49,9 +53,10 @@ def main() -> None:
             while sock.recv(_LARGEST):
                 pass
         count += 1
-    took = time.perf_counter() - began
+        due = phase + count * gap
+        now = time.monotonic() - began
     spent = time.process_time() - spent
-    print(json.dumps({"count": count, "seconds": took, "cpu": spent, "rtts": rtts}))
+    print(json.dumps({"count": count, "ended": began + now, "cpu": spent, "rtts": rtts}))
 
 
 if __name__ == "__main__":

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -23,17 +25,20 @@ from scapy_tfo.lab.priority import go_first
 
 _LOOP = Path(__file__).with_name("closed_loop.py")
 _PATIENCE = 30.0
+_START = 0.02
+"""Seconds until all clients start together: enough to tell each of them when."""
+
 _CORRECTIONS, _LOOK = 3, 0.1
 """How often a link's delay is set by what handshakes see, and for how many seconds they do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
-    """count: transactions. seconds: that they took. client_busy: part of the time that the clients
-    computed, of the cores that they could have. server_cpu: seconds of processor time of the
-    server; server_busy: the part of the time. Both have in them what the kernel took to receive for
-    them, where that can be told. rtt: in seconds, as handshakes saw it, with TCP
-    alone."""
+    """count: transactions. seconds: from the start that all clients have in common to the end of
+    the last transaction, or of the time that was asked for. client_busy: part of it that the
+    clients computed, of the cores that they could have. server_cpu: seconds of processor time of
+    the server; server_busy: the part of the time. Both have in them what the kernel took to receive
+    for them, where that can be told. rtt: in seconds, as handshakes saw it, with TCP alone."""
 
     count: int
     seconds: float
@@ -133,31 +138,42 @@ class PinnedServer:
         rate: a second, of all together; None for as many as there can be. Raises TargetError where
         one fails.
         """
-        words = [str(self._address), str(self._server.port), self._path, str(seconds), way]
-        if rate is not None:
-            words.append(str(rate / clients))
-        before = self._server_cpu(), self.receiving[0]
-        running = [
-            subprocess.Popen(
-                [sys.executable, "-I", "-S", str(_LOOP), *words],
-                preexec_fn=self._client.entering(self._others),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
-            for _ in range(clients)
-        ]
-        told = _told(running, seconds + _PATIENCE)
-        seconds = max(each["seconds"] for each in told)
-        computed = sum(each["cpu"] for each in told) + self.receiving[0] - before[1]
+        words = [str(self._address), str(self._server.port), self._path, way, str(seconds)]
+        # They take turns: all at once would be a burst.
+        paces = [[str(clients / rate), str(each / rate)] if rate else [] for each in range(clients)]
+        running: list[subprocess.Popen[bytes]] = []
+        try:
+            for pace in paces:
+                running.append(self._start([*words, *pace]))
+            for each in running:
+                _await_ready(each)
+            # From here to the start nobody computes for a transaction, nor after the last.
+            server, receiving = self._server_cpu(), self.receiving[0]
+            began = _begin(running)
+            told = [_told(each, _START + seconds + _PATIENCE) for each in running]
+        finally:
+            for each in running:
+                each.kill()
+                each.communicate()
+        seconds = max(seconds, *(each["ended"] - began for each in told))
+        computed = sum(each["cpu"] for each in told) + self.receiving[0] - receiving
         rtts = [rtt for each in told for rtt in each["rtts"]]
         cores = min(clients, len(self._others))
         return Loop(
             count=sum(each["count"] for each in told),
             seconds=seconds,
             client_busy=computed / seconds / cores,
-            server_cpu=self._server_cpu() - before[0],
+            server_cpu=self._server_cpu() - server,
             rtt=median(rtts) if rtts else None,
+        )
+
+    def _start(self, words: list[str]) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_LOOP), *words],
+            preexec_fn=self._client.entering(self._others),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
 
     @property
@@ -190,19 +206,34 @@ def _spent(thread: int | None) -> float:
     return int(Path(f"/proc/{thread}/schedstat").read_text().split()[0]) / 1e9
 
 
-def _told(running: list[subprocess.Popen[bytes]], patience: float) -> list[dict[str, Any]]:
-    told = []
+def _await_ready(client: subprocess.Popen[bytes]) -> None:
+    """Raises TargetError."""
+    assert client.stdout is not None
+    if not select.select([client.stdout], [], [], _PATIENCE)[0]:
+        raise TargetError("a client of the transactions does not start")
+    if not client.stdout.readline():
+        _told(client, _PATIENCE)
+
+
+def _begin(clients: list[subprocess.Popen[bytes]]) -> float:
+    """Let all start at one time, which is returned (CLOCK_MONOTONIC): else the first would have
+    the server, and the core that they share, for itself until the last has been started."""
+    began = time.monotonic() + _START
+    for each in clients:
+        assert each.stdin is not None
+        each.stdin.write(f"{began!r}\n".encode())
+        each.stdin.flush()
+    return began
+
+
+def _told(client: subprocess.Popen[bytes], patience: float) -> dict[str, Any]:
+    """Its figures once it has ended. Raises TargetError."""
     try:
-        for each in running:
-            out, errors = each.communicate(timeout=patience)
-            if each.returncode:
-                said = errors.decode(errors="replace").strip().splitlines()
-                raise TargetError(f"a transaction failed: {said[-1] if said else 'nothing said'}")
-            told.append(json.loads(out))
+        out, errors = client.communicate(timeout=patience)
     except subprocess.TimeoutExpired:
         raise TargetError("a transaction does not end") from None
-    finally:
-        for each in running:
-            each.kill()
-            each.wait()
-    return told
+    if client.returncode or not out:
+        said = errors.decode(errors="replace").strip().splitlines()
+        raise TargetError(f"a transaction failed: {said[-1] if said else 'nothing said'}")
+    figures: dict[str, Any] = json.loads(out)
+    return figures

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,6 +79,28 @@ def test_a_constant_rate_is_not_exceeded(server: PinnedServer) -> None:
 def test_a_moment_has_one_transaction(server: PinnedServer) -> None:
     server.use_bare()
     assert server.loop("tcp", 1e-6, 1).count == 1
+
+
+def test_clients_that_share_a_core_do_not_have_it_twice(server: PinnedServer) -> None:
+    """They all start when the last is ready: one after another, each would have had it for itself,
+    and the sum, over the time of one, would have been of four."""
+    server.use_bare()
+    one, four, again = (server.loop("tcp", 0.2, clients) for clients in (1, 4, 1))
+    assert four.count >= 4
+    assert four.seconds >= 0.2
+    assert four.client_busy <= 1.1
+    if server.core is not None:
+        assert four.server_busy <= 1.1
+        if len(os.sched_getaffinity(0)) == 2:
+            assert four.rate < 3 * max(one.rate, again.rate)
+
+
+def test_clients_at_a_constant_rate_take_turns(server: PinnedServer) -> None:
+    """Four of them, 40 a second together: 25 ms from each to the next."""
+    server.use_bare()
+    loop = server.loop("tcp", 0.2, 4, 40)
+    assert loop.count == 8
+    assert loop.rate <= 40
 
 
 def test_a_level(server: PinnedServer) -> None:
