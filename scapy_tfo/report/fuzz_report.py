@@ -104,7 +104,9 @@ def told(finding: Finding) -> Iterator[str]:
     yield f"  state     {finding.state}"
     yield f"  expected  {finding.expected}"
     yield f"  actual    {finding.actual}"
-    yield f"  seed      {finding.seed} ({len(finding.program.steps)} steps, reduced to these)"
+    is_sure = finding.status is Status.CONFIRMED
+    what = "reduced to these" if is_sure else "which alone do not show it each time"
+    yield f"  seed      {finding.seed} ({len(finding.program.steps)} steps, {what})"
     yield ""
     raw = to_json(finding.reduced)
     for number, flow in enumerate(raw["flows"]):
