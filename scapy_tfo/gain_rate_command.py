@@ -31,6 +31,7 @@ from scapy_tfo.gain_front import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from rich.console import Console
     from rich.table import Table
 
     from scapy_tfo.gain.load import Level
@@ -101,6 +102,7 @@ def _rates(chosen: argparse.Namespace) -> int:
     tell_few(console, plan.rounds)
     if points:
         console.print(*_limits(points), highlight=False)
+    _tell_early(console, [(f"{each.rtt * 1000:g} ms", each.early) for each in points])
     console.print(f"The paper: a ratio of {PAPER[1]} at {PAPER[0] * 1000:g} ms.")
     if plan.line.is_bare and any(not each.rtt and each.link != VETH for each in points):
         console.print("At 0 that is the emulator without delay: a veth pair takes root.")
@@ -125,6 +127,17 @@ def _limits(points: Sequence[Point]) -> Iterator[str]:
         max(getattr(each, f"{end}_busy") for each in points) for end in ("client", "server")
     )
     yield f"Clients compute {clients:.0%} of the time at most, the server {server:.0%}."
+
+
+def _tell_early(console: Console, found: Sequence[tuple[str, float]]) -> None:
+    """Say so where fast opens were none, by what was measured."""
+    for where, early in found:
+        if early < 1:
+            console.print(
+                f"At {where} the server took the data of {early:.1%} of the SYNs that were looked"
+                " at: the others were no fast opens.",
+                highlight=False,
+            )
 
 
 def _rate_table(points: Sequence[Point]) -> Table:
@@ -163,6 +176,7 @@ def _load(chosen: argparse.Namespace) -> int:
     levels, broken = collect(console, measure(plan), len(plan.rates))
     console.print(_load_table(levels))
     tell_few(console, plan.rounds)
+    _tell_early(console, [(f"{each.rate:,}/s", each.early) for each in levels])
     console.print("The paper: nearly the same with and without, so a ratio of about 1.")
     if any(not each.whole for each in levels):
         console.print("The server's process alone: what the kernel receives for it is not in this.")

@@ -1,11 +1,12 @@
 """A client that does one short transaction after another.
 
-`python closed_loop.py HOST PORT PATH WAY SECONDS [GAP PHASE]`; WAY: `tcp` or `tfo`. GAP: seconds
-from one to the next, without it none; PHASE: seconds until the first. Each transaction is a
-connection, a request and its whole answer. It says that it is ready in a line, takes a line with
-the time on CLOCK_MONOTONIC to start at, and at the end prints a line of JSON: transactions, the
-time at which the last had ended, seconds of processor time of this process since the start, and
-round-trip times, in seconds, that handshakes with TCP saw.
+`python closed_loop.py HOST PORT PATH SIZE WAY SECONDS [GAP PHASE]`; SIZE: of the file, in bytes;
+WAY: `tcp` or `tfo`. GAP: seconds from one to the next, without it none; PHASE: seconds until the
+first. Each transaction is a connection, a request and its whole answer. It says that it is ready in
+a line, takes a line with the time on CLOCK_MONOTONIC to start at, and at the end prints a line of
+JSON: transactions, the time at which the last had ended, seconds of processor time of this process
+since the start, round-trip times, in seconds, that handshakes with TCP saw, and of fast opens
+whether the SYN's data was acknowledged. It ends with a word where an answer is not the file.
 """
 
 import json
@@ -16,24 +17,48 @@ import time
 
 _LARGEST = 1 << 16
 _INFO, _RTT = 104, 68
+_OPTIONS, _SYN_DATA = 5, 0x20
+"""tcpi_options and TCPI_OPT_SYN_DATA (linux/tcp.h)."""
+
 _LOOK = 16
-"""Every so many connections the round-trip time is looked at."""
+"""Every so many connections the kernel is asked about one: it costs time."""
 
 
-def round_trip(sock: socket.socket) -> float:
-    """Of the handshake of a connection that has just been made, in seconds."""
-    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO)
-    return float(struct.unpack_from("I", info, _RTT)[0]) / 1e6
+def kernel_told(sock: socket.socket) -> bytes:
+    """`tcp_info` of linux/tcp.h."""
+    return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO)
+
+
+def take_first(sock: socket.socket, size: int) -> int:
+    """The whole answer, which has to be the file; returns its bytes with the head. Raises
+    SystemExit."""
+    answer = b""
+    while piece := sock.recv(_LARGEST):
+        answer += piece
+    head, _, body = answer.partition(b"\r\n\r\n")
+    status = head.split(b"\r\n")[0].decode("latin-1")
+    if status.split(" ")[1:2] != ["200"] or len(body) != size:
+        raise SystemExit(f"the answer is '{status}' and {len(body)} bytes, not 200 and {size}")
+    return len(answer)
+
+
+def take(sock: socket.socket, whole: int) -> None:
+    """An answer of so many bytes. Raises SystemExit."""
+    had = 0
+    while piece := len(sock.recv(_LARGEST)):
+        had += piece
+    if had != whole:
+        raise SystemExit(f"an answer has {had} bytes, where the first had {whole}")
 
 
 def main() -> None:
-    host, port, path, way, span, *pace = sys.argv[1:]
+    host, port, path, size, way, span, *pace = sys.argv[1:]
     seconds = float(span)
     gap, phase = map(float, pace or (0, 0))
     at = (host, int(port))
     request = f"GET {path} HTTP/1.1\r\nHost: gain\r\nConnection: close\r\n\r\n".encode()
-    count = 0
-    rtts = []
+    count = whole = 0
+    rtts, early = [], []
     print("ready", flush=True)
     began = float(sys.stdin.readline())
     time.sleep(max(began - time.monotonic(), 0.0))
@@ -43,20 +68,26 @@ def main() -> None:
         if due > now:
             time.sleep(due - now)
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:
+            look = count % _LOOK == 0
             if way == "tfo":
                 sock.sendto(request, socket.MSG_FASTOPEN, at)
             else:
                 sock.connect(at)
-                if count % _LOOK == 0:
-                    rtts.append(round_trip(sock))
+                if look:
+                    rtts.append(struct.unpack_from("I", kernel_told(sock), _RTT)[0] / 1e6)
                 sock.send(request)
-            while sock.recv(_LARGEST):
-                pass
+            if count:
+                take(sock, whole)
+            else:
+                whole = take_first(sock, int(size))
+            if look and way == "tfo":
+                early.append(bool(kernel_told(sock)[_OPTIONS] & _SYN_DATA))
         count += 1
         due = phase + count * gap
         now = time.monotonic() - began
     spent = time.process_time() - spent
-    print(json.dumps({"count": count, "ended": began + now, "cpu": spent, "rtts": rtts}))
+    told = {"count": count, "ended": began + now, "cpu": spent, "rtts": rtts, "early": early}
+    print(json.dumps(told))
 
 
 if __name__ == "__main__":

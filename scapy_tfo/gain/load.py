@@ -9,7 +9,7 @@ from statistics import median
 from scapy_tfo.gain.choices import VETH
 from scapy_tfo.gain.line import BARE, Line
 from scapy_tfo.gain.loops import Loop, PinnedServer
-from scapy_tfo.gain.rate import Turns, choose_link, cpu_ratio, limit, turns
+from scapy_tfo.gain.rate import Turns, choose_link, cpu_ratio, limit, taken, turns
 from scapy_tfo.gain.saving import Estimate, typical
 
 RATES = (500, 1000, 2000, 3000, 4000, 5000, 6000)
@@ -39,7 +39,8 @@ class Plan:
 class Level:
     """One rate. tcp_rate, tfo_rate: that were reached. tcp, tfo: part of its core that the server
     took. ratio: of its processor time for a request, fast open's to TCP's; None where it is too
-    little to be measured; control: TCP's own, measured once more, to TCP's. whole: with what the
+    little to be measured; control: TCP's own, measured once more, to TCP's. early: part of the fast
+    opens looked at whose data the server took from the SYN. whole: with what the
     kernel took to receive. limit: what kept the rate from being reached, "" where it was. link:
     who made it. samples: by way, the rounds in turn."""
 
@@ -51,6 +52,7 @@ class Level:
     tfo: Estimate
     ratio: Estimate | None
     control: Estimate | None
+    early: float
     whole: bool
     client_busy: float
     limit: str
@@ -80,6 +82,7 @@ def _level(rate: int, link: str, found: Turns, whole: bool) -> Level:
         tfo=typical([each.server_busy for each in tfo]),
         ratio=cpu_ratio(tfo, tcp),
         control=cpu_ratio(control, tcp),
+        early=taken(tfo),
         whole=whole,
         client_busy=median(each.client_busy for each in both),
         limit="" if min(reached) > _REACHED * rate else limit(both),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 from typing import NamedTuple
 
 from scapy_tfo.gain.line import BARE, Line
@@ -47,9 +47,9 @@ class Point:
     each transaction took exactly the measured round trip less, None where one takes less than that.
     control: of TCP's own rate, measured once more, to TCP's. cpu: of the server's processor time
     for a transaction, fast open's to TCP's; None where it is too little to be measured.
-    client_busy, server_busy: parts of the time. limit: what kept the rate from being higher:
-    "client", "server", or `WAITING`. samples: by way, the rounds in
-    turn."""
+    client_busy, server_busy: parts of the time. early: part of the fast opens looked at whose data
+    the server took from the SYN. limit: what kept the rate from being higher: "client", "server",
+    or `WAITING`. samples: by way, the rounds in turn."""
 
     rtt: float
     measured: float
@@ -62,6 +62,7 @@ class Point:
     cpu: Estimate | None
     client_busy: float
     server_busy: float
+    early: float
     limit: str
     samples: Mapping[str, Sequence[Loop]]
 
@@ -120,6 +121,11 @@ def limit(loops: Sequence[Loop]) -> str:
     return "server" if median(each.server_busy for each in loops) > _BUSY else WAITING
 
 
+def taken(loops: Sequence[Loop]) -> float:
+    """Part of the fast opens looked at whose data the server took from the SYN."""
+    return fmean(each.early for each in loops if each.early is not None)
+
+
 def _point(rtt: float, link: str, found: Turns, clients: int) -> Point:
     tcp, tfo, control = ([each.rate for each in loops] for loops in found)
     slow = median(tcp)
@@ -138,6 +144,7 @@ def _point(rtt: float, link: str, found: Turns, clients: int) -> Point:
         cpu=cpu_ratio(found.tfo, found.tcp),
         client_busy=median(each.client_busy for each in both),
         server_busy=median(each.server_busy for each in both),
+        early=taken(found.tfo),
         limit=limit(both),
         samples=found._asdict(),
     )

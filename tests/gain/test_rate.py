@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,9 +18,11 @@ pytest.importorskip("scipy", reason="the extra 'gain' is not installed")
 pytest.importorskip("matplotlib", reason="the extra 'gain' is not installed")
 
 from scapy_tfo.cli import main
-from scapy_tfo.errors import SetupError
-from scapy_tfo.gain import load, rate
+from scapy_tfo.errors import SetupError, TargetError
+from scapy_tfo.gain import closed_loop, load, rate
+from scapy_tfo.gain import loops as loops_module
 from scapy_tfo.gain.chart import draw_rates
+from scapy_tfo.gain.ends import Nginx
 from scapy_tfo.gain.loops import Loop, PinnedServer
 from scapy_tfo.gain.saving import Estimate
 
@@ -103,6 +110,71 @@ def test_clients_at_a_constant_rate_take_turns(server: PinnedServer) -> None:
     assert loop.rate <= 40
 
 
+def test_an_answer_that_is_not_the_file_is_no_transaction(
+    server: PinnedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.use_bare()
+    monkeypatch.setattr(server, "_path", "/bytes/none")
+    with pytest.raises(TargetError, match=r"failed: the answer is 'HTTP/1.1 404 .* not 200 and"):
+        server.loop("tcp", 0.01, 2)
+
+
+GOOD = b"HTTP/1.1 200 OK\r\n\r\nword"
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ([b""], "the answer is '' and 0 bytes, not 200 and 4"),
+        ([GOOD[:-1]], "the answer is 'HTTP/1.1 200 OK' and 3 bytes, not 200 and 4"),
+        ([GOOD, GOOD, b""], "an answer has 0 bytes, where the first had 23"),
+    ],
+)
+def test_every_answer_is_looked_at(answers: list[bytes], said: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        words = ["127.0.0.1", str(listener.getsockname()[1]), "/", "4", "tcp", "9"]
+        client = subprocess.Popen(
+            [sys.executable, closed_loop.__file__, *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert client.stdin is not None
+        client.stdin.write(f"{time.monotonic()}\n")
+        client.stdin.flush()
+        listener.settimeout(20)
+        for answer in answers:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(answer)
+        _, errors = client.communicate(timeout=20)
+    assert client.returncode
+    assert errors.strip() == said
+
+
+def test_fast_opens_are_seen_to_happen(server: PinnedServer) -> None:
+    server.use_bare()
+    server.loop("tfo", 0.01, 1)
+    assert server.loop("tfo", 0.05, 2).early == 1
+    assert server.loop("tcp", 0.05, 1).early is None
+
+
+def test_fast_opens_that_a_server_does_not_take_are_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(loops_module, "Nginx", partial(Nginx, fast_open=False))
+    try:
+        (level,) = load.measure(load.Plan(rates=[50], rounds=1, seconds=0.1, clients=1))
+        words = ["--rate", "50", "--rounds", "1", "--seconds", "0.1"]
+        assert main(["gain", "load", *words]) == 0
+    except SetupError as error:
+        pytest.skip(str(error))
+    assert level.early == 0
+    assert "took the data of 0.0% of the SYNs" in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_level(server: PinnedServer) -> None:
     (level,) = load.measure(load.Plan(rates=[100], rounds=1, seconds=0.2, clients=1))
     assert level.rate == 100
@@ -112,7 +184,8 @@ def test_a_level(server: PinnedServer) -> None:
 
 
 def loops(client: float, server: float) -> list[Loop]:
-    return [Loop(count=1, seconds=1.0, client_busy=client, server_cpu=server, rtt=0.0)] * 3
+    one = Loop(count=1, seconds=1.0, client_busy=client, server_cpu=server, rtt=0.0, early=None)
+    return [one] * 3
 
 
 def test_who_limits_the_rate() -> None:
@@ -157,6 +230,7 @@ def test_a_transaction_quicker_than_the_round_trip_predicts_nothing(tmp_path: Pa
         cpu=None,
         client_busy=0.5,
         server_busy=0.5,
+        early=1.0,
         limit="waiting",
         samples={},
     )
