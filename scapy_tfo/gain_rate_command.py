@@ -176,6 +176,10 @@ def _load(chosen: argparse.Namespace) -> int:
     levels, broken = collect(console, measure(plan), len(plan.rates))
     console.print(_load_table(levels))
     tell_few(console, plan.rounds)
+    for each in levels:
+        if each.limit:
+            reached = f"{each.tcp_rate:,.0f}/s with TCP, {each.tfo_rate:,.0f}/s with fast open"
+            console.print(f"Of {each.rate:,}/s were reached: {reached}.", highlight=False)
     _tell_early(console, [(f"{each.rate:,}/s", each.early) for each in levels])
     console.print("The paper: nearly the same with and without, so a ratio of about 1.")
     if any(not each.whole for each in levels):

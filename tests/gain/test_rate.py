@@ -216,6 +216,21 @@ def test_the_command_for_constant_rates(tmp_path: Path, capsys: pytest.CaptureFi
     assert "requests a second" in (tmp_path / "a.svg").read_text()
 
 
+@pytest.mark.usefixtures("server")
+def test_a_rate_that_is_not_held_is_told_with_those_reached(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figures = tmp_path / "a.json"
+    words = ["--rate", "10,10000000", "--rounds", "1", "--seconds", "0.2", "--json", str(figures)]
+    assert main(["gain", "load", *words]) == 0
+    out = capsys.readouterr().out
+    held, level = json.loads(figures.read_text())["cells"]
+    tcp, tfo = level["tcp_rate"], level["tfo_rate"]
+    assert f"Of 10,000,000/s were reached: {tcp:,.0f}/s with TCP, {tfo:,.0f}/s with" in out
+    assert not held["limit"]
+    assert "Of 10/s" not in out
+
+
 def test_a_transaction_quicker_than_the_round_trip_predicts_nothing(tmp_path: Path) -> None:
     """On an idle machine handshakes may take longer than what follows them."""
     quick = rate.Point(
