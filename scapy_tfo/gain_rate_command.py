@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from scapy_tfo.arguments import count, described, seconds
-from scapy_tfo.gain.choices import VETH
+from scapy_tfo.gain.choices import AUTO, VETH
 from scapy_tfo.gain.line import BARE
 from scapy_tfo.gain_front import (
     add_line,
@@ -42,10 +42,11 @@ after another in a closed loop (paper 6.2), with TCP, with fast open, and with T
 the last is the control, whose ratio to TCP has to be 1.
 
 nginx has a core of its own where there are two or more. At an RTT of 0 the link is a veth pair with
-nothing between (root alone; else the emulator without delay); from then on it is emulated. The
-RTT that handshakes saw stands beside the one asked for. `model` is what one such round trip
-less would give, and at 0.1 ms there is the paper's 1.23. `CPU` is the ratio of the server's
-for each transaction, fast open's to TCP's.
+nothing between (root alone; else the emulator without delay), with `--link auto` and where nothing
+else is asked of it: `own` and `netem` are taken at 0, too. From then on it is emulated. The RTT
+that handshakes saw stands beside the one asked for. `model` is what one such round trip less would
+give, and at 0.1 ms there is the paper's 1.23. `CPU` is the ratio of the server's for each
+transaction, fast open's to TCP's.
 
 Ctrl-C keeps what was measured."""
 
@@ -54,9 +55,10 @@ open, and with TCP again in turn (paper 6.2, figure 6): requests for 5,000 bytes
 connection of its own. `ratio` is of what a request takes, fast open's to TCP's; `control` is of
 TCP's own to TCP's, which has to be 1.
 
-nginx has a core of its own where there are two or more, and the link is a veth pair (root alone).
-What the kernel does to receive for the server is counted, too: it has a thread of its own for
-that. The paper found the two nearly alike: the ratio stands beside 1.
+nginx has a core of its own where there are two or more, and the link is a veth pair (root alone),
+with `--link auto` and where nothing else is asked of it. What the kernel does there to receive for
+the server is counted, too: it has a thread of its own for that. The paper found the two nearly
+alike: the ratio stands beside 1.
 
 Ctrl-C keeps what was measured."""
 
@@ -104,7 +106,8 @@ def _rates(chosen: argparse.Namespace) -> int:
         console.print(*_limits(points), highlight=False)
     _tell_early(console, [(f"{each.rtt * 1000:g} ms", each.early) for each in points])
     console.print(f"The paper: a ratio of {PAPER[1]} at {PAPER[0] * 1000:g} ms.")
-    if plan.line.is_bare and any(not each.rtt and each.link != VETH for each in points):
+    automatic = plan.line.is_bare and plan.line.link == AUTO
+    if automatic and any(not each.rtt and each.link != VETH for each in points):
         console.print("At 0 that is the emulator without delay: a veth pair takes root.")
     tell_circumstances(console, around, plan.line, [each.link for each in points])
     if chosen.json is not None:

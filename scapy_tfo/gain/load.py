@@ -24,7 +24,8 @@ _REACHED = 0.98
 class Plan:
     """rates: requests a second. size: of each response, in bytes. clients: processes that send
     them, together at that rate. rounds: of each way, in turn, each of `seconds`. rtt: of the link,
-    in seconds; line: all else of it. With 0 and a bare line it is the veth pair."""
+    in seconds; line: all else of it. With 0 and a bare line whose maker is `AUTO`
+    it is the veth pair."""
 
     rates: Sequence[int] = RATES
     size: int = SIZE

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import NamedTuple
 
+from scapy_tfo.gain.choices import AUTO
 from scapy_tfo.gain.line import BARE, Line
 from scapy_tfo.gain.loops import Loop, PinnedServer
 from scapy_tfo.gain.saving import Estimate, ratio
@@ -30,7 +31,7 @@ _BUSY = 0.9
 class Plan:
     """rtts: of the links, in seconds; 0 is the bare veth pair. size: of each response, in bytes.
     clients: loops at a time. rounds: of each way, in turn, each of `seconds`. line: all else of the
-    links; the veth pair is for a bare one."""
+    links; the veth pair is for a bare one whose maker is `AUTO`."""
 
     rtts: Sequence[float] = RTTS
     size: int = SIZE
@@ -78,8 +79,9 @@ def measure(plan: Plan) -> Iterator[Point]:
 
 
 def choose_link(server: PinnedServer, rtt: float, line: Line) -> None:
-    """The veth pair where nothing is asked of the link. rtt: seconds. Raises TargetError."""
-    if rtt or not line.is_bare:
+    """The veth pair where nothing is asked of the link, nor who makes it. rtt: seconds. Raises
+    TargetError."""
+    if rtt or not line.is_bare or line.link != AUTO:
         server.use_link(rtt)
     else:
         server.use_bare()

@@ -23,6 +23,7 @@ from scapy_tfo.gain import closed_loop, load, rate
 from scapy_tfo.gain import loops as loops_module
 from scapy_tfo.gain.chart import draw_rates
 from scapy_tfo.gain.ends import Nginx
+from scapy_tfo.gain.line import Line
 from scapy_tfo.gain.loops import Loop, PinnedServer
 from scapy_tfo.gain.saving import Estimate
 
@@ -61,6 +62,25 @@ def test_the_veth_pair_passes_the_emulator_by(server: PinnedServer) -> None:
     assert bare.rtt is not None
     assert bare.rtt < 0.1
     assert bare.server_cpu > 0
+
+
+def test_a_link_that_is_asked_for_is_the_one_that_is_used(server: PinnedServer) -> None:
+    """Without delay, too, where the veth pair would do."""
+    rate.choose_link(server, 0.0, Line(link="own"))
+    assert server.link != "veth"
+    rate.choose_link(server, 0.0, Line())
+    assert (server.link == "veth") == server.bare
+
+
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize("words", [["rate", "--rtt", "0"], ["load", "--rate", "50"]])
+def test_the_command_with_our_own_link(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["gain", *words, "--link", "own", "--rounds", "1", "--seconds", "0.1"]) == 0
+    out = capsys.readouterr().out
+    assert "Link: our own emulator" in out
+    assert "veth" not in out
 
 
 def test_what_the_kernel_receives_on_the_veth_pair_it_does_in_the_threads_that_are_counted(
