@@ -9,6 +9,7 @@ import textwrap
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,18 @@ for line in sys.stdin:
     _, status = os.wait()
     print(os.waitstatus_to_exitcode(status), flush=True)
 """
+
+
+@dataclass
+class Interrupted(FakeBench):
+    """at: the program during which Ctrl-C is pressed."""
+
+    at: int = 0
+
+    def judge(self, program: Program) -> Verdict:
+        if len(self.log) == self.at:
+            raise KeyboardInterrupt
+        return super().judge(program)
 
 
 def run(
@@ -116,15 +129,9 @@ def test_killed_twenty_times_it_sends_what_an_uninterrupted_one_does(tmp_path: P
 
 
 def test_a_run_that_was_interrupted_goes_on(tmp_path: Path) -> None:
-    class Tired(FakeBench):
-        def judge(self, program: Program) -> Verdict:
-            if len(self.log) == 150:
-                raise KeyboardInterrupt
-            return super().judge(program)
-
     path = tmp_path / "a.sqlite"
     with pytest.raises(KeyboardInterrupt):
-        run(path, Tired(window=4), 256)
+        run(path, Interrupted(window=4, at=150), 256)
     with closing(Store.open(path)) as store:
         assert 0 in store.finished()
         assert 64 * len(store.finished()) < store.totals().programs < 150
@@ -137,15 +144,9 @@ def test_a_run_that_was_interrupted_goes_on(tmp_path: Path) -> None:
 
 
 def test_what_an_interrupted_run_has_not_tried_is_told(tmp_path: Path) -> None:
-    class Tired(FakeBench):
-        def judge(self, program: Program) -> Verdict:
-            if len(self.log) == 30:
-                raise KeyboardInterrupt
-            return super().judge(program)
-
     path = tmp_path / "a.sqlite"
     with pytest.raises(KeyboardInterrupt):
-        run(path, Tired([Fault(lambda _: True)], window=4))
+        run(path, Interrupted([Fault(lambda _: True)], window=4, at=30))
     with closing(Store.open(path)) as store:
         assert store.findings() == []
         assert summary(figures_of(store)).endswith("violations of 1 kind seen and not tried yet")
