@@ -9,11 +9,11 @@ import json
 import os
 import socket
 import subprocess
-import sys
 from collections.abc import Mapping
 from typing import Any, cast
 
 from scapy_tfo.errors import SetupError, TargetError
+from scapy_tfo.lab.module_process import start_module
 from scapy_tfo.lab.stderr import Stderr
 
 START_LIMIT = 20.0
@@ -52,19 +52,13 @@ class Agent(asyncio.Protocol):
         ours, theirs = socket.socketpair()
         with theirs:
             stderr = Stderr()
-            process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "scapy_tfo.lab.agent",
-                    str(theirs.fileno()),
-                    json.dumps({**config, "parent": os.getpid()}),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=stderr.fd,
-                stderr=stderr.fd,
-                pass_fds=[theirs.fileno()],
-            )
+            words = [json.dumps({**config, "parent": os.getpid()})]
+            try:
+                process = start_module("scapy_tfo.lab.agent", theirs, words, output=stderr.fd)
+            except SetupError:
+                ours.close()
+                stderr.close()
+                raise
         agent = cls(process, stderr)
         try:
             await agent._greeting(ours)

@@ -6,7 +6,6 @@ import contextlib
 import json
 import socket
 import subprocess
-import sys
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from scapy_tfo.errors import SetupError
 from scapy_tfo.lab.control import CLOSE_LIMIT, START_LIMIT
 from scapy_tfo.lab.link_model import Shape
+from scapy_tfo.lab.module_process import start_module
 
 LARGEST = 1 << 16
 _ANSWER_WITHIN = 5.0
@@ -29,17 +29,12 @@ class LinkProcess:
         self, module: str, words: Sequence[str], descriptors: Collection[int] = ()
     ) -> None:
         self._control, theirs = socket.socketpair()
-        command = [sys.executable, "-m", module, str(theirs.fileno()), *words]
         with theirs:
             try:
-                self._process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    pass_fds=[theirs.fileno(), *descriptors],
-                )
-            except OSError as error:
+                self._process = start_module(module, theirs, words, descriptors)
+            except SetupError:
                 self._control.close()
-                raise SetupError(f"cannot start {sys.executable}: {error.strerror}") from error
+                raise
 
     @property
     def pid(self) -> int:

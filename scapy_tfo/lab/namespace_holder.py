@@ -7,12 +7,12 @@ import json
 import os
 import socket
 import subprocess
-import sys
 from collections.abc import Mapping
 from typing import Any
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.lab.control import CLOSE_LIMIT, START_LIMIT
+from scapy_tfo.lab.module_process import start_module
 from scapy_tfo.lab.stderr import Stderr
 
 _MAX_GREETING = 4096
@@ -34,20 +34,14 @@ class Holder:
         self._name = name
         self._control, theirs = socket.socketpair()
         self._stderr = Stderr()
-        words = [str(theirs.fileno()), json.dumps({**config, "parent": os.getpid()})]
+        words = [json.dumps({**config, "parent": os.getpid()})]
         with theirs:
             try:
-                self.process = subprocess.Popen(
-                    [sys.executable, "-m", module, *words],
-                    stdin=subprocess.DEVNULL,
-                    stdout=self._stderr.fd,
-                    stderr=self._stderr.fd,
-                    pass_fds=[theirs.fileno()],
-                )
-            except OSError as error:
+                self.process = start_module(module, theirs, words, output=self._stderr.fd)
+            except SetupError:
                 self._control.close()
                 self._stderr.close()
-                raise SetupError(f"cannot start {sys.executable}: {error.strerror}") from error
+                raise
         try:
             self.said, self.given = self._greeting(descriptors)
         except BaseException:
