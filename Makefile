@@ -6,14 +6,15 @@ SHELL := bash
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 PYTEST_ARGS ?=
 COMPARE_ARGS ?=
-BREAK_ARGS ?= --each 3 --slow --write docs/pkt-breaks.md
+VARIANTS_ARGS ?=
+BREAK_ARGS ?= --each 3 --slow --write docs/generated/pkt-breaks.md
 TARGET ?= lab:linux
 FUZZ_ARGS ?= --for 60s
 FUZZ_OUT := tfo-results/fuzz-smoke
 KILLS := tfo-results/kills.json
 CLIENT_KILLS := tfo-results/client-kills.json
 
-# The runs behind docs/trust.md: simulated ones on each of these paths, and live ones.
+# The runs that docs/trust.md reports: simulated ones on each of these paths, and live ones.
 SOAK_RUNS ?= 100
 SOAK := tfo-results/soak
 path_clean :=
@@ -29,25 +30,30 @@ path_delay_300 := delay=300ms
 path_combined := loss=5%,duplicate=5%,reorder=10%,corrupt=1%,delay=50ms,jitter=20ms
 PATHS := clean loss_1 loss_5 loss_20 duplicates reordering corruption delay_1 delay_50 delay_300 combined
 
-.PHONY: help demo test lint conformance soak matrix client-matrix weaken compare break fuzz-smoke hunt bench compiled clean
+.PHONY: help demo test lint conformance plugin soak variants variant-rows matrix client-matrix weaken compare break fuzz-smoke hunt rooms bench compiled man clean
 .NOTPARALLEL:
 
 help:
-	@echo 'make demo         judge this kernel and the reference server, name the report'
+	@echo 'make demo         judge this kernel and the reference server, and say where the report is'
 	@echo 'make test         run the tests (PYTEST_ARGS="-k option" to choose)'
-	@echo 'make conformance  the conformance cases as pytest tests (TARGET=lab:linux or HOST[:PORT])'
-	@echo 'make lint         ruff and mypy'
-	@echo 'make matrix       every case against every mutant, for docs/matrix.md (minutes)'
-	@echo 'make client-matrix  the same for clients, and behind middleboxes: docs/client-*.md (minutes)'
-	@echo 'make weaken       the matrix, then every case without each of its assertions (minutes)'
-	@echo 'make compare      every mutant in simulation and live: the same verdicts? (minutes; COMPARE_ARGS)'
-	@echo 'make break        our packetdrill scripts, each with a wrong expectation: docs/pkt-breaks.md (minutes)'
-	@echo 'make fuzz-smoke   a fuzz campaign of a minute, which must find nothing new (FUZZ_ARGS="--for 1h")'
-	@echo 'make hunt         fuzzing each mutant that shows on the wire, for docs/fuzz-mutants.md (minutes)'
-	@echo 'make soak         a thousand runs that must blame nothing, for docs/trust.md (half an hour)'
-	@echo 'make bench        the benchmarks'
-	@echo 'make compiled     .venv-compiled, where the fuzzer goes twice as fast (a C compiler, minutes)'
-	@echo 'make clean        remove .venv and caches; reports in tfo-results stay'
+	@echo 'make conformance  run the conformance cases as pytest tests (TARGET=lab:linux or HOST[:PORT])'
+	@echo 'make lint         run ruff and mypy'
+	@echo 'make plugin       build dissector/tfo.lua from its parts in dissector/src'
+	@echo 'make matrix       run every case against every mutant, for docs/generated/matrix.md (minutes)'
+	@echo 'make variants     run every case and the fuzzer against every legal stack, which must not be blamed (half an hour)'
+	@echo 'make variant-rows  make the stacks that join many variants anew'
+	@echo 'make client-matrix  the same for clients, also with middleboxes: docs/generated/client-*.md (minutes)'
+	@echo 'make weaken       make the matrices, then weaken each assertion of the cases (minutes)'
+	@echo 'make compare      compare the verdicts on every mutant in simulation and live (minutes; COMPARE_ARGS)'
+	@echo 'make break        run our packetdrill scripts with wrong expectations: docs/generated/pkt-breaks.md (minutes)'
+	@echo 'make fuzz-smoke   run a fuzz campaign of a minute, which must find nothing new (FUZZ_ARGS="--for 1h")'
+	@echo 'make hunt         fuzz each mutant that shows on the wire, for docs/generated/fuzz-mutants.md (minutes)'
+	@echo 'make soak         make a thousand runs that must report no failure, for docs/trust.md (half an hour)'
+	@echo 'make rooms        draw docs/rooms.toml, the rooms and their arrows, into docs/developing.md'
+	@echo 'make man          write docs/scapy-tfo.1, the man page, from the help of the commands'
+	@echo 'make bench        run the benchmarks'
+	@echo 'make compiled     make .venv-compiled, where the fuzzer is twice as fast (a C compiler, minutes)'
+	@echo 'make clean        remove .venv and caches, but not the reports in tfo-results'
 
 demo:
 	@bash scripts/setup.sh
@@ -67,20 +73,32 @@ lint:
 	.venv/bin/python -m ruff format --check .
 	.venv/bin/python -m mypy
 
+plugin:
+	@bash scripts/setup.sh
+	@.venv/bin/python scripts/build_plugin.py
+
 matrix:
 	@bash scripts/setup.sh
 	@mkdir -p $(dir $(KILLS))
-	@.venv/bin/scapy-tfo spec --matrix --write docs/matrix.md --kills $(KILLS)
+	@.venv/bin/scapy-tfo spec --matrix --write docs/generated/matrix.md --kills $(KILLS)
 
 client-matrix:
 	@bash scripts/setup.sh
 	@mkdir -p $(dir $(CLIENT_KILLS))
-	@.venv/bin/python scripts/client_matrix.py --write docs/client-matrix.md --boxes docs/client-boxes.md \
+	@.venv/bin/python scripts/client_matrix.py --write docs/generated/client-matrix.md --boxes docs/generated/client-boxes.md \
 	  --kills $(CLIENT_KILLS)
 
 weaken: matrix client-matrix
-	@.venv/bin/python scripts/weaken.py --kills $(KILLS) --write docs/assertions.md
-	@.venv/bin/python scripts/weaken.py --clients --kills $(CLIENT_KILLS) --write docs/client-assertions.md
+	@.venv/bin/python scripts/weaken.py --kills $(KILLS) --write docs/generated/assertions.md
+	@.venv/bin/python scripts/weaken.py --clients --kills $(CLIENT_KILLS) --write docs/generated/client-assertions.md
+
+variants:
+	@bash scripts/setup.sh
+	@.venv/bin/python scripts/variants.py --write docs/generated/variants.md $(VARIANTS_ARGS)
+
+variant-rows:
+	@bash scripts/setup.sh test
+	@.venv/bin/python scripts/variant_rows.py
 
 compare:
 	@bash scripts/setup.sh
@@ -90,7 +108,7 @@ break:
 	@bash scripts/setup.sh
 	@.venv/bin/python scripts/break.py $(BREAK_ARGS)
 
-# This kernel needs root; without it the reference must do.
+# Against this kernel as root, otherwise against the reference.
 fuzz-smoke:
 	@bash scripts/setup.sh
 	@rm -rf $(FUZZ_OUT)
@@ -101,9 +119,12 @@ fuzz-smoke:
 
 hunt:
 	@bash scripts/setup.sh
-	@.venv/bin/python scripts/hunt.py --write docs/fuzz-mutants.json
+	@.venv/bin/python scripts/hunt.py --write docs/generated/fuzz-mutants.json
 
-# What is there already is not run again: remove $(SOAK) to begin anew.
+# Runs whose results exist are not repeated: remove $(SOAK) to start again. What an interruption left
+# (status 130) is not a result.
+keep_whole = status=$$?; [ $$status = 130 ] || [ ! -e $@.part ] || mv $@.part $@; exit $$status
+
 soak:
 	@bash scripts/setup.sh
 	@mkdir -p $(SOAK)
@@ -111,10 +132,20 @@ soak:
 	@.venv/bin/scapy-tfo soak --from $(PATHS:%=$(SOAK)/sim_%.json) $(SOAK)/linux.json --markdown docs/trust.md
 
 $(SOAK)/sim_%.json:
-	.venv/bin/scapy-tfo soak sim:reference --slow --runs $(SOAK_RUNS) --impair '$(path_$*)' --json $@
+	.venv/bin/scapy-tfo soak sim:reference --slow --runs $(SOAK_RUNS) --impair '$(path_$*)' \
+	  --out $(SOAK)/$* --json $@.part; $(keep_whole)
 
 $(SOAK)/linux.json:
-	.venv/bin/scapy-tfo soak lab:linux --runs $(SOAK_RUNS) --json $@
+	.venv/bin/scapy-tfo soak lab:linux --runs $(SOAK_RUNS) \
+	  --out $(SOAK)/linux --json $@.part; $(keep_whole)
+
+man:
+	@bash scripts/setup.sh test
+	@.venv/bin/python scripts/build_manpage.py
+
+rooms:
+	@bash scripts/setup.sh
+	@.venv/bin/python scripts/draw_rooms.py
 
 bench:
 	@bash scripts/setup.sh test boofuzz cluster gain
@@ -123,7 +154,7 @@ bench:
 compiled:
 	@bash scripts/setup.sh
 	@bash scripts/compiled.sh
-	@.venv-compiled/bin/pytest -q tests/fuzz $(PYTEST_ARGS)
+	@.venv-compiled/bin/pytest -q tests/program tests/oracle tests/executor tests/fuzz $(PYTEST_ARGS)
 
 clean:
 	rm -rf .venv .venv-compiled .tox .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -1,18 +1,18 @@
-"""Single SYNs with boofuzz, with our boofuzz session, and with a campaign: in one run, one kernel.
+"""Compares how fast boofuzz, our boofuzz session and a campaign send single SYNs to one kernel.
 
     python bench/boofuzz_beside_ours.py [SECONDS]      (default: 5 for each)
 
-The target is this kernel in a namespace of its own, and the way to it the same for all: the lab's
-TUN device. All send the SYNs of our volleys:
+The target is this kernel in a namespace of its own, and all reach it through the same device, the
+lab's TUN device. All send the SYNs of our volleys:
 
-- boofuzz, at the quickest that its settings allow, with a SYN made of its primitives: it fuzzes
-  the whole TCP header, and takes option blocks and text from our volleys;
-- boofuzz, handed finished packets, so that it has nothing to build, to fuzz or to sum up;
+- boofuzz, at its fastest settings, with a SYN made of its primitives: it fuzzes the whole TCP
+  header, and takes option blocks and text from our volleys;
+- boofuzz, given finished packets, so that it has nothing to build, to fuzz or to checksum;
 - our boofuzz session, every case in boofuzz's database;
 - a campaign with its store.
 
-boofuzz alone does not read what comes back, and keeps no case that passes. The other two build each
-probe, check each answer, and keep what they found. Without boofuzz, or the right to make
+boofuzz alone does not read the replies, and keeps no case that passes. The other two build each
+probe, check each answer, and keep their findings. Without boofuzz, or the right to make
 namespaces, it measures nothing.
 """
 
@@ -28,17 +28,17 @@ from pathlib import Path
 from typing import Any
 
 from scapy_tfo.errors import SetupError, TargetError
-from scapy_tfo.fuzz.boofuzz_cases import FAST_OPEN, VOLLEY, valid
-from scapy_tfo.fuzz.campaign import Campaign
-from scapy_tfo.fuzz.grammar import program_for
-from scapy_tfo.fuzz.live import LiveBench
-from scapy_tfo.fuzz.live_range import Range, clients_of
-from scapy_tfo.fuzz.liveness import Patient
-from scapy_tfo.fuzz.plan import Plan
-from scapy_tfo.fuzz.program import CLIENTS
-from scapy_tfo.fuzz.store import Part, Store
-from scapy_tfo.fuzz.volley import SIZE
-from scapy_tfo.lab.bulk import BulkLab
+from scapy_tfo.executor.live.addresses import Range, clients_of
+from scapy_tfo.executor.live.bench import LiveBench
+from scapy_tfo.executor.live.volley import SIZE
+from scapy_tfo.fuzz.boofuzz.cases import FAST_OPEN, VOLLEY, valid
+from scapy_tfo.fuzz.campaign.campaign import Campaign
+from scapy_tfo.fuzz.campaign.liveness import Patient
+from scapy_tfo.fuzz.findings.store import Part, Store
+from scapy_tfo.fuzz.generation.grammar import program_for
+from scapy_tfo.fuzz.generation.plan import Plan
+from scapy_tfo.lab.bulk.target import BulkLab
+from scapy_tfo.program.program import CLIENTS
 from scapy_tfo.segment import ACK, RST, SYN, internet_checksum
 
 SECONDS = 5.0
@@ -66,7 +66,8 @@ class Speed:
     def line(self, what: str, slowest: Speed) -> str:
         wall, own = self.probes / self.wall, self.probes / self.own
         return (
-            f"{what:34} {self.probes:>9,} probes {wall:>9,.0f} a second ({own:>9,.0f} of our own)"
+            f"{what:34} {self.probes:>9,} probes {wall:>9,.0f} a second"
+            f" ({own:>9,.0f} a second of our CPU time)"
             f"   x {wall / (slowest.probes / slowest.wall):.1f}"
         )
 
@@ -96,7 +97,7 @@ def _is_syn(packet: bytes) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure and print; 2 where nothing can be measured."""
+    """Measure and print; 2 if nothing can be measured."""
     try:
         importlib.import_module("boofuzz")
         seconds = float(arguments[0]) if arguments else SECONDS
@@ -141,14 +142,14 @@ def beside(lab: BulkLab, seconds: float) -> None:
             for made in (finished, whole_header)
         )
     print(stock.line("boofuzz, a SYN of its primitives", stock))
-    print(postman.line("boofuzz, handed finished packets", stock))
+    print(postman.line("boofuzz, given finished packets", stock))
     print(session.line("our boofuzz session", stock))
     print(campaign.line("a campaign, store on", stock))
     ratio = (campaign.probes / campaign.wall) / (stock.probes / stock.wall)
     own = (campaign.probes / campaign.own) / (stock.probes / stock.own)
     print(
-        f"{ratio:.1f} times boofuzz by the clock, {own:.1f} times by our own time;"
-        f" {WANTED} are wanted"
+        f"{ratio:.1f} times boofuzz by the clock, {own:.1f} times by our own CPU time;"
+        f" the goal is {WANTED}"
     )
 
 
@@ -212,8 +213,8 @@ def _ran(campaign: Campaign) -> int:
 
 def ours(bench: LiveBench, place: Path, probes: int) -> Speed:
     """The volleys of our boofuzz session."""
-    from scapy_tfo.fuzz.boofuzz_session import Campaign as Session
-    from scapy_tfo.fuzz.boofuzz_session import Wishes
+    from scapy_tfo.fuzz.boofuzz.session import Campaign as Session
+    from scapy_tfo.fuzz.boofuzz.session import Wishes
 
     plan = Plan(target="lab:linux", profile=bench.profile.name, grammar="1", live=True)
     cases = max(1, probes // SIZE)

@@ -1,10 +1,10 @@
-"""How fast the option codec is beside Scapy's, on the same bytes in the same run.
+"""Compares the speed of our option codec with Scapy's, on the same bytes in the same run.
 
-Both are handed the 52 bytes of one SYN's TCP header (MSS, SACK permitted, timestamps, window
-scale, and Fast Open with a cookie of 8 bytes). Scapy dissects it as `TCP(header)`; ours finds the
-options field by the data offset and says what a conforming receiver reads. What counts is CPU
-time; the ways take short turns, so that a busy machine slows all alike; each ratio is the median
-over the rounds.
+Both get the 52 bytes of one SYN's TCP header (MSS, SACK permitted, timestamps, window scale, and
+Fast Open with a cookie of 8 bytes). Scapy dissects it as `TCP(header)`; ours finds the options
+field by the data offset and returns what a conforming receiver reads. The measure is CPU time;
+the ways take short turns, so that a busy machine slows all of them equally; each ratio is the
+median over the rounds.
 
     python bench/codec.py [--rounds N] [--json] [--at-least RATIO]
 """
@@ -107,7 +107,7 @@ def measure(rounds: int) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Print the figures; 1 where the ratio of the strict view is below `--at-least`."""
+    """Print the figures; 1 if the ratio of the strict view is below `--at-least`."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=101, help="rounds of each way (101)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")

@@ -1,17 +1,18 @@
-"""What the Wireshark plugin costs, beside tshark without it, on the same capture in the same run.
+"""Measures the cost of the Wireshark plugin against tshark without it, on one capture in one run.
 
 The capture is made first: interleaved connections of ten packets each, of which some use Fast
 Open, in a known mix of outcomes, over IPv4 and IPv6; the plugin's table must show that mix
-exactly. Ten in a hundred use it unless --share says otherwise. That is an assumption about
+exactly. Ten in a hundred use Fast Open unless --share says otherwise. That is an assumption about
 captures in which fast open is the exception, not a measurement; --share 50 and --share 80 are
-captures in which somebody tries it out, and cost more. Then tshark reads it four ways, two at once:
+captures in which somebody tries it out, and cost more. Then tshark reads the capture four ways, two
+at a time:
 
     text output with the plugin, and with a Lua post-dissector that does nothing;
     `-q -z tfo,outcome` with the plugin, and `-q -z io,stat,0` without any.
 
-What counts is CPU time and the most memory that was resident; each ratio is the median over the
-rounds. The two of a ratio run at the same time on the same CPU, so that whatever else the machine
-does weighs on both alike: one after the other, their times differ by more than the limits leave.
+The measures are CPU time and maximum resident memory; each ratio is the median over the rounds. The
+two commands of a ratio run at the same time on the same CPU, so that other work on the machine
+slows both equally: one after the other, their times differ by more than the limits allow.
 
     python bench/dissector.py [--connections N] [--share N] [--rounds N] [--json] [--check]
                               [--tshark PROGRAM]
@@ -123,15 +124,17 @@ def measure(tshark: str, connections: int, rounds: int, share: int = SHARE) -> d
 
 
 def main() -> int:
-    """Print the figures; 1 where the table is wrong, or with --check a ratio over its limit."""
+    """Print the figures; 1 if the table is wrong, or with --check a ratio is over its limit."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--connections", type=int, default=100_000, help="of ten packets (100000)")
     parser.add_argument(
-        "--share", type=int, default=SHARE, help=f"of 100 connections, with fast open ({SHARE})"
+        "--connections", type=int, default=100_000, help="connections of ten packets (100000)"
+    )
+    parser.add_argument(
+        "--share", type=int, default=SHARE, help=f"percent of them with fast open ({SHARE})"
     )
     parser.add_argument("--rounds", type=int, default=3, help="rounds of each way (3)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--check", action="store_true", help="fail where a ratio is over its limit")
+    parser.add_argument("--check", action="store_true", help="fail if a ratio is over its limit")
     parser.add_argument("--tshark", default="tshark", help="the program to measure")
     arguments = parser.parse_args()
     if arguments.rounds < 1 or arguments.connections < 1:

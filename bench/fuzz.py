@@ -1,13 +1,13 @@
-"""How fast a campaign goes: single SYNs and whole programs at this kernel in a namespace, checked.
+"""Measures how fast a campaign sends and checks SYNs and programs, at this kernel in a namespace.
 
     python bench/fuzz.py [SECONDS]      (default: 10 for each)
 
-Prints how many a second, by the wall clock and by this process's own time: of single SYNs in
-volleys; of short sequences (a fast open whose echo is awaited, more data, and its echo), also as
-a campaign that keeps what it sent in a store; and of programs of the grammar. The kernel answers
-a packet while it takes it, so its work at the other end of the way is in both; the echo server's
-is not. Programs that wait for time to pass are left out. Without the right to make namespaces it
-measures nothing. `make compiled` makes an environment whose Python runs it compiled.
+Prints the number a second, by the wall clock and by this process's own CPU time, for single SYNs
+in volleys; for short sequences (a fast open whose echo is awaited, more data, and its echo), also
+as a campaign that keeps them in a store; and for programs of the grammar. The kernel answers a
+packet during the call that sends it, so both times include the kernel's work as the target; they
+do not include the echo server's. Programs with long waits are left out. Without the right to make
+namespaces it measures nothing. `make compiled` makes an environment whose Python runs it compiled.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from contextlib import closing
 from pathlib import Path
 
 from scapy_tfo.errors import SetupError, TargetError
-from scapy_tfo.fuzz import play
-from scapy_tfo.fuzz.campaign import Campaign
-from scapy_tfo.fuzz.grammar import program_for
-from scapy_tfo.fuzz.live import LiveBench
-from scapy_tfo.fuzz.plan import Plan
-from scapy_tfo.fuzz.program import Cookie, Flow, Option, Program, Send, Wait
-from scapy_tfo.fuzz.store import Store
+from scapy_tfo.executor import play
+from scapy_tfo.executor.live.bench import LiveBench
+from scapy_tfo.fuzz.campaign.campaign import Campaign
+from scapy_tfo.fuzz.findings.store import Store
+from scapy_tfo.fuzz.generation.grammar import program_for
+from scapy_tfo.fuzz.generation.plan import Plan
+from scapy_tfo.program.program import Cookie, Flow, Option, Program, Send, Wait
 
 SECONDS = 10.0
 LONGEST_WAIT = 0.5
@@ -40,7 +40,7 @@ Count = tuple[int, int]
 
 
 def main(arguments: list[str]) -> int:
-    """Measure and print; 2 where nothing can be measured."""
+    """Measure and print; 2 if nothing can be measured."""
     try:
         seconds = float(arguments[0]) if arguments else SECONDS
         bench = LiveBench.lab()
@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
         measure("short sequences", seconds, lambda until: programs(bench, _all_short(until)))
         measure("the same, store on", seconds, lambda _: campaign(bench, seconds))
         measure("programs", seconds, lambda until: programs(bench, _of_grammar(until)))
-        print(f"after that: {bench.alive() or 'the target is well'}")
+        print(f"afterwards: {bench.alive() or 'the target works'}")
     finally:
         bench.close()
     return 0
@@ -66,7 +66,7 @@ def measure(what: str, seconds: float, run: Callable[[float], Count]) -> None:
     count, packets = run(started + seconds)
     wall, ours = time.perf_counter() - started, time.process_time() - spent
     print(
-        f"{what}: {count / wall:,.0f} a second, {count / ours:,.0f} for a second of our own time; "
+        f"{what}: {count / wall:,.0f} a second, {count / ours:,.0f} a second of our CPU time; "
         f"{packets / count:.1f} packets each"
     )
 
@@ -91,7 +91,7 @@ def programs(bench: LiveBench, made: Iterator[tuple[int, Program]]) -> Count:
         count += 1
         packets += verdict.sent + verdict.heard
         found += bool(verdict.violations)
-    print(f"  {found} of {count} programs are against the model")
+    print(f"  {found} of {count} programs break a rule of the model")
     return count, packets
 
 

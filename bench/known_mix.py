@@ -1,4 +1,4 @@
-"""A capture of connections whose outcomes are known, and the table that it has to give.
+"""Writes a capture of connections with known outcomes, and says which table it must give.
 
 Interleaved connections of ten packets each, of which some use Fast Open, over IPv4 and IPv6.
 """

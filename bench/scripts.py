@@ -1,9 +1,10 @@
-"""How long packetdrill scripts take: our engine beside packetdrill itself, in one run.
+"""Compares how long our engine and packetdrill itself take to run scripts, in one run.
 
     python bench/scripts.py [DIRECTORY or FILE ...]      (default: our own portable server scripts)
 
-Prints, for all scripts, wall time of both and their ratio; for the shortest script, the time of one
-run after another, without the start of an interpreter. Without packetdrill on PATH only ours.
+For all scripts it prints the wall time of both engines and their ratio; for the shortest script,
+the mean time of several runs in a row, without the start of an interpreter. Without packetdrill on
+PATH it measures our engine only.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.pkt import packetdrill
-from scapy_tfo.pkt.errors import ScriptError
+from scapy_tfo.pkt.checks.portable import refuse_additions
+from scapy_tfo.pkt.language.errors import ScriptError
+from scapy_tfo.pkt.language.parse import parse
+from scapy_tfo.pkt.language.settings import IPV4, Settings
 from scapy_tfo.pkt.library import find_scripts, own_directory, task_of
-from scapy_tfo.pkt.local_run import Task
-from scapy_tfo.pkt.outcome import Outcome
-from scapy_tfo.pkt.parse import parse
-from scapy_tfo.pkt.pool import default_jobs, run_all
-from scapy_tfo.pkt.portable import refuse_additions
-from scapy_tfo.pkt.settings import IPV4, Settings
+from scapy_tfo.pkt.local import packetdrill
+from scapy_tfo.pkt.local.pool import default_jobs, run_all
+from scapy_tfo.pkt.local.run import Task
+from scapy_tfo.pkt.play.outcome import Outcome
 
 RUNS = 20
 SHORT = """0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
@@ -37,14 +38,14 @@ SHORT = """0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 
 
 def main(places: Sequence[str]) -> int:
-    """Measure and print; 2 where nothing can be measured."""
+    """Measure and print; 2 if nothing can be measured."""
     try:
         tasks = _tasks(places or [str(own_directory() / "server")])
         try:
             binary = packetdrill.find()
         except SetupError as error:
             binary = ""
-            print(f"ours only: {error}")
+            print(f"our engine only: {error}")
         _compare_all(tasks, binary)
         _compare_short(tasks[0], binary)
     except SetupError as error:
@@ -73,7 +74,8 @@ def _compare_all(tasks: Sequence[Task], binary: str) -> None:
     for _, answer in run_all(tasks, jobs=default_jobs()):
         passed += isinstance(answer, Outcome) and not answer.failures
     ours = time.perf_counter() - started
-    print(f"{len(tasks)} scripts, ours, {default_jobs()} at a time: {ours:.1f} s, {passed} pass")
+    jobs = default_jobs()
+    print(f"{len(tasks)} scripts, our engine, {jobs} at a time: {ours:.1f} s, {passed} pass")
     if binary:
         started = time.perf_counter()
         answers = [packetdrill.run(binary, task) for task in tasks]
@@ -82,7 +84,7 @@ def _compare_all(tasks: Sequence[Task], binary: str) -> None:
         print(
             f"{len(tasks)} scripts, packetdrill, one after another: {theirs:.1f} s, {passed} pass"
         )
-        print(f"ours takes {ours / theirs:.3f} of its time")
+        print(f"our engine takes {ours / theirs:.3f} of packetdrill's time")
 
 
 def _compare_short(like: Task, binary: str) -> None:
@@ -90,7 +92,7 @@ def _compare_short(like: Task, binary: str) -> None:
     started = time.perf_counter()
     _must_pass([answer for _, answer in run_all([_short(like.directory)] * RUNS, jobs=1)])
     ours = (time.perf_counter() - started) / RUNS
-    print(f"a short script, ours: {ours * 1e3:.1f} ms")
+    print(f"a short script, our engine: {ours * 1e3:.1f} ms")
     if binary:
         with tempfile.TemporaryDirectory() as directory:
             (Path(directory) / "short.pkt").write_text(SHORT)
@@ -98,7 +100,8 @@ def _compare_short(like: Task, binary: str) -> None:
             started = time.perf_counter()
             _must_pass([packetdrill.run(binary, task) for _ in range(RUNS)])
             theirs = (time.perf_counter() - started) / RUNS
-        print(f"a short script, packetdrill: {theirs * 1e3:.1f} ms; ours {ours / theirs:.3f} of it")
+        print(f"a short script, packetdrill: {theirs * 1e3:.1f} ms")
+        print(f"our engine takes {ours / theirs:.3f} of packetdrill's time")
 
 
 def _short(directory: Path) -> Task:

@@ -1,3 +1,4 @@
+-- Built from dissector/src by `make plugin`: change it there.
 -- TCP Fast Open in Wireshark and tshark: what happened to each connection, and which options break RFC 7413.
 -- One file, for Wireshark 4.0 (Lua 5.2) to 4.6 (Lua 5.4). Fields, outcomes and statistics: see README.md.
 --

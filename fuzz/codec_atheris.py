@@ -5,7 +5,7 @@
 
 Options are libFuzzer's. An empty corpus gets some packets of the grammar to begin with. Bytes that
 break a law are left in a file crash-*, which is run again by giving it instead of the corpus. The
-laws are those of `scapy_tfo.fuzz.codec`.
+laws are those of `scapy_tfo.fuzz.codec_laws`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ except ImportError:
     sys.exit("codec_atheris: there is no atheris: pip install 'scapy-tfo[atheris]'")
 
 with atheris.instrument_imports(include=["scapy_tfo"]):
-    from scapy_tfo.fuzz import codec
+    from scapy_tfo.fuzz import codec_laws
     from scapy_tfo.fuzz.captures import fuzzed
 
 _OPTIONS, _PACKET = 0, 1
@@ -28,9 +28,9 @@ _OPTIONS, _PACKET = 0, 1
 def check(data: bytes) -> None:
     """The first byte chooses: an options field, or a packet."""
     if data[:1] == bytes((_OPTIONS,)):
-        codec.check_options(data[1:])
+        codec_laws.check_options(data[1:])
     else:
-        codec.check_packet(data[1:])
+        codec_laws.check_packet(data[1:])
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""`python -m scapy_tfo` is `scapy-tfo`."""
+"""Runs the command line for `python -m scapy_tfo`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""IP addresses that remember what is asked of them for every packet."""
+"""IP addresses that cache the properties that every packet needs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Fast Open cookies: how they are made, the keys behind them, and how one is checked.
+"""Makes and checks Fast Open cookies, and holds the keys for them.
 
 A scheme turns a key and the two addresses into a cookie. A `KeyRing` holds one primary key and
 any number of backups for a scheme; `OneTimeCookies` makes cookies that are good for one fast open
-only. A server takes either, as `Cookies`. Ports never enter a cookie (RFC 7413 section 4.1.2).
+only. A server accepts either, as `Cookies`. Ports never enter a cookie (RFC 7413 section 4.1.2).
 """
 
 from __future__ import annotations

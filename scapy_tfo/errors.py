@@ -1,6 +1,10 @@
-"""Errors that a user can act on: what failed, why, and what to do."""
+"""Errors that a user can act on: the message says what failed, why, and what to do."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+
+_ALIKE = 0.6
 
 
 class SetupError(Exception):
@@ -15,3 +19,15 @@ class TargetError(Exception):
 
     The command line prints the message as one line and exits with status 3.
     """
+
+
+def did_you_mean(name: str, known: Iterable[str], *, alike: float = _ALIKE) -> str:
+    """`; did you mean 'lab:linux'?`, for the end of a message, or "" where no name is near.
+
+    alike: how near a name has to be, from 0, anything, to 1, the same.
+    """
+    from difflib import get_close_matches
+
+    names = {each.casefold(): each for each in known}
+    near = get_close_matches(name.casefold(), names, n=1, cutoff=alike)
+    return f"; did you mean '{names[near[0]]}'?" if near else ""

@@ -1,4 +1,4 @@
-"""The TCP Fast Open option on the wire: a raw view that holds any lie, and a strict one.
+"""The TCP Fast Open option on the wire: a raw view that holds any bytes, and a strict view.
 
 The raw view (`RawOption`, `pull_options`, `push_options`) is lossless: whatever bytes stand in
 the options field of a TCP header, taking them apart and putting them together again gives the

@@ -1,10 +1,9 @@
-"""One pytest test for each case: `pytest tests/conformance --tfo-target HOST:PORT`.
+"""Makes one pytest test for each case: `pytest tests/conformance --tfo-target HOST:PORT`.
 
-A test that takes the fixture `tfo_result` is run once for each case and address of the target.
-The first one that runs starts all that were collected, at the same time; each then tells its own
-verdict.
+A test that takes the fixture `tfo_result` runs once for each case and address of the target. The
+first one runs all collected cases, at the same time; each then reports its own verdict.
 
-A packetdrill script is a test as well: `pytest FILE.pkt`.
+A packetdrill script is a test, too: `pytest FILE.pkt`.
 """
 
 from __future__ import annotations
@@ -19,11 +18,12 @@ import pytest
 
 from scapy_tfo import spec
 from scapy_tfo.errors import SetupError, TargetError
+from scapy_tfo.report.escape import visible
 
 if TYPE_CHECKING:
+    from scapy_tfo.runner.session import Request
     from scapy_tfo.suite.registry import Case
     from scapy_tfo.suite.result import Result, Run
-    from scapy_tfo.suite.session import Request
 
 
 class ConformanceWarning(UserWarning):
@@ -32,22 +32,33 @@ class ConformanceWarning(UserWarning):
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("tfo", "TCP Fast Open conformance")
-    group.addoption("--tfo-target", metavar="TARGET", help="HOST[:PORT], lab:linux, sim:reference")
-    group.addoption("--tfo-app", choices=("echo", "http", "none"), help="what listens there")
-    group.addoption("--tfo-only", action="append", default=[], metavar="ID")
-    group.addoption("--tfo-exclude", action="append", default=[], metavar="ID")
-    group.addoption("--tfo-slow", action="store_true", help="also cases with long timers")
-    group.addoption("--tfo-intrusive", action="store_true", help="also cases that fill queues")
-    group.addoption("--tfo-strict", action="store_true", help="a failed SHOULD fails its test")
-    group.addoption("--tfo-known", type=Path, metavar="FILE", help="failures that are expected")
-    group.addoption("--tfo-source", action="append", default=[], metavar="ADDRESS")
-    group.addoption("--tfo-iface", metavar="NAME", help="interface to send on")
-    group.addoption("--tfo-scripts", action="store_true", help="collect *.pkt in directories, too")
-    group.addoption("--tfo-out", type=Path, metavar="DIR", help="write the reports here")
+    add = group.addoption
+    add(
+        "--tfo-target",
+        metavar="TARGET",
+        help="HOST[:PORT], FILE.toml, lab:linux, sim:reference, ...",
+    )
+    add("--tfo-app", choices=("echo", "http", "none"), help="application on the target")
+    add("--tfo-only", action="append", default=[], metavar="ID", help="take only these cases")
+    add("--tfo-exclude", action="append", default=[], metavar="ID", help="leave out these cases")
+    add("--tfo-slow", action="store_true", help="also run cases that wait for long timers")
+    add("--tfo-intrusive", action="store_true", help="also run cases that fill queues")
+    add("--tfo-strict", action="store_true", help="a failed SHOULD fails its test")
+    add("--tfo-known", type=Path, metavar="FILE", help="TOML list of expected failures")
+    add(
+        "--tfo-source",
+        action="append",
+        default=[],
+        metavar="ADDRESS",
+        help="send from this address",
+    )
+    add("--tfo-iface", metavar="NAME", help="send on this interface")
+    add("--tfo-scripts", action="store_true", help="also collect *.pkt files in directories")
+    add("--tfo-out", type=Path, metavar="DIR", help="write the reports to this directory")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """A packetdrill script that was named, or, with --tfo-scripts, one that lies there."""
+    """A packetdrill script that was named, or, with --tfo-scripts, any in a directory."""
     if file_path.suffix != ".pkt":
         return None
     if not parent.session.isinitpath(file_path) and not parent.config.getoption("--tfo-scripts"):
@@ -62,16 +73,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     config = metafunc.config
     if not config.getoption("--tfo-target"):
-        nothing = pytest.param(None, marks=pytest.mark.skip(reason="give --tfo-target"))
+        nothing = pytest.param(None, marks=pytest.mark.skip(reason="no target: give --tfo-target"))
         metafunc.parametrize("tfo_result", [nothing], ids=["no-target"], indirect=True)
         return
     try:
-        from scapy_tfo.suite.session import chosen_cases, families_of
+        from scapy_tfo.runner.session import chosen_cases, families_of
 
         request = _request(config)
         cases, families = chosen_cases(request), families_of(request)
     except SetupError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(visible(str(error))) from None
     pairs = [(case, family) for case in cases for family in families]
     ids = [f"{case.id}-ipv{family}" for case, family in pairs]
     metafunc.parametrize("tfo_result", pairs, ids=ids, indirect=True)
@@ -80,7 +91,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="session")
 def tfo_run(request: pytest.FixtureRequest) -> Run:
     """The run that judges every case which this session collected."""
-    from scapy_tfo.suite.session import run
+    from scapy_tfo.runner.session import run
 
     wanted = _request(request.config)
     pairs = _collected(request.session.items)
@@ -93,7 +104,9 @@ def tfo_run(request: pytest.FixtureRequest) -> Run:
     try:
         done = run(chosen)
     except (SetupError, TargetError) as error:
-        pytest.exit(f"scapy-tfo: {error}", returncode=2 if isinstance(error, SetupError) else 3)
+        pytest.exit(
+            visible(f"scapy-tfo: {error}"), returncode=2 if isinstance(error, SetupError) else 3
+        )
     out = request.config.getoption("--tfo-out")
     if out is not None:
         from scapy_tfo.report.output import write_all
@@ -119,16 +132,17 @@ def check_result(result: Result, *, strict: bool = False) -> None:
     if place.fails_run:
         pytest.fail(_told(result, place is Standing.FIXED), pytrace=False)
     if place is Standing.KNOWN:
-        pytest.xfail(f"known: {result.known}: {result.reason}")
+        pytest.xfail(visible(f"known: {result.known}: {result.reason}"))
     if place is Standing.WARNING:
         warnings.warn(_told(result, False), ConformanceWarning, stacklevel=2)
         return
-    pytest.skip(f"{result.verdict}: {result.reason}")
+    pytest.skip(visible(f"{result.verdict}: {result.reason}"))
 
 
 def _told(result: Result, fixed: bool) -> str:
     if fixed:
-        return f"{result.case} is listed as a known failure ({result.known}), but it passed"
+        said = f"{result.case} is listed as a known failure ({result.known}), but it passed"
+        return visible(said)
     catalogue = spec.load()
     lines = [f"{result.case} [ipv{result.family}]: {result.reason}"]
     lines += [
@@ -138,7 +152,7 @@ def _told(result: Result, fixed: bool) -> str:
     ]
     lines += [f"  expected: {result.expected}", f"  actual:   {result.actual}"]
     lines += [f"  flow:     {result.flow}", f"  packets:  {', '.join(map(str, result.packets))}"]
-    return "\n".join(lines)
+    return visible("\n".join(lines))
 
 
 def _collected(items: Sequence[pytest.Item]) -> list[tuple[Case, int]]:
@@ -151,8 +165,8 @@ def _collected(items: Sequence[pytest.Item]) -> list[tuple[Case, int]]:
 
 
 def _request(config: pytest.Config) -> Request:
-    from scapy_tfo.suite.runner import Options
-    from scapy_tfo.suite.session import Request
+    from scapy_tfo.runner.runner import Options
+    from scapy_tfo.runner.session import Request
 
     return Request(
         target=config.getoption("--tfo-target"),

@@ -1,6 +1,6 @@
-"""packetdrill scripts as tests: `pytest FILE.pkt`, one test for each IP version.
+"""Makes pytest tests of packetdrill scripts, one for each IP version: `pytest FILE.pkt`.
 
-The first that runs starts all that were collected, many at a time; each then tells its own verdict.
+The first test runs all collected scripts, many at a time; each then reports its own verdict.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.pkt.errors import ScriptError
-from scapy_tfo.pkt.judging import Judged
+from scapy_tfo.pkt.language.errors import ScriptError
+from scapy_tfo.pkt.language.settings import MAPPED, Settings
 from scapy_tfo.pkt.library import SLOW, ScriptFile, read_script, task_of
-from scapy_tfo.pkt.local_run import Task
-from scapy_tfo.pkt.outcome import Outcome
-from scapy_tfo.pkt.pool import Answer, default_jobs, run_all
-from scapy_tfo.pkt.settings import MAPPED, Settings
+from scapy_tfo.pkt.local.pool import Answer, default_jobs, run_all
+from scapy_tfo.pkt.local.run import Task
+from scapy_tfo.pkt.play.outcome import Outcome
+from scapy_tfo.pkt.results import Judged
 from scapy_tfo.report.escape import visible
 
 _answers = pytest.StashKey[dict[str, Answer]]()
@@ -48,12 +48,12 @@ class ScriptItem(pytest.Item):
             self.add_marker(pytest.mark.skip(reason="waits for long timers: give --tfo-slow"))
 
     def runtest(self) -> None:
-        """Raises what pytest makes of a test that fails, or skips it where it cannot run here."""
+        """Fail as pytest does, or skip a script that cannot run here."""
         answer = _all_answers(self.session)[self.nodeid]
         if isinstance(answer, ScriptError):
             pytest.fail(visible(answer.show()), pytrace=False)
         if isinstance(answer, SetupError):
-            pytest.skip(str(answer))
+            pytest.skip(visible(str(answer)))
         if isinstance(answer, Outcome) and answer.failures:
             pytest.fail(_told(Judged(self.task, self.script.requirements, "", answer)), False)
 
@@ -75,7 +75,7 @@ def _all_answers(session: pytest.Session) -> dict[str, Answer]:
 
 
 def _told(judged: Judged) -> str:
-    lines = [f"{judged.name}: {', '.join(judged.requirements) or 'not as the script says'}"]
+    lines = [f"{judged.name}: {', '.join(judged.requirements) or 'differs from the script'}"]
     for failure in judged.failures:
         lines.append(f"{judged.task.name}:{failure.line}: {failure.problem}")
         lines += [f"    expected  {failure.expected}"] if failure.expected else []

@@ -1,18 +1,18 @@
-"""Fast Open inside Scapy: options that lose nothing, and segments to and from packets.
+"""Adds Fast Open to Scapy: options that lose nothing, and segments to and from packets.
 
 Importing this module changes nothing for other users of Scapy in the process. `FastOpenTCP` is
 Scapy's TCP with an options field of our own; `install` (or, for a while, `installed`) gives that
 field to Scapy's own `TCP`, and `uninstall` takes it back.
 
-In the options list, beside everything that Scapy knows:
+The options list takes everything that Scapy knows, and:
 
     ("TFO", cookie)         kind 34, the cookie always bytes of any size; b"" asks for one
     ("TFO-EXP", cookie)     kind 254 with the ExID 0xF989 (RFC 7413 section 9, RFC 6994)
     ("TFO-EXP253", cookie)  the same in kind 253
-    (name, RawOption(...))  any lie: a wrong length byte, bytes behind EOL; `RawOption` alone
+    (name, RawOption(...))  any bytes: a wrong length byte, bytes after EOL; `RawOption` alone
                             is taken too
 
-An option read from the wire is a RawOption exactly where a plain pair would not give its bytes
+An option read from the wire is a RawOption exactly if a plain pair would not give its bytes
 back. This is the one module that imports Scapy.
 """
 

@@ -1,14 +1,17 @@
-"""One TCP segment in its IP packet, as an immutable value; to and from bytes."""
+"""One TCP segment in its IP packet, as an immutable value that converts to and from bytes."""
 
 from __future__ import annotations
 
 import functools
 import struct
+from dataclasses import field
 from ipaddress import IPv6Address
 
+from scapy_tfo import extension_headers
 from scapy_tfo import option as opt
 from scapy_tfo.address import Address as Address
 from scapy_tfo.address import known_address
+from scapy_tfo.extension_headers import Extension
 from scapy_tfo.values import value
 
 PROTOCOL_TCP = 6
@@ -21,6 +24,7 @@ _IPV6_BYTES = 16
 _LARGEST_FLAGS = 0xFF
 _DONT_FRAGMENT = 0x4000
 _MORE_FRAGMENTS_OR_OFFSET = 0x3FFF
+_LARGEST_LABEL = 0xFFFFF
 
 
 Flags = int
@@ -50,6 +54,10 @@ class Segment:
     Sequence numbers are modulo 2**32, `window` is the raw field (not scaled), `options` the raw
     options field, `hop_limit` also IPv4's TTL, `traffic_class` also IPv4's TOS byte. A field of
     None is worked out when bytes are built: give a number to tell a lie.
+
+    `ip_id` is IPv4's identification, `flow_label` and `extensions` are IPv6's, in their order on
+    the wire; each is 0 or empty in the other version. The first two say nothing of the segment:
+    segments that differ in them alone are equal.
     """
 
     src: Address
@@ -68,6 +76,9 @@ class Segment:
     reserved: int = 0
     hop_limit: int = 64
     traffic_class: int = 0
+    ip_id: int = field(default=0, compare=False)
+    flow_label: int = field(default=0, compare=False)
+    extensions: tuple[Extension, ...] = ()
 
     @property
     def is_syn(self) -> bool:
@@ -168,6 +179,8 @@ class Segment:
             and not len(self.options) % 4
             and self.flags <= _LARGEST_FLAGS
             and self.reserved == 0 == self.traffic_class
+            and self.ip_id == 0 == self.flow_label
+            and not self.extensions
         ):
             if len(_built) >= _REMEMBERED:
                 _built.clear()
@@ -197,10 +210,26 @@ class Segment:
         rest = options + self.payload
         size = _TCP_FIXED + len(rest)
         header, pseudo = _headers(src, dst, size, self.hop_limit, self.traffic_class)
+        if self.ip_id or self.flow_label or self.extensions:
+            header = self._marked(header)
         checksum = self.checksum
         if checksum is None:
             checksum = internet_checksum(pseudo + head + rest)
         return b"".join((header, head[:16], checksum.to_bytes(2, "big"), head[18:], rest))
+
+    def _marked(self, header: bytes) -> bytes:
+        """The plain header with IP ID, or flow label and extension headers."""
+        if header[0] >> 4 == 4:
+            bare = b"".join(
+                (header[:4], struct.pack("!H", self.ip_id), header[6:10], b"\0\0", header[12:])
+            )
+            return bare[:10] + internet_checksum(bare).to_bytes(2, "big") + bare[12:]
+        if not 0 <= self.flow_label <= _LARGEST_LABEL:
+            raise OverflowError(f"a flow label of {self.flow_label}")
+        first, chain = extension_headers.push(self.extensions, PROTOCOL_TCP)
+        word = int.from_bytes(header[:4], "big") | self.flow_label
+        size = int.from_bytes(header[4:6], "big") + len(chain)
+        return struct.pack("!IHB", word, size, first) + header[7:] + chain
 
     @classmethod
     def from_bytes(cls, packet: bytes) -> Segment:
@@ -209,7 +238,7 @@ class Segment:
         `data_offset` and `checksum` stay None where they are right, so that reading and building
         gives the same segment. Raises MalformedPacketError for anything else.
         """
-        src, dst, hop_limit, traffic_class, tcp = _open_ip(packet)
+        src, dst, hop_limit, traffic_class, mark, extensions, tcp = _open_ip(packet)
         if len(tcp) < _TCP_FIXED:
             raise MalformedPacketError(f"{len(tcp)} bytes of TCP; the header alone has 20")
         sport, dport, seq, ack, first_word, window, checksum, urgent = _TCP.unpack_from(tcp)
@@ -235,6 +264,9 @@ class Segment:
             reserved=first_word >> 8 & 15,
             hop_limit=hop_limit,
             traffic_class=traffic_class,
+            ip_id=mark if packet[0] >> 4 == 4 else 0,
+            flow_label=mark if packet[0] >> 4 == 6 else 0,
+            extensions=extensions,
         )
 
     @classmethod
@@ -267,7 +299,10 @@ def _headers(
     return header[:10] + internet_checksum(header).to_bytes(2, "big") + header[12:], pseudo
 
 
-def _open_ip(packet: bytes) -> tuple[Address, Address, int, int, bytes]:
+def _open_ip(
+    packet: bytes,
+) -> tuple[Address, Address, int, int, int, tuple[Extension, ...], bytes]:
+    """Both addresses, hop limit, traffic class, ID or flow label, extension headers, and TCP."""
     version = packet[0] >> 4 if packet else 0
     if version == 4 and len(packet) >= 20:
         head = (packet[0] & 15) * 4
@@ -283,10 +318,19 @@ def _open_ip(packet: bytes) -> tuple[Address, Address, int, int, bytes]:
             known_address(packet[16:20]),
             packet[8],
             packet[1],
+            packet[4] << 8 | packet[5],
+            (),
             packet[head:total],
         )
     if version == 6 and len(packet) >= 40:
         word, size, protocol, hop_limit, src, dst = _IPV6.unpack_from(packet)
+        rest = packet[40 : 40 + size]
+        extensions: tuple[Extension, ...] = ()
+        if protocol in extension_headers.KINDS:
+            try:
+                protocol, extensions, rest = extension_headers.pull(protocol, rest)
+            except ValueError as error:
+                raise MalformedPacketError(str(error)) from None
         if protocol != PROTOCOL_TCP:
             raise MalformedPacketError(f"next header {protocol}, not TCP")
         if 40 + size > len(packet):
@@ -296,7 +340,9 @@ def _open_ip(packet: bytes) -> tuple[Address, Address, int, int, bytes]:
             known_address(dst),
             hop_limit,
             word >> 20 & 0xFF,
-            packet[40 : 40 + size],
+            word & _LARGEST_LABEL,
+            extensions,
+            rest,
         )
     raise MalformedPacketError("not an IP packet")
 

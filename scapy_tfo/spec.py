@@ -1,4 +1,4 @@
-"""The requirements of `specs/` as values: what each one says, where it stands, how binding it is.
+"""The requirements of `specs/` as values: the statement, source and level of each.
 
 The data is TOML, one file for each group of ids. It is looked for in the directory that the
 environment variable SCAPY_TFO_SPECS names, else in the `specs` directory beside the package
@@ -172,17 +172,22 @@ def load(where: Path | None = None) -> Catalogue:
     return Catalogue(found, titles)
 
 
-def _read(path: Path, group: str) -> tuple[str, list[Requirement]]:
+def read_toml(path: Path, what: str) -> dict[str, Any]:
+    """A file of specs/, which holds `what`. Raises SetupError where it is missing or no TOML."""
     try:
         with path.open("rb") as file:
-            data = tomllib.load(file)
+            return tomllib.load(file)
     except OSError as error:
         raise SetupError(
-            f"{path}: cannot read the requirements of {group} ({error.strerror}): "
+            f"{path}: cannot read {what} ({error.strerror}): "
             f"restore the file, or set {ENVIRONMENT} to a complete directory"
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SetupError(f"{path}: not valid TOML ({error}): correct or restore it") from None
+
+
+def _read(path: Path, group: str) -> tuple[str, list[Requirement]]:
+    data = read_toml(path, f"the requirements of {group}")
     _check_fields(path, None, data, _FILE_FIELDS, {})
     if data["role"] not in ROLES:
         raise _damaged(path, None, "role", f"{data['role']!r} is none of {', '.join(ROLES)}")

@@ -1,4 +1,4 @@
-"""Values that nobody changes, as cheap to make as any other object."""
+"""Dataclasses that only the type checker freezes, and so as cheap to make as any object."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Which case for clients catches which wrong client, and behind which middlebox it still does:
-docs/client-matrix.md and docs/client-boxes.md.
+"""Finds which client case catches which wrong client, without and with middleboxes on the path.
 
-`python scripts/client_matrix.py [--write docs/client-matrix.md] [--boxes docs/client-boxes.md]
-[--jobs N]`. Exits with 1 where a requirement is unchecked, a case idles, or a mutant survives where
-nothing is between.
+`python scripts/client_matrix.py [--write FILE] [--boxes FILE]
+[--jobs N]` writes the two tables. Exits with 1 if a requirement is unchecked, a case catches
+nothing, or a mutant survives without a middlebox.
 """
 
 from __future__ import annotations
@@ -14,17 +13,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-from scapy_tfo.clients.behind import look_behind
-from scapy_tfo.clients.matrix import CLIENTS
-from scapy_tfo.matrix_command import show_matrix
-from scapy_tfo.report.boxes_table import boxes_markdown
+from scapy_tfo.commands.matrix import show_matrix
+from scapy_tfo.report.tables.boxes import boxes_markdown
+from scapy_tfo.trust.client_boxes import look_behind
+from scapy_tfo.trust.client_matrix import CLIENTS
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition(":")[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the matrix there")
-    parser.add_argument("--boxes", type=Path, metavar="FILE", help="and that with boxes there")
-    parser.add_argument("--kills", type=Path, metavar="FILE", help="write there each kill")
+    parser.add_argument("--boxes", type=Path, metavar="FILE", help="write the one with boxes there")
+    parser.add_argument("--kills", type=Path, metavar="FILE", help="write each kill there")
     parser.add_argument("--jobs", type=int, metavar="N", help="mutants at a time")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:

@@ -1,9 +1,9 @@
-"""Whether each mutant gets live, through the kernel, the verdicts that it gets in simulation.
+"""Checks that each mutant gets the same verdicts live, through the kernel, as in simulation.
 
 `python scripts/compare.py [NAME ...] [--jobs N] [--families 4|6|46]`; all stacks by default.
-Exits with 1 where a verdict differs and repetition does not explain it, where a stack could not be
-judged, or where a mutant that fails in simulation fails nothing live; with 2 where the host does
-not allow it.
+Exits with 1 if a verdict differs and repetition does not explain it, if a stack could not be
+judged, or if a mutant that fails in simulation fails nothing live; with 2 if the host does not
+allow it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import time
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.suite.compare import LIMIT, Comparison, compare
+from scapy_tfo.trust.compare import LIMIT, Comparison, compare
 
 
 def main() -> int:
@@ -24,7 +24,7 @@ def main() -> int:
     parser.add_argument(
         "--touched",
         action="store_true",
-        help="live, leave out the cases in which a mutant behaves as the reference in simulation",
+        help="skip live cases in which the mutant behaves like the reference in simulation",
     )
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for one stack")
     chosen = parser.parse_args()
@@ -46,11 +46,11 @@ def main() -> int:
     stopped = [each.stack for each in found if each.stopped]
     print(
         f"{len(found)} stacks in {time.perf_counter() - began:.0f} s: "
-        f"{judged} verdicts in simulation, {sum(each.compared for each in found)} of them sought "
-        "live, too; of these FAIL "
-        f"{sum(each.failed for each in found)} in simulation and "
+        f"{judged} verdicts in simulation, {sum(each.compared for each in found)} of them also "
+        "sought live; of these "
+        f"{sum(each.failed for each in found)} FAIL in simulation and "
         f"{sum(each.failed_live for each in found)} live; {len(differences) - repeated} differ, "
-        f"{repeated} more because live they are repeated; "
+        f"{repeated} more because cases are repeated live; "
         f"{sum(each.unsteady for each in found)} differed until repeated"
     )
     for what, names in (("caught in simulation only", escaped), ("could not be judged", stopped)):

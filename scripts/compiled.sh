@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes .venv-compiled, with this project as a wheel whose inner loop mypyc has compiled
-# (scripts/compiled_wheel.py), and what its tests need. .venv stays as it is.
+# Makes .venv-compiled: this project as a wheel whose inner loop mypyc has compiled
+# (scripts/compiled_wheel.py), and the packages that its tests need. .venv stays as it is.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -12,7 +12,7 @@ headers=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
 compiler=$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("CC").split()[0])')
 if ! command -v "$compiler" >/dev/null || [ ! -e "$headers/Python.h" ]; then
     package=$("$python" -c 'import sys; print("python%d.%d-dev" % sys.version_info[:2])')
-    die "needs the C compiler $compiler and Python's headers ($headers/Python.h); on Debian and Ubuntu: apt-get install gcc $package"
+    die "the C compiler $compiler and Python's headers ($headers/Python.h) are needed; on Debian and Ubuntu: apt-get install gcc $package"
 fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -26,6 +26,6 @@ HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 .venv-compiled/bin/python -m pip install \
         --disable-pip-version-check --no-input -q 'scapy-tfo[test,boofuzz,cluster]' \
         </dev/null >"$log" 2>&1 || {
     tail -n 40 "$log" >&2
-    die "pip could not build or install it (its words above)"
+    die "pip could not build or install the wheel (its message is above)"
 }
 say "done: .venv-compiled/bin/scapy-tfo is compiled"

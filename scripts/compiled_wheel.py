@@ -1,10 +1,10 @@
-"""A build hook of hatch: the fuzzer's inner loop compiled by mypyc, in a wheel for this machine.
+"""A build hook of hatch: compiles the fuzzer's inner loop with mypyc, in a wheel for this machine.
 
     HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 pip install .
 
-Off unless asked for: it takes a C compiler, Python's headers and a minute or two. The sources are
-the same, and what they say is; only their speed differs (docs/fuzzing.md). SCAPY_TFO_OPT=0 makes
-the compiler quick, and the result slow.
+Off by default: it needs a C compiler, Python's headers and a minute or two. The sources and their
+behaviour are the same; only the speed differs (docs/fuzzing.md). SCAPY_TFO_OPT=0 makes the
+compiler fast, and the result slow.
 """
 
 from __future__ import annotations
@@ -19,48 +19,49 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 HOT = (
     "option",
+    "packet",
     "segment",
     "seq",
-    "fuzz/assembly",
-    "fuzz/balance",
-    "fuzz/clauses",
-    "fuzz/cookies",
-    "fuzz/debts",
-    "fuzz/digest",
-    "fuzz/fingerprint",
-    "fuzz/frames",
-    "fuzz/grants",
-    "fuzz/knowledge",
-    "fuzz/live_engine",
-    "fuzz/live_ports",
-    "fuzz/live_range",
-    "fuzz/model",
-    "fuzz/options",
-    "fuzz/outgoing",
-    "fuzz/play",
-    "fuzz/program",
-    "fuzz/replies",
-    "fuzz/room",
-    "fuzz/streams",
-    "fuzz/syn_acks",
-    "fuzz/syn_rules",
-    "fuzz/text",
-    "fuzz/verdict",
-    "fuzz/volley",
-    "fuzz/volley_recipes",
-    "fuzz/volley_shapes",
-    "fuzz/watched",
-    "wire/batch",
+    "executor/digest",
+    "executor/live/addresses",
+    "executor/live/engine",
+    "executor/live/ports",
+    "executor/live/volley",
+    "executor/live/volley_recipes",
+    "executor/live/volley_shapes",
+    "executor/packet_builder",
+    "executor/play",
+    "executor/verdict",
+    "executor/watched",
+    "oracle/attribution",
+    "oracle/counters",
+    "oracle/inbound",
+    "oracle/obligations",
+    "oracle/outbound",
+    "oracle/pending",
+    "oracle/reassembly",
+    "oracle/state",
+    "oracle/stream",
+    "oracle/syn",
+    "oracle/syn_ack",
+    "oracle/syn_ack_options",
+    "oracle/violation",
+    "program/cookies",
+    "program/fingerprint",
+    "program/options",
+    "program/payload",
+    "program/program",
+    "wire/links/batch",
 )
-"""Modules that every packet of a campaign passes through, and those that derive from them: an
+"""Modules that every packet of a campaign passes through, and modules that derive from them: an
 interpreted class cannot derive from a compiled one."""
 
-# What the types of other projects would need is not there, nor wanted: lint checks them.
+# The types of other projects are not installed here, and not needed: `make lint` checks them.
 _MYPY = ("--ignore-missing-imports", "--follow-imports=silent", "--no-warn-unused-ignores")
 
 
 class CustomBuildHook(BuildHookInterface[Any]):
-    """Adds the compiled modules to a wheel beside their sources."""
+    """Adds the compiled modules to a wheel, next to their sources."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile. An editable install (version "editable") stays as it is."""
@@ -70,7 +71,7 @@ class CustomBuildHook(BuildHookInterface[Any]):
         from setuptools import Distribution
         from setuptools.command.build_ext import build_ext
 
-        # Emptied when this process ends: the wheel is made of it after this returns.
+        # Deleted when this process ends: the wheel is made from it after this method returns.
         self._directory = tempfile.TemporaryDirectory(prefix="scapy-tfo-compiled-")
         place = Path(self._directory.name)
         with chdir(self.root):

@@ -1,11 +1,11 @@
-"""Whether fuzzing finds each mutant that shows on the wire, without being told which it is.
+"""Checks that fuzzing finds each mutant that shows on the wire, without knowing which one it is.
 
-`python scripts/hunt.py [NAME ...] [--limit SECONDS] [--jobs N] [--write docs/fuzz-mutants.json]`.
-Programs of the seeds from 0 on are run against each until one shows a violation that comes each
-time; that program is reduced. With `--write`, that file and a table beside it are written, and
-names say which of its entries to make anew. A mutant shows on the wire if a case catches it that
-needs nothing of its target but an echo on a few ports: the file keeps the names of the others.
-Exits with 1 where fewer than 90 in 100 are found.
+`python scripts/hunt.py [NAME ...] [--limit SECONDS] [--jobs N] [--write FILE]`.
+Programs of the seeds from 0 on are run against each mutant until one shows a violation every time;
+that program is reduced. `--write` writes the file and, next to it, a table; with names, only their
+entries in the file are made anew. A mutant shows on the wire if it is caught by a case that needs
+only an echo on a few ports from its target; the file lists the names of the other mutants. Exits
+with 1 if fewer than 90 in 100 are found.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from scapy_tfo.fuzz.grammar import VERSION, program_for
-from scapy_tfo.fuzz.program import Program, to_json
-from scapy_tfo.fuzz.reduce import reduced
-from scapy_tfo.fuzz.resolve import CONFIRMATIONS, Rule, breaks
-from scapy_tfo.fuzz.simulated import SimulatedBench
+from scapy_tfo.executor.simulated import SimulatedBench
+from scapy_tfo.fuzz.campaign.triage import CONFIRMATIONS, Rule, breaks
+from scapy_tfo.fuzz.generation.grammar import VERSION, program_for
 from scapy_tfo.mutants.registry import Mutant, all_mutants, named
-from scapy_tfo.suite.matrix import hunt
+from scapy_tfo.program.program import Program, to_json
+from scapy_tfo.program.reduce import reduced
 from scapy_tfo.suite.registry import all_cases
+from scapy_tfo.trust.matrix import hunt
 
-NEEDS = frozenset(("answer", "echo", "two_addresses", "plain_port", "second_port"))
+NEEDS = frozenset(("answer", "echo", "bulk", "two_addresses", "plain_port", "second_port"))
 """Of a case that sees no more of its target than the wire shows."""
 LIMIT = 60.0
 SHORT = 5
@@ -40,10 +40,10 @@ Entry = dict[str, Any]
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="a mutant; all unless given")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a mutant; default: all")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of CPU for each")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="JSON; the table goes beside it")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="JSON; a table goes next to it")
     chosen = parser.parse_args()
     held: dict[str, Any] = {}
     if chosen.write is not None and chosen.write.exists():
@@ -145,7 +145,7 @@ def summary(entries: Iterable[Entry]) -> list[str]:
     ]
     if times:
         half, most = times[len(times) // 2], times[-1]
-        lines.append(f"- CPU time until found: {half:.1f} s in the middle, {most:.1f} s at most")
+        lines.append(f"- CPU time until found: {half:.1f} s median, {most:.1f} s at most")
     return lines
 
 
@@ -159,17 +159,18 @@ def markdown(made: Mapping[str, Any]) -> str:
     lines = [
         "# Mutants that fuzzing finds",
         "",
-        "Made by `make hunt`. Each server mutant that shows on the wire is fuzzed in simulation,",
-        "with the programs of the seeds from 0 on, by something that is not told which it is, for",
-        f"at most {made['limit']:.0f} s of CPU. What is found is confirmed and reduced. The",
-        "programs are in [fuzz-mutants.json](fuzz-mutants.json), and the tests run them again.",
+        "Made by `make hunt`. Each server mutant that shows on the wire is fuzzed in simulation",
+        "with the programs of the seeds from 0 on, for",
+        f"at most {made['limit']:.0f} s of CPU. The fuzzer does not know which mutant it is. Each",
+        "violation found is confirmed, and its program reduced. The programs are in",
+        "[fuzz-mutants.json](fuzz-mutants.json), and the tests run them again.",
         "",
         *summary(entries.values()),
         "",
-        f"Not among them are {len(made['hidden'])} mutants that no case catches which needs",
-        "nothing of its target but an echo on three ports.",
+        f"{len(made['hidden'])} mutants are left out, because no case that needs only an echo on",
+        "three ports from its target catches them.",
         "",
-        "Bold is a requirement that is not the mutant's own.",
+        "A requirement in bold is not the mutant's own.",
         "",
         "| mutant | breaks | named | rule | programs | CPU s | steps |",
         "|---|---|---|---|---:|---:|---:|",

@@ -1,11 +1,10 @@
-"""Whether a fuzz campaign that is killed again and again sends what an unbroken one sends.
+"""Checks that a fuzz campaign killed many times sends the same programs as an unbroken one.
 
 `python scripts/kill_campaign.py [TARGET] [--programs N] [--kills N] [--seed N]` (as root for
 lab:linux, the default). One campaign runs unbroken, one is killed with SIGKILL and resumed; the
-kills come at random moments, a few seconds apart. Exits with 1 where the programs made of seeds
-are not the same in both, the store is damaged, or a process of the killed campaign outlives it.
-Mutations of earlier programs depend on what those reached: at a target where time is real they
-are counted only.
+kills come at random moments, a few seconds apart. Exits with 1 if the programs made from seeds
+differ, the store is damaged, or a process of the killed campaign outlives it. Mutations of earlier
+programs depend on what those reached: on a target in real time they are only counted.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from scapy_tfo.fuzz.store import Store, Totals
+from scapy_tfo.fuzz.findings.store import Store, Totals
 
 BETWEEN = 1.5, 6.0
 """Seconds that the campaign runs between two kills; of those it takes one or two to begin."""

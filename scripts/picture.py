@@ -1,4 +1,4 @@
-"""Draw docs/run.svg: what a terminal shows of a run against this machine's kernel."""
+"""Draws docs/run.svg: the terminal output of a run against this machine's kernel."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 from rich.console import Console
 
 from scapy_tfo.report.text import print_summary
-from scapy_tfo.suite.session import Request, run
+from scapy_tfo.runner.session import Request, run
 
 FONT_FACES = re.compile(r"@font-face\s*\{.*?\}", re.DOTALL)
-"""They would be fetched from elsewhere; the reader's own monospace font does."""
+"""Removed: they would be fetched from elsewhere, and the reader's own monospace font is enough."""
 
 
 def main() -> None:

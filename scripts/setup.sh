@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sets up .venv and, as root on Debian or Ubuntu, the system programs the project uses.
-# Usage: scripts/setup.sh [EXTRA ...]   the extras of pyproject.toml that are wanted (test, lint, boofuzz, cluster, gain, dev)
+# Usage: scripts/setup.sh [EXTRA ...]   extras of pyproject.toml to install (test, lint, boofuzz, cluster, gain, dev)
 # PYTHON=python3.12 chooses an interpreter; SYSTEM_PACKAGES=no leaves the system's packages alone.
 # A second run with nothing to do takes a few hundredths of a second.
 set -euo pipefail
@@ -26,9 +26,9 @@ choose_python() {
     return 1
 }
 
-# What each program is for, so that going on without it is an informed choice.
+# Each program with its package and its purpose, so that users can decide to go on without it.
 programs=(
-    "tshark   tshark       reading captures back, the dissector's tests"
+    "tshark   tshark       reading captures, the dissector's tests"
     "luacheck lua-check    checking the dissector's Lua"
     "nginx    nginx-light  judging a real web server"
     "curl     curl         judging a real client"
@@ -41,16 +41,16 @@ apt_install() {
 }
 
 install_packages() {
-    say "installing system packages: $*"
+    say "installing system packages, which takes a minute or two: $*"
     export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1
-    # nginx and haproxy are wanted as programs: their packages must not start a public service.
+    # Only the programs nginx and haproxy are needed: their packages must not start a public service.
     if [ ! -e /usr/sbin/policy-rc.d ]; then
         policy=/usr/sbin/policy-rc.d
         printf '#!/bin/sh\nexit 101\n' >"$policy"
         chmod 755 "$policy"
     fi
-    apt-get update -qq </dev/null >"$log" 2>&1 || say "apt-get update failed; trying with the lists at hand"
-    # One by one after a failure: a package that a release lacks must not cost the others.
+    apt-get update -qq </dev/null >"$log" 2>&1 || say "apt-get update failed; trying with the present package lists"
+    # One by one after a failure: a package that a release lacks must not prevent the others.
     if ! apt_install "$@"; then
         local package failed=()
         for package in "$@"; do
@@ -58,7 +58,7 @@ install_packages() {
         done
         if [ ${#failed[@]} -gt 0 ]; then
             { grep '^E:' "$log" || tail -n 20 "$log"; } | sort -u >&2
-            say "could not install: ${failed[*]} (apt's words above); going on without"
+            say "could not install ${failed[*]} (apt's message is above); going on without"
         fi
     fi
     if [ -n "$policy" ]; then
@@ -91,8 +91,28 @@ system_packages() {
         return
     fi
     [ ${#missing[@]} -eq 0 ] && return
-    say "going on without these programs; what needs them is skipped (root on Debian or Ubuntu installs them):"
+    say "going on without these programs, and skipping whatever needs them (as root on Debian or Ubuntu this script installs them):"
     printf 'setup:   %s\n' "${missing[@]}"
+}
+
+# Keeps what pip prints, and shows the lines that tell its progress: on a terminal, as one line.
+show_progress() {
+    local line shown
+    while IFS= read -r line; do
+        printf '%s\n' "$line" >>"$log"
+        shown=""
+        case "$line" in
+            "Collecting "*) [ ! -t 1 ] || shown="looking up ${line#Collecting }" ;;
+            *Downloading*.metadata*) ;;
+            *"Downloading "*" ("*) shown="${line#*Downloading }"; shown="downloading ${shown%%-*} (${shown##*(}" ;;
+            *"Building wheel for "*) shown="building ${line#*for }" ;;
+            "Installing collected packages: "*) shown="installing $(wc -w <<<"${line#*: }") packages" ;;
+        esac
+        shown=${shown%% (from *}
+        if [ -z "$shown" ]; then continue; fi
+        if [ -t 1 ]; then printf '\r\033[Ksetup:   %.70s' "$shown"; else printf 'setup:   %s\n' "$shown"; fi
+    done
+    [ ! -t 1 ] || printf '\r\033[K'
 }
 
 virtual_environment() {
@@ -101,7 +121,7 @@ virtual_environment() {
     # A stamp from another directory means a copied tree, whose scripts point at the old place.
     if [ -e .venv ] && { ! .venv/bin/python -c '' 2>/dev/null \
         || { [ -e .venv/.place ] && [ "$(cat .venv/.place)" != "$PWD" ]; }; }; then
-        say ".venv does not work here; making it anew"
+        say ".venv does not work here; making a new one"
         rm -rf .venv
     fi
     if [ ! -e .venv ]; then
@@ -109,7 +129,7 @@ virtual_environment() {
         "$python" -m venv .venv >"$log" 2>&1 || {
             cat "$log" >&2
             rm -rf .venv
-            die "cannot make .venv (Python's words above); on Debian and Ubuntu: apt-get install $venv_package"
+            die "cannot make .venv (Python's message is above); on Debian and Ubuntu: apt-get install $venv_package"
         }
     fi
     printf '%s' "$PWD" >.venv/.place
@@ -118,11 +138,12 @@ virtual_environment() {
     done
     [ ${#wanted[@]} -eq 0 ] && return
     [ $# -gt 0 ] && spec=".[$(IFS=,; printf '%s' "$*")]"
-    say "installing scapy-tfo and what it depends on into .venv"
-    .venv/bin/python -m pip install --disable-pip-version-check --no-input -q -e "$spec" \
-        </dev/null >"$log" 2>&1 || {
-        cat "$log" >&2
-        die "pip could not install the Python dependencies (its words above)"
+    say "installing scapy-tfo and its dependencies into .venv; downloading them takes some minutes"
+    : >"$log"
+    .venv/bin/python -m pip install --disable-pip-version-check --no-input --progress-bar off -e "$spec" \
+        </dev/null 2>&1 | show_progress || {
+        tail -n 30 "$log" >&2
+        die "pip could not install the Python dependencies (its message is above)"
     }
     for extra in "${wanted[@]}"; do
         printf '%s' "$key" >".venv/.installed-$extra"
@@ -130,7 +151,7 @@ virtual_environment() {
 }
 
 python=$(choose_python) \
-    || die "needs Python 3.11 or later; found none as ${PYTHON:-python3, python3.13, python3.12 or python3.11}"
+    || die "Python 3.11 or later is needed; none was found as ${PYTHON:-python3, python3.13, python3.12 or python3.11}"
 venv_package=$("$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')
 system_packages
 virtual_environment "$@"

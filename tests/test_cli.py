@@ -1,4 +1,4 @@
-"""The command line: its exit statuses, its complaints, and what it writes."""
+"""The command line: its exit statuses, its error messages, and what it writes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def test_a_run_writes_its_reports_and_names_their_directory_last(
 ) -> None:
     assert main(["test", "sim:reference", *ONE, "--json", "r.json", "--junit", "r.xml"]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
-    (directory,) = [each for each in (elsewhere / "tfo-results").iterdir() if not each.is_symlink()]
+    made = (elsewhere / "tfo-results").iterdir()
+    (directory,) = [each for each in made if each.is_dir() and not each.is_symlink()]
     assert last.endswith(f"tfo-results/{directory.name}")
     assert (elsewhere / "tfo-results" / "latest").resolve() == directory
     assert {each.name for each in directory.iterdir()} >= {
@@ -59,8 +60,8 @@ def test_a_run_writes_its_reports_and_names_their_directory_last(
     [
         (["test"], "no target"),
         (["test", "nosuch.invalid"], "no such host"),
-        (["test", "[::1"], "is no target"),
-        (["test", "127.0.0.1:99999"], "is no target"),
+        (["test", "[::1"], "is not a target"),
+        (["test", "127.0.0.1:99999"], "is not a target"),
         (["test", "lab:nothing"], "no such lab target"),
         (["test", "sim:nothing"], "no such stack"),
         (["test", "sim:reference", "--only", "XYZ-1"], "matches no case"),
@@ -68,18 +69,26 @@ def test_a_run_writes_its_reports_and_names_their_directory_last(
         (["test", "sim:reference", "--known", "absent.toml"], "cannot read"),
         (["test", "sim:reference", "--json", "absent/r.json"], "there is no directory"),
         (["test", "sim:reference", "--sysctl", "nonsense"], "NAME=VALUE"),
-        (["test", "sim:reference", "--sysctl", "net.ipv4.tcp_fastopen=1"], "is for lab targets"),
+        (
+            ["test", "sim:reference", "--sysctl", "net.ipv4.tcp_fastopen=1"],
+            "--sysctl works only with lab: targets",
+        ),
         (["test", "sim:reference", "--exclude", "*"], "no case is left"),
         (["test", "sim:reference", "--json", "."], "it is a directory"),
-        (["test", "127.0.0.1", "--source", "nonsense"], "no IP address"),
+        (["test", "127.0.0.1", "--source", "nonsense"], "not an IP address"),
         (["test", "127.0.0.1", "--iface", "absent0"], "no such interface"),
-        (["test", "sim:reference", "--impair", "rain=5%"], "is no impairment"),
-        (["test", "lab:linux", "--impair", "loss=5%"], "an impaired path leads"),
-        (["test", "127.0.0.1", "--seed", "7"], "--seed is for"),
-        (["soak"], "either a TARGET or"),
-        (["soak", "sim:reference", "--from", "kept.json"], "either a TARGET or"),
+        (["test", "absent.toml"], "cannot read the target file absent.toml: No such file"),
+        (["fuzz", "absent.toml"], "cannot read the target file absent.toml: No such file"),
+        (["fuzz", "absent.toml", "--iface", "lo"], "cannot be given for absent.toml"),
+        (["test", "sim:reference", "--small-port", "9"], "brings its own"),
+        (["test", "sim:reference", "--app-port", "echo=9"], "brings its own"),
+        (["test", "sim:reference", "--impair", "rain=5%"], "is not an impairment"),
+        (["test", "lab:linux", "--impair", "loss=5%"], "--impair works only with"),
+        (["test", "127.0.0.1", "--seed", "7"], "--seed works only with"),
+        (["soak"], "either a TARGET, or"),
+        (["soak", "sim:reference", "--from", "kept.json"], "either a TARGET, or"),
         (["soak", "sim:nothing", "--runs", "1"], "no such stack"),
-        (["soak", "127.0.0.1", "--impair", "loss=5%"], "an impaired path leads"),
+        (["soak", "127.0.0.1", "--impair", "loss=5%"], "--impair works only with"),
         (["soak", "sim:reference", "--only", "XYZ-1", "--runs", "1"], "matches no case"),
         (["soak", "sim:reference", "--json", "absent/s.json"], "there is no directory"),
         (["soak", "--from", "absent.json"], "cannot read"),
@@ -141,7 +150,7 @@ def test_a_document_without_a_place_for_the_table_is_left_alone(
     document.write_text("No place.\n")
     arguments = ["sim:reference", *ONE, "--runs", "1", "--markdown", "trust.md"]
     assert main(["soak", *arguments]) == 2
-    assert "has no lines" in complaint(capsys)
+    assert "it lacks the lines" in complaint(capsys)
     assert document.read_text() == "No place.\n"
 
 

@@ -1,4 +1,4 @@
-"""Cookies: published vectors, and the laws that every scheme and ring keeps."""
+"""Cookies: published vectors, and the laws that every scheme and key ring obeys."""
 
 from __future__ import annotations
 

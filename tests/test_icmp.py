@@ -1,4 +1,4 @@
-"""ICMP errors that quote a segment: bytes both ways, and never an exception on what arrives."""
+"""ICMP errors that quote a segment: bytes both ways, and no exception whatever arrives."""
 
 from __future__ import annotations
 

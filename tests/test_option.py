@@ -1,4 +1,4 @@
-"""The option's two views: the raw one loses nothing, the strict one says which rule is broken."""
+"""The option's two views: the raw one loses nothing, the strict one names the broken rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A segment as a value: what it says of itself, and its bytes both ways."""
+"""A segment as a value: its properties, and its bytes both ways."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from scapy_tfo import extension_headers as ext
 from scapy_tfo import option as opt
 from scapy_tfo.segment import (
     ACK,
@@ -27,6 +28,7 @@ from scapy_tfo.segment import (
 TABLE = json.loads((Path(__file__).parent / "vectors" / "segments.json").read_text())
 ROWS = [pytest.param(row, id=row["name"]) for row in TABLE]
 
+V4, V6 = IPv4Address("192.0.2.1"), IPv6Address("2001:db8::1")
 u8, u16, u32 = (st.integers(0, (1 << bits) - 1) for bits in (8, 16, 32))
 whole_words = st.integers(0, 10).flatmap(lambda n: st.binary(min_size=4 * n, max_size=4 * n))
 
@@ -49,6 +51,25 @@ def segments(draw: st.DrawFn) -> Segment:
         reserved=draw(st.integers(0, 15)),
         hop_limit=draw(u8),
         traffic_class=draw(u8),
+    )
+
+
+@st.composite
+def marked(draw: st.DrawFn) -> Segment:
+    """Segments with IP ID, or flow label and extension headers."""
+    segment = draw(segments())
+    if segment.src.version == 4:
+        return replace(segment, ip_id=draw(u16))
+    # No routing header: options in one mean something, and Scapy reads them so.
+    header = st.builds(
+        ext.padding,
+        st.sampled_from([ext.HOP_BY_HOP, ext.DESTINATION]),
+        st.integers(1, 32).map(lambda words: 8 * words),
+    )
+    return replace(
+        segment,
+        flow_label=draw(st.integers(0, (1 << 20) - 1)),
+        extensions=tuple(draw(st.lists(header, max_size=3))),
     )
 
 
@@ -275,3 +296,63 @@ class TestFields:
     def test_ipv6_flows_have_brackets(self) -> None:
         segment = syn(src=IPv6Address("2001:db8::1"), dst=IPv6Address("2001:db8::2"))
         assert segment.flow == "[2001:db8::1]:40000>[2001:db8::2]:80"
+
+
+@given(marked())
+def test_ip_id_flow_label_and_extension_headers_survive(segment: Segment) -> None:
+    read = Segment.from_bytes(segment.to_bytes())
+    assert read == segment
+    assert (read.ip_id, read.flow_label) == (segment.ip_id, segment.flow_label)
+    assert Segment.read_back(segment.to_bytes()).flow_label == segment.flow_label
+
+
+@given(marked())
+@settings(max_examples=30)
+def test_scapy_reads_the_same(segment: Segment) -> None:
+    from scapy.layers.inet import IP, TCP
+    from scapy.layers.inet6 import IPv6
+
+    packet = segment.to_bytes()
+    read = (IP if packet[0] >> 4 == 4 else IPv6)(packet)
+    assert read[TCP].sport == segment.sport
+    assert (read.id if read.version == 4 else read.fl) == segment.ip_id + segment.flow_label
+    if read.version == 4:
+        assert internet_checksum(packet[:20]) == 0
+
+
+def test_segments_that_differ_in_marks_alone_are_equal() -> None:
+    segment = Segment(src=V4, dst=V4, sport=1, dport=2)
+    assert replace(segment, ip_id=7) == segment
+    assert hash(replace(segment, flow_label=7)) == hash(segment)
+
+
+@pytest.mark.parametrize(
+    ("chain", "said"),
+    [
+        ((ext.FRAGMENT, bytes(2) + b"\x01" + bytes(4)), "a fragment"),
+        ((ext.FRAGMENT, bytes(1) + b"\x01\x00" + bytes(4)), "a fragment"),
+        ((ext.HOP_BY_HOP, b"\x09" + bytes(6)), "longer than the packet"),
+        ((ext.AUTHENTICATION, b"\xff" + bytes(10)), "longer than the packet"),
+    ],
+)
+def test_extension_headers_that_are_not_whole(chain: ext.Extension, said: str) -> None:
+    packet = Segment(src=V6, dst=V6, sport=1, dport=2, extensions=(chain,)).to_bytes()
+    with pytest.raises(MalformedPacketError, match=said):
+        Segment.from_bytes(packet)
+
+
+def test_a_fragment_that_is_the_whole_packet_is_read() -> None:
+    atomic = (ext.FRAGMENT, bytes(7))
+    segment = Segment(src=V6, dst=V6, sport=1, dport=2, payload=b"x", extensions=(atomic,))
+    assert Segment.from_bytes(segment.to_bytes()) == segment
+
+
+@pytest.mark.parametrize("fields", [{"flow_label": 1 << 20}, {"flow_label": -1}])
+def test_a_flow_label_that_does_not_fit(fields: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="does not fit"):
+        Segment(src=V6, dst=V6, sport=1, dport=2, **fields).to_bytes()
+
+
+def test_an_ip_id_that_does_not_fit() -> None:
+    with pytest.raises(ValueError, match="does not fit"):
+        Segment(src=V4, dst=V4, sport=1, dport=2, ip_id=1 << 16).to_bytes()

@@ -1,4 +1,4 @@
-"""The loader of specs/: what it finds, where it looks, and how it complains."""
+"""The loader of specs/: the data that it finds, the places it looks, and its errors."""
 
 from __future__ import annotations
 

@@ -10,8 +10,10 @@ from scapy_tfo.cases.resets_and_the_limit import accepted_by_the_application
 from scapy_tfo.icmp import unreachable
 from scapy_tfo.segment import RST
 from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.outcome import Unsupported, WasReset
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
+from scapy_tfo.suite.target import Service
 
 LIMIT = 4
 LATER = 30
@@ -38,20 +40,54 @@ def complain(flow: Flow) -> None:
         flow.send_icmp(unreachable(each.to_bytes(), code=3 if each.src.version == 4 else 4))
 
 
+async def renewed(peer: Peer, service: Service, cookie: bytes) -> bytes:
+    """A cookie of now, since one may expire while we wait (RFC 7413 section 4.1.2); that one where
+    none is granted, as by a target whose limit is reached."""
+    try:
+        return await peer.cookie(service)
+    except Unsupported:
+        return cookie
+
+
+async def is_taken(peer: Peer, service: Service, cookie: bytes) -> bool:
+    """Whether a fast open is accepted, which an application that aborts may answer with RST.
+
+    Where it falls back, the application has it after the handshake only, and a SYN-ACK comes.
+    """
+    try:
+        return await peer.accepts(await renewed(peer, service, cookie), service)
+    except WasReset:
+        return True
+
+
+async def left_pending(peer: Peer, service: Service, cookie: bytes) -> list[Flow]:
+    """Fast opens up to the limit, without those that a RST has answered."""
+    pending: list[Flow] = []
+    for _ in range(LIMIT):
+        try:
+            more = await peer.fill(service, most=1, cookie=cookie)
+        except WasReset:
+            continue
+        if not more:
+            break
+        pending += more
+    return pending
+
+
 async def places_come_back(peer: Peer, app: str, end: Callable[[Flow], None], rounds: int) -> None:
     """End fast opens, up to the limit in each round; a valid cookie works again in time."""
     service = await peer.listen(app, queue=LIMIT)
     cookie = await peer.cookie(service)
     for _ in range(rounds):
-        for flow in await peer.fill(service, most=LIMIT, cookie=cookie):
+        for flow in await left_pending(peer, service, cookie):
             end(flow)
         await peer.wait(0.2)
     for waited in range(0, TIMEOUT, STEP):
-        if await peer.accepts(cookie, service):
+        if await is_taken(peer, service, cookie):
             peer.record("seconds until a cookie works again, at most", waited)
             return
         await peer.wait(STEP)
-    await peer.open(service, cookie=cookie)
+    await peer.open(service, cookie=await renewed(peer, service, cookie))
 
 
 @case("AFT-10", needs=["listeners"], intrusive=True, slow=True)
@@ -97,13 +133,13 @@ async def a_later_reset_does_not_prolong_an_earlier_one(peer: Peer) -> None:
     cookie = await peer.cookie(alone)
     for service, seconds in ((alone, 0), (both, LATER), (both, 0)):
         count = len(await peer.sessions(service))
-        flow = await peer.open(service, cookie=cookie)
+        flow = await peer.open(service, cookie=await renewed(peer, service, cookie))
         await accepted_by_the_application(peer, service, count + 1)
         flow.send(RST)
         await peer.wait(seconds)
     for _ in range(0, TIMEOUT, SOON):
-        if await peer.accepts(cookie, alone):
+        if await peer.accepts(await renewed(peer, alone, cookie), alone):
             break
         await peer.wait(SOON)
     await peer.wait(SOON)
-    await (await peer.open(both, cookie=cookie)).finish()
+    await (await peer.open(both, cookie=await renewed(peer, both, cookie))).finish()

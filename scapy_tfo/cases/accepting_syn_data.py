@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from scapy_tfo.segment import PSH, SYN
+from scapy_tfo.suite.concurrently import together
 from scapy_tfo.suite.outcome import Absent, Missing, Unsupported
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
-from scapy_tfo.suite.together import together
 
 _RESENT = 1.0
 """Seconds after which an answer that was lost is sent again (RFC 6298 section 2)."""

@@ -1,15 +1,18 @@
-"""RFC 7413 section 4.2.2, RFC 9293 section 3.10.7.4: how much of a SYN's data is acknowledged."""
+"""RFC 7413 section 4.2.2, RFC 9293 section 3.10.7.4: the amount of SYN data acknowledged."""
 
 from __future__ import annotations
 
-from functools import partial
-
 from scapy_tfo import option as opt
+from scapy_tfo.cases.data_with_the_ack import loses_first_text
 from scapy_tfo.segment import CWR, ECE, SYN, URG, Flags
+from scapy_tfo.suite.concurrently import together
 from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.outcome import Symptom, shows
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
-from scapy_tfo.suite.together import together
+
+_SMALL = (1, 2, 3, 4, 7, 8, 255, 256, 257, 511, 512, 513, 535, 536)
+"""Bytes; the last that every host takes, where the path takes them in one segment."""
 
 _LATER = 0.2
 """Seconds in which a target that answers before the ACK has done so."""
@@ -19,6 +22,7 @@ _LATER = 0.2
 async def small_amounts_are_taken_whole(peer: Peer) -> None:
     """Sizes from one byte to 536, which every host takes: all acknowledged, delivered once."""
     cookie = await peer.cookie()
+    most = _room(peer, cookie)
 
     async def one(size: int) -> None:
         flow = peer.flow()
@@ -26,7 +30,7 @@ async def small_amounts_are_taken_whole(peer: Peer) -> None:
         flow.must_accept(await flow.syn_ack(), size)
         await flow.finish()
 
-    await together(one(size) for size in (1, 2, 3, 4, 7, 8, 255, 256, 257, 511, 512, 513, 535, 536))
+    await together(one(min(size, most)) for size in _SMALL)
 
 
 @case("ACC-10")
@@ -45,21 +49,29 @@ async def nothing_takes_the_acknowledgement_back(peer: Peer) -> None:
         await flow.finish()
 
 
-def _moved_on(flow: Flow, before: int) -> bool:
-    return flow.their_rcv_nxt != before
+def _room(peer: Peer, cookie: bytes | None) -> int:
+    """Bytes of data that the path takes in a SYN with that cookie and the MSS option."""
+    mss_and_cookie = opt.padded(bytes(6 + len(cookie or b"")))
+    return peer.largest_segment - len(mss_and_cookie)
+
+
+@shows(missing=Symptom.SPOILS_DATA)
+async def _moves_on(flow: Flow, before: int) -> None:
+    """Wait until more is acknowledged than that."""
+    await flow.until("its acknowledgement", lambda: flow.their_rcv_nxt != before)
 
 
 async def _all_that_fits(peer: Peer, cookie: bytes | None) -> None:
     """A SYN as large as the link takes; what is not acknowledged is resent, window by window."""
     flow = peer.flow()
-    mss_and_cookie = opt.padded(bytes(6 + len(cookie or b"")))
-    request = flow.app.request(peer.largest_segment - len(mss_and_cookie))
+    flow.resends = await loses_first_text(peer)
+    request = flow.app.request(_room(peer, cookie))
     flow.syn(cookie=cookie, data=request)
     syn_ack = await flow.syn_ack()
     peer.record("acknowledged", f"{flow.acknowledged(syn_ack)} of {len(request)} bytes")
     while (before := flow.their_rcv_nxt) != flow.snd_nxt:
         flow.resend()
-        await flow.until("its acknowledgement", partial(_moved_on, flow, before))
+        await _moves_on(flow, before)
     await flow.finish()
 
 

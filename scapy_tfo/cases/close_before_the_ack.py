@@ -1,12 +1,13 @@
 """RFC 9293 sections 3.8.3 and 3.10.4: the application writes and closes before the ACK has come.
 
-Data and FIN may be held back until the handshake ends; afterwards all of it arrives, and what is
+Data and FIN may be held back until the handshake ends. Then all of it must arrive, and whatever is
 not acknowledged is sent again.
 """
 
 from __future__ import annotations
 
 from scapy_tfo import seq
+from scapy_tfo.cases.data_with_the_ack import loses_first_text
 from scapy_tfo.lab.apps import pattern
 from scapy_tfo.segment import ACK, Segment
 from scapy_tfo.suite.flow import Flow
@@ -141,10 +142,11 @@ async def comes_twice_more(flow: Flow) -> None:
     await flow.until("an acknowledgement of our FIN", lambda: flow.their_rcv_nxt == flow.snd_nxt)
 
 
-async def comes_again_behind_our_fin(flow: Flow) -> None:
+async def comes_again_behind_our_fin(peer: Peer, flow: Flow) -> None:
     """Close with an ACK that covers the SYN only, and see what it leaves out come again."""
     await flow.pause(0.1)
     before = len(flow.heard)
+    flow.resends = await loses_first_text(peer)
     flow.fin(ack=seq.add(flow.irs or 0, 1))
     await first_byte_again(flow, before)
     flow.ack()
@@ -156,7 +158,7 @@ async def comes_again_behind_our_fin(flow: Flow) -> None:
 async def lost_early_answer_is_sent_again_behind_our_fin(peer: Peer) -> None:
     """Our FIN crosses an answer that was lost: answer and FIN come again all the same."""
     flow = await peer.open(await peer.listen("send-close:1000"), data=b"GET")
-    await comes_again_behind_our_fin(flow)
+    await comes_again_behind_our_fin(peer, flow)
     flow.require(
         flow.stream.data == pattern(1000),
         "the answer that our FIN crossed is wrong",
@@ -168,7 +170,7 @@ async def lost_early_answer_is_sent_again_behind_our_fin(peer: Peer) -> None:
 @case("AFT-3", needs=["listeners"])
 async def lost_early_fin_is_sent_again_behind_ours(peer: Peer) -> None:
     """Our FIN crosses one that was lost: that comes again all the same."""
-    await comes_again_behind_our_fin(await peer.open(await peer.listen("close"), data=b"GET"))
+    await comes_again_behind_our_fin(peer, await peer.open(await peer.listen("close"), data=b"GET"))
 
 
 @case("AFT-3", needs=["listeners"])

@@ -1,4 +1,4 @@
-"""RFC 9293 sections 3.4.1 and 3.10.7: a connection is told by all four of its ends."""
+"""RFC 9293 sections 3.4.1 and 3.10.7: both addresses and both ports identify a connection."""
 
 from __future__ import annotations
 

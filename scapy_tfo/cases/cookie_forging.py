@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scapy_tfo import option as opt
+from scapy_tfo.suite.concurrently import together
 from scapy_tfo.suite.outcome import Unsupported
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
-from scapy_tfo.suite.together import together
 
 
 async def _refused(peer: Peer, cookies: Iterable[bytes], why: str, *, source: int = 0) -> None:
@@ -17,7 +17,10 @@ async def _refused(peer: Peer, cookies: Iterable[bytes], why: str, *, source: in
     async def one(cookie: bytes) -> None:
         flow = peer.flow(source=source)
         flow.syn(cookie=cookie, data=flow.app.request())
-        flow.must_refuse(await flow.syn_ack(), f"on {why} {cookie.hex()}")
+        syn_ack = await flow.syn_ack()
+        if flow.acknowledged(syn_ack):
+            await peer.must_not_be_cookieless(f"data accepted with {why}")
+        flow.must_refuse(syn_ack, f"on {why} {cookie.hex()}")
         flow.hang_up()
 
     await together(map(one, cookies))

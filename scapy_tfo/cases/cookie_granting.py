@@ -1,14 +1,14 @@
-"""RFC 7413 sections 4.1.1, 4.1.2, 4.2.1: cookies as they are granted, and where they are good."""
+"""RFC 7413 sections 4.1.1, 4.1.2, 4.2.1: the granting of cookies, and where they are valid."""
 
 from __future__ import annotations
 
 from scapy_tfo import option as opt
+from scapy_tfo.suite.concurrently import together
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.outcome import Absent, Cookieless, Refused, Unsupported
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
 from scapy_tfo.suite.target import Service
-from scapy_tfo.suite.together import together
 
 FORGED = b"\x5a\xa5" * 4
 

@@ -1,4 +1,4 @@
-"""RFC 7413 section 4.1.2 and 6.3.4, paper 4.2 and 5.1: the keys behind cookies."""
+"""RFC 7413 sections 4.1.2 and 6.3.4, paper 4.2 and 5.1: the keys behind cookies."""
 
 from __future__ import annotations
 
@@ -115,11 +115,13 @@ async def a_known_key_tells_the_cookie(peer: Peer) -> None:
     peer.record("cookies are made with", " / ".join(sorted(set(names))))
 
 
-@case("SRV-7", needs=["key_hook"])
+@case("SRV-7", "SRV-3", needs=["key_hook"])
 async def servers_that_share_a_key_share_cookies(peer: Peer) -> None:
-    """Two listeners with one key accept each other's cookies."""
+    """Two listeners of a host with one key accept their own cookies, and each other's."""
     one, two = await peer.listen(keys=[OLD]), await peer.listen(keys=[OLD])
     ours, theirs = await peer.cookie(one), await peer.cookie(two)
+    await _opened(peer, ours, one)
+    await _opened(peer, theirs, two)
     await _opened(peer, ours, two)
     await _opened(peer, theirs, one)
 

@@ -1,4 +1,4 @@
-"""RFC 7413 section 7.3: a server that its operator lets take data without a real cookie."""
+"""RFC 7413 section 7.3: a server whose operator lets it take data without a real cookie."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RFC 9293 section 3.10.7.4: the accepted SYN again, or one like it, while in SYN-RCVD."""
+"""RFC 9293 section 3.10.7.4: the accepted SYN, or one like it, sent again while in SYN-RCVD."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scapy_tfo import option as opt
+from scapy_tfo.cases.data_with_the_ack import loses_first_text
 from scapy_tfo.option import RawOption
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.peer import Peer
@@ -15,6 +16,8 @@ _MALFORMED = tuple(
     RawOption(opt.TFO, length, b"\x5a" * data)
     for length, data in ((0, 0), (1, 0), (3, 1), (4, 2), (5, 3), (7, 5), (11, 9), (20, 18), (40, 8))
 )
+_LATER = 0.1
+"""Seconds in which a target that delivers at once would have answered."""
 
 
 def _plain(peer: Peer) -> Service:
@@ -58,13 +61,23 @@ async def fast_open_off_grants_no_experimental_cookie(peer: Peer) -> None:
 
 @case("ACC-1", needs=["plain_port"])
 async def fast_open_off_refuses_a_valid_cookie(peer: Peer) -> None:
-    """A cookie that the host's other listener granted: the SYN-ACK acknowledges the SYN only, and
-    the data is delivered once when resent.
+    """A cookie that the host's other listener granted does nothing: the data is not accepted on
+    its strength, nor delivered before the ACK, and is delivered once.
     """
     cookie = await peer.cookie()
     flow = peer.flow(_plain(peer))
+    flow.resends = await loses_first_text(peer)
     flow.syn(cookie=cookie, data=flow.app.request())
-    flow.must_refuse(await flow.syn_ack(), "by a listener with fast open off")
+    syn_ack = await flow.syn_ack()
+    if flow.acknowledged(syn_ack) and await peer.takes_any_data(_plain(peer)):
+        # RFC 9293 lets it keep the data of any SYN until the handshake ends.
+        peer.record("data in a SYN", "acknowledged without any option, too")
+        await flow.pause(_LATER)
+        early = bytes(flow.stream.data)
+        reason = "a listener with fast open off delivered data before the ACK"
+        flow.require(not early, reason, "no answer before the ACK", f"answer {early!r}")
+    else:
+        flow.must_refuse(syn_ack, "by a listener with fast open off")
     _must_be_silent_on_fast_open([flow])
     flow.resend()
     if flow.app.answers:
@@ -76,6 +89,7 @@ async def fast_open_off_ignores_a_cookie_without_data(peer: Peer) -> None:
     """A valid cookie and no data at a listener with fast open off: a plain connection."""
     cookie = await peer.cookie()
     flow = peer.flow(_plain(peer))
+    flow.resends = await loses_first_text(peer)
     flow.syn(cookie=cookie)
     await flow.syn_ack()
     flow.request()

@@ -1,11 +1,12 @@
 """RFC 9293 sections 3.10.7.2 and 3.10.7.4: the client's FIN with the SYN, with the ACK, or before
-it. Everything before it is delivered, the end of the stream is told once, and it is acknowledged.
+it. All before it is delivered, the end of the stream is told once, and the FIN is acknowledged.
 """
 
 from __future__ import annotations
 
 from scapy_tfo import option as opt
 from scapy_tfo import seq
+from scapy_tfo.cases.data_with_the_ack import loses_first_text
 from scapy_tfo.lab.apps import pattern
 from scapy_tfo.segment import ACK, FIN, PSH, SYN
 from scapy_tfo.suite.flow import Flow
@@ -43,6 +44,7 @@ async def end_told_once(peer: Peer, flow: Flow, service: Service) -> None:
 async def fin_with_the_ack(peer: Peer) -> None:
     """The segment that ends the handshake carries FIN: the SYN's data is answered in full."""
     flow = await peer.open()
+    flow.resends = await loses_first_text(peer)
     flow.fin()
     await ended(flow)
 
@@ -51,6 +53,7 @@ async def fin_with_the_ack(peer: Peer) -> None:
 async def data_and_fin_with_the_ack(peer: Peer) -> None:
     """The segment that ends the handshake carries data and FIN: both data are answered."""
     flow = await peer.open()
+    flow.resends = await loses_first_text(peer)
     flow.request(flags=ACK | FIN)
     await ended(flow)
 
@@ -59,6 +62,7 @@ async def data_and_fin_with_the_ack(peer: Peer) -> None:
 async def data_and_fin_with_the_ack_after_a_refusal(peer: Peer) -> None:
     """After a forged cookie the ACK carries the data again, and FIN: it is answered once."""
     flow = peer.flow()
+    flow.resends = await loses_first_text(peer)
     flow.syn(cookie=FORGED, data=flow.app.request())
     syn_ack = await flow.syn_ack()
     flow.snd_nxt = syn_ack.ack

@@ -37,7 +37,7 @@ ELSEWHERE = 1 << 24
 
 async def apart(peer: Peer) -> Service:
     """A listener of its own where there can be one: its end is told from the target's."""
-    return await peer.listen() if peer.target.hooks else peer.main
+    return await peer.listen() if peer.target.offers("listen") else peer.main
 
 
 async def each_error(peer: Peer, shift: int) -> None:

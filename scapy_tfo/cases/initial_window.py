@@ -1,4 +1,4 @@
-"""RFC 7413 section 4.2.2 step 6: how much a server may send before the client's ACK."""
+"""RFC 7413 section 4.2.2 step 6: the amount that a server may send before the client's ACK."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""RFC 7413 sections 4.2 and 4.2.2: what does not count as a pending fast open, or no longer does,
-leaves the limit as it is.
+"""RFC 7413 sections 4.2 and 4.2.2: handshakes that do not count as pending fast opens, or no
+longer do, leave the limit as it is.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""RFC 7413 sections 4.2 and 4.2.2: the limit of pending fast opens, and what falls back at it.
+"""RFC 7413 sections 4.2 and 4.2.2: the limit of pending fast opens, and the fallback at it.
 
-The standard leaves open whether the request that reaches the limit is still accepted, so a limit
-of n is kept by n - 1, n and n + 1.
+The standard leaves open whether the request that reaches the limit is still accepted, so a server
+with a limit of n may accept n - 1, n or n + 1.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ async def fast_open_works_again_below_the_limit(peer: Peer) -> None:
 @case("LIM-1", intrusive=True, exclusive=True)
 async def limit_is_found_and_kept_where_it_is_not_known(peer: Peer) -> None:
     """Fast opens pend until one is refused; an ACK for one of them lets the next one in."""
-    service = await peer.small_queue(50) if peer.target.hooks else peer.main
+    service = await peer.small_queue(50) if peer.target.offers("listen") else peer.main
     cookie = await peer.cookie(service)
     pending = await peer.fill(service, most=MOST_PROBED, cookie=cookie)
     peer.record("accepted without an ACK", len(pending))

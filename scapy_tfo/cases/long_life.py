@@ -1,5 +1,5 @@
 """RFC 9293 sections 3.8.1 and 3.8.3: a connection that began as a fast open lives as any other:
-nothing of the handshake is left over that idling, loss and then bulk would bring out.
+after idling, loss and a bulk transfer, no trace of its handshake shows.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ async def left_unacknowledged(flow: Flow, start: int, times: int) -> None:
         )
 
 
-@case("AFT-11", needs=["echo"], slow=True)
+@case("AFT-11", needs=["bulk"], slow=True)
 async def idle_then_loss_then_bulk(peer: Peer) -> None:
     """After an accepted fast open: idle, several timeouts, then bulk both ways."""
     await lives_on(peer, await peer.open())
 
 
-@case("AFT-11", needs=["echo"], slow=True)
+@case("AFT-11", needs=["bulk"], slow=True)
 async def idle_then_loss_then_bulk_after_a_lost_syn_ack(peer: Peer) -> None:
     """Only the second SYN-ACK is acknowledged: then idle, timeouts, and bulk both ways."""
     flow = await peer.open()
@@ -63,7 +63,7 @@ async def idle_then_loss_then_bulk_after_a_lost_syn_ack(peer: Peer) -> None:
     await lives_on(peer, flow, lost=2)
 
 
-@case("AFT-11", needs=["echo"], slow=True)
+@case("AFT-11", needs=["bulk"], slow=True)
 async def idle_then_loss_then_bulk_after_a_refusal(peer: Peer) -> None:
     """After SYN data refused and sent again: idle, several timeouts, then bulk both ways."""
     flow = peer.flow()
@@ -74,7 +74,7 @@ async def idle_then_loss_then_bulk_after_a_refusal(peer: Peer) -> None:
     await lives_on(peer, flow)
 
 
-@case("AFT-11", needs=["echo"], slow=True)
+@case("AFT-11", needs=["bulk"], slow=True)
 async def bulk_after_lost_early_data(peer: Peer) -> None:
     """Nothing that came before the ACK is acknowledged for some timeouts; then bulk."""
     flow = await peer.open()
@@ -103,7 +103,7 @@ async def loss_is_forgotten_once_it_is_over(peer: Peer) -> None:
     await flow.finish()
 
 
-@case("AFT-11", needs=["listeners", "sessions"])
+@case("AFT-11", needs=["close", "sessions"])
 async def closing_the_listener_leaves_an_accepted_fast_open_alone(peer: Peer) -> None:
     """The listener closes while a fast open is in SYN-RCVD but accepted: that one goes on."""
     service = await peer.listen("echo")

@@ -1,4 +1,4 @@
-"""RFC 7413 section 9 and RFC 6994: kind 34, and the experimental form that came before it.
+"""RFC 7413 section 9 and RFC 6994: kind 34, and the experimental form that preceded it.
 
 The experimental form has kind 254 (or 253) and begins with the experiment's number, 0xF989.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from scapy_tfo import option as opt
 from scapy_tfo.option import Form, RawOption
+from scapy_tfo.suite.concurrently import together
 from scapy_tfo.suite.outcome import Absent
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
-from scapy_tfo.suite.together import together
 
 FORMS = (Form.EXPERIMENT_2, Form.EXPERIMENT_1)
 

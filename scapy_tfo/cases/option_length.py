@@ -1,7 +1,7 @@
-"""RFC 7413 section 4.1.1 with errata 4238 and 4239: the length of the option, sound and not.
+"""RFC 7413 section 4.1.1 with errata 4238 and 4239: valid and invalid lengths of the option.
 
-A length is 2 plus the bytes of cookie: 2 asks for a cookie, 6 to 18 bring one. Everything else
-is to be ignored, as if the option were not there.
+A length is 2 plus the bytes of cookie: 2 asks for a cookie, 6 to 18 carry one. An option of
+any other length is ignored, as if it were not there.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scapy_tfo import option as opt
+from scapy_tfo.suite.concurrently import together
 from scapy_tfo.suite.outcome import Absent, Unsupported
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
-from scapy_tfo.suite.together import together
 
 LONGEST = opt.MAX_OPTIONS - 2
 """The longest cookie that the header has room for, when no other option goes with it."""

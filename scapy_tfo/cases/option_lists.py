@@ -1,7 +1,7 @@
-"""RFC 9293 section 3.1: options that are unknown, and lists that are malformed, around the option.
+"""RFC 9293 section 3.1: unknown options, and malformed lists, around the Fast Open option.
 
-Unknown ones are skipped by their length (MUST-6). A malformed list may cost the sender its SYN
-(MUST-7), and the target nothing.
+Unknown options are skipped by their length (MUST-6). A malformed list may cost the sender its SYN
+(MUST-7), but must not harm the target.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from scapy_tfo import option as opt
 from scapy_tfo.option import RawOption
 from scapy_tfo.segment import SYN
+from scapy_tfo.suite.concurrently import together
 from scapy_tfo.suite.outcome import Unsupported
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
-from scapy_tfo.suite.together import together
 
 Options = Sequence[RawOption]
 

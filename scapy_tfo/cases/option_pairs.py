@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 from scapy_tfo import option as opt
 from scapy_tfo.option import Form, RawOption
+from scapy_tfo.suite.concurrently import together
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
-from scapy_tfo.suite.together import together
 
 REQUEST = opt.fast_open()
 EXPERIMENT = Form.EXPERIMENT_2

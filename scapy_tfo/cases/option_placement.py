@@ -1,6 +1,6 @@
-"""RFC 7413 section 4.1.1 and RFC 9293 section 3.2: where the option stands among the others.
+"""RFC 7413 section 4.1.1 and RFC 9293 section 3.2: the option's place among the others.
 
-No alignment is required (RFC 9293 MUST-64), NOPs may stand anywhere, and what follows End of
+No alignment is required (RFC 9293 MUST-64), NOPs may stand anywhere, and whatever follows End of
 Option List is padding.
 """
 
@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from scapy_tfo import option as opt
 from scapy_tfo.option import RawOption
+from scapy_tfo.suite.concurrently import together
 from scapy_tfo.suite.outcome import Absent, Refused
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
-from scapy_tfo.suite.together import together
 
 Options = Sequence[RawOption]
 

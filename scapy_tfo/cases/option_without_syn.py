@@ -5,12 +5,12 @@ from __future__ import annotations
 from scapy_tfo import option as opt
 from scapy_tfo.option import RawOption
 from scapy_tfo.segment import ACK, FIN, PSH
-from scapy_tfo.suite.ear import shown
+from scapy_tfo.suite.concurrently import together
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.outcome import Unsupported
 from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.receiver import shown
 from scapy_tfo.suite.registry import case
-from scapy_tfo.suite.together import together
 
 REQUEST = opt.fast_open()
 MADE_UP = opt.fast_open(b"\x5a\xa5" * 4)

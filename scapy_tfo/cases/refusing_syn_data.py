@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scapy_tfo import option as opt
 from scapy_tfo.segment import ACK
 from scapy_tfo.seq import add
 from scapy_tfo.suite.flow import Flow
@@ -17,7 +18,7 @@ async def _refused(peer: Peer, size: int = 0, *, isn: int | None = None) -> tupl
     """A SYN with data refused for a cookie that differs from the valid one, and the data."""
     cookie = await peer.cookie()
     flow = peer.flow(isn=isn)
-    request = flow.app.request(size)
+    request = flow.app.request(min(size, peer.largest_segment - opt.MAX_OPTIONS))
     flow.syn(cookie=bytes(each ^ 0xFF for each in cookie), data=request)
     flow.must_refuse(await flow.syn_ack(), "on a wrong cookie")
     return flow, request
@@ -38,6 +39,8 @@ async def made_up_cookie_delivers_nothing_before_our_ack(peer: Peer) -> None:
     await flow.syn_ack()
     await flow.pause(_LATER)
     early = bytes(flow.stream.data)
+    if early:
+        await peer.must_not_be_cookieless("data with a made-up cookie was delivered")
     flow.require(
         not early,
         "data was delivered on a made-up cookie",

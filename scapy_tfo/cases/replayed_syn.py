@@ -1,4 +1,4 @@
-"""RFC 7413 sections 2.1 and 6.1, paper 3.5 and 7.1: an old SYN, or an old cookie, once more."""
+"""RFC 7413 sections 2.1 and 6.1, paper 3.5 and 7.1: an old SYN, or an old cookie, sent again."""
 
 from __future__ import annotations
 

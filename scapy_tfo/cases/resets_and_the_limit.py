@@ -1,4 +1,4 @@
-"""RFC 7413 sections 4.2 and 5.1: what resets and repeated endings do to the count of pending
+"""RFC 7413 sections 4.2 and 5.1: effects of resets and repeated endings on the count of pending
 fast opens. None of them may let more be pending than the limit; a reset must not be a way round it.
 """
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from scapy_tfo import seq
 from scapy_tfo.segment import ACK, PSH
+from scapy_tfo.suite.concurrently import together
+from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.outcome import Missing
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
-from scapy_tfo.suite.together import together
 
 _SIZE = 64
 _WRAP = 1 << 32
@@ -81,16 +84,36 @@ async def zero_in_data_without_a_cookie(peer: Peer) -> None:
     await flow.finish()
 
 
+async def _reversed(flow: Flow, first: bytes, second: bytes) -> None:
+    """Send two requests, the second in front, and close."""
+    start = seq.add(flow.snd_nxt, len(first))
+    flow.send(ACK | PSH, second, seq=start)
+    flow.send(ACK | PSH, first)
+    flow.sent += [first, second]
+    flow.snd_nxt = seq.add(start, len(second))
+    await flow.finish()
+
+
+async def _keeps_what_comes_early(peer: Peer) -> bool:
+    """Whether text past a gap is kept, far from zero: it need not be (RFC 9293 SHLD-31)."""
+    flow = await peer.open(isn=_SIGN >> 1)
+    flow.resends = False
+    try:
+        await _reversed(flow, flow.app.request(), flow.app.request())
+    except Missing:
+        return False
+    return True
+
+
 @case("ACC-11", needs=["answer"])
 async def gap_before_zero(peer: Peer) -> None:
     """Data from zero on comes before the data that ends at zero: delivered in order, once."""
+    keeps = await _keeps_what_comes_early(peer)
     data, first, second = (peer.main.app.request() for _ in range(3))
     flow = await peer.open(data=data, isn=_WRAP - 1 - len(data) - len(first))
-    flow.send(ACK | PSH, second, seq=0)
-    flow.send(ACK | PSH, first)
-    flow.sent += [first, second]
-    flow.snd_nxt = len(second)
-    await flow.finish()
+    # A target that keeps what comes early does so across zero.
+    flow.resends = not keeps
+    await _reversed(flow, first, second)
 
 
 @case("ACC-11", needs=["answer"])

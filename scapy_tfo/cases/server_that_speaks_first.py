@@ -1,7 +1,7 @@
-"""RFC 7413 sections 4.2.2 and 5.2: an application that writes on accept, and a SYN without proof.
+"""RFC 7413 sections 4.2.2 and 5.2: an application that writes on accept, and an unproven SYN.
 
-Without a valid cookie the connection is a 3-way handshake (RFC 9293 section 3.10.5: what is
-written before ESTABLISHED is queued). Else anyone could have the server answer a spoofed address.
+Without a valid cookie the connection is a 3-way handshake (RFC 9293 section 3.10.5: data
+written before ESTABLISHED is queued). Otherwise anyone could make it send to a spoofed address.
 """
 
 from __future__ import annotations

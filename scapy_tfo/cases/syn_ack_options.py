@@ -1,4 +1,4 @@
-"""RFC 9293 section 3.7.1, RFC 7323: what else the SYN-ACK to a fast open has to offer.
+"""RFC 9293 section 3.7.1, RFC 7323: other options that the SYN-ACK to a fast open must offer.
 
 MSS, SACK-permitted, window scale and timestamps, as in the SYN-ACK to a plain SYN.
 """
@@ -6,19 +6,23 @@ MSS, SACK-permitted, window scale and timestamps, as in the SYN-ACK to a plain S
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from scapy_tfo import option as opt
-from scapy_tfo.suite.ear import shown
+from scapy_tfo.suite.concurrently import together
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.outcome import Absent, Missing, Unsupported
 from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.receiver import shown
 from scapy_tfo.suite.registry import case
-from scapy_tfo.suite.together import together
 
 CLOCK = 0x0BADCAFE
 """Our TSval: what the target has to echo."""
+
+_TIMES = 3
+"""A target that answers with SYN cookies now and then does not do so each time."""
 
 OFFERS = {
     opt.SACK_PERMITTED: opt.sack_permitted(),
@@ -56,14 +60,34 @@ def _terms(flow: Flow) -> dict[str, object]:
     }
 
 
-async def _as_plain(peer: Peer, fast: Flow, offer: Offer) -> None:
-    """Demand the terms that a plain connection with the same offers gets."""
-    plain = _terms(await _offered(peer, offer, None))
-    fast.require(
-        _terms(fast) == plain,
-        "the SYN-ACK to a fast open offers other terms than to a plain SYN",
+async def _as_plain(peer: Peer, offer: Offer, fast: Callable[[], Awaitable[Flow]]) -> None:
+    """Demand the terms that a plain connection with the same offers gets.
+
+    Timestamps may be left out (RFC 7323 section 3.2), and what a SYN cookie has no room for (RFC
+    4987 section 3.6). So scale and SACK count as left out only where they always are.
+    """
+    left_out = {"SACK-permitted", "window scale"}
+    for _ in range(_TIMES):
+        flow = await fast()
+        ours, plain = _terms(flow), _terms(await _offered(peer, offer, None))
+        right = plain | {"TSecr": f"{CLOCK:#x}"}
+        wrong = {name for name, value in ours.items() if value and right[name] not in (value, None)}
+        left_out &= {name for name, value in plain.items() if value and not ours[name]}
+        flow.require(
+            not wrong - {"SACK-permitted"} and ours["MSS"] == plain["MSS"],
+            "the SYN-ACK to a fast open offers other terms than to a plain SYN",
+            str(plain),
+            str(ours),
+        )
+        if not left_out:
+            break
+    if plain["TSecr"] and not ours["TSecr"]:
+        peer.record("timestamps", "left out of the SYN-ACK to a fast open, which is allowed")
+    flow.require(
+        not left_out,
+        "the SYN-ACK to a fast open leaves out what one to a plain SYN offers",
         str(plain),
-        str(_terms(fast)),
+        f"{ours}, each of {_TIMES} times",
     )
 
 
@@ -72,7 +96,7 @@ async def a_request_keeps_the_other_options(peer: Peer) -> None:
     """A cookie request beside each choice of SACK, TS and WS: the SYN-ACK offers what it should."""
 
     async def one(offer: Offer) -> None:
-        await _as_plain(peer, await _offered(peer, offer, b""), offer)
+        await _as_plain(peer, offer, lambda: _offered(peer, offer, b""))
 
     await together(map(one, EVERY_OFFER))
 
@@ -82,7 +106,7 @@ async def a_refusal_keeps_the_other_options(peer: Peer) -> None:
     """A made-up cookie and data beside each choice of SACK, TS and WS: the same terms as ever."""
 
     async def one(offer: Offer) -> None:
-        await _as_plain(peer, await _offered(peer, offer, b"\x5a\xa5" * 4, data=True), offer)
+        await _as_plain(peer, offer, lambda: _offered(peer, offer, b"\x5a\xa5" * 4, data=True))
 
     await together(map(one, EVERY_OFFER))
 
@@ -90,12 +114,16 @@ async def a_refusal_keeps_the_other_options(peer: Peer) -> None:
 @case("OPT-9")
 async def an_accepted_fast_open_keeps_the_other_options(peer: Peer) -> None:
     """A valid cookie and data beside each choice of SACK, TS and WS: the same terms as ever."""
-    for offer in EVERY_OFFER:
+
+    async def opened(offer: Offer) -> Flow:
         fast = await _offered(peer, offer, await peer.cookie(), data=True)
         syn_ack = next(each for each in fast.heard if each.is_syn_ack)
         fast.must_accept(syn_ack, len(fast.sent[0]))
         fast.hang_up()
-        await _as_plain(peer, fast, offer)
+        return fast
+
+    for offer in EVERY_OFFER:
+        await _as_plain(peer, offer, functools.partial(opened, offer))
 
 
 @case("OPT-9")
@@ -155,6 +183,13 @@ async def agreed_timestamps_go_on(peer: Peer) -> None:
     flow = await _conversation(peer, [opt.TIMESTAMPS])
     agreed = next(each for each in flow.heard if each.is_syn_ack).timestamps is not None
     if not agreed:
+        for each in flow.heard:
+            flow.require(
+                each.timestamps is None,
+                "a segment has timestamps that the SYN-ACK did not agree to",
+                "no timestamps",
+                f"{each} with options {each.options.hex()}",
+            )
         raise Unsupported("the target does not agree to timestamps")
     for each in flow.heard:
         flow.require(

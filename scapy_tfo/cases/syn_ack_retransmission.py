@@ -1,4 +1,4 @@
-"""RFC 7413 sections 4.2.1 and 4.2.2: what a SYN-ACK carries when it is sent again."""
+"""RFC 7413 sections 4.2.1 and 4.2.2: the contents of a retransmitted SYN-ACK."""
 
 from __future__ import annotations
 
@@ -106,6 +106,8 @@ async def repeated_syn_ack_to_a_request_with_data(peer: Peer) -> None:
     await flow.syn_ack()
     await retransmitted(flow)
     early = bytes(flow.stream.data)
+    if early:
+        await peer.must_not_be_cookieless("data beside a request was delivered")
     flow.require(not early, "data was delivered early", "no answer before the ACK", f"{early!r}")
     flow.resend()
     await flow.finish()

@@ -11,11 +11,17 @@ _LATER = 0.1
 """Seconds in which a target that delivers at once would have answered."""
 
 
-async def _not_delivered_yet(flow: Flow, why: str) -> None:
-    """Wait for the SYN-ACK, and demand that no answer comes before our ACK."""
+async def _not_delivered_yet(peer: Peer, flow: Flow, why: str) -> None:
+    """Wait for the SYN-ACK, and demand that no answer comes before our ACK.
+
+    Both readings stand side by side: a server that needs no cookie (RFC 7413 section 7.3) may
+    deliver at once, any other may not.
+    """
     await flow.syn_ack(f"a SYN-ACK to data {why}")
     await flow.pause(_LATER)
     early = bytes(flow.stream.data)
+    if early:
+        await peer.must_not_be_cookieless(f"data {why} was delivered")
     flow.require(
         not early, f"data {why} was delivered", "no answer before the ACK", f"answer {early!r}"
     )
@@ -26,7 +32,7 @@ async def data_without_an_option_waits_for_the_ack(peer: Peer) -> None:
     """Data in a plain SYN: no answer before the ACK, and one after it."""
     flow = peer.flow()
     flow.syn(data=flow.app.request())
-    await _not_delivered_yet(flow, "in a plain SYN")
+    await _not_delivered_yet(peer, flow, "in a plain SYN")
     flow.resend()
     await flow.finish()
 
@@ -36,7 +42,7 @@ async def data_beside_a_request_waits_for_the_ack(peer: Peer) -> None:
     """Data beside a cookie request: no answer before the ACK, and one after it."""
     flow = peer.flow()
     flow.syn(cookie=b"", data=flow.app.request())
-    await _not_delivered_yet(flow, "beside a cookie request")
+    await _not_delivered_yet(peer, flow, "beside a cookie request")
     flow.resend()
     await flow.finish()
 
@@ -75,6 +81,8 @@ async def data_without_a_cookie_dies_with_the_handshake(peer: Peer) -> None:
     flow.reset()
     await peer.still_serves(service)
     seen = await peer.session(flow, service)
+    if seen is not None and seen.received:
+        await peer.must_not_be_cookieless("data in a plain SYN was delivered")
     flow.require(
         seen is None or not seen.received,
         "data without a cookie was delivered though the handshake was given up",

@@ -1,12 +1,12 @@
-"""RFC 9293 section 3.10.7.4, RFC 5961 section 4.2: a SYN where a connection stands already."""
+"""RFC 9293 section 3.10.7.4, RFC 5961 section 4.2: a SYN for a connection that exists already."""
 
 from __future__ import annotations
 
 from scapy_tfo.segment import ACK
 from scapy_tfo.seq import add
-from scapy_tfo.suite.ear import shown
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.receiver import shown
 from scapy_tfo.suite.registry import case
 
 _BEHIND_EVERY_WINDOW = 1 << 31

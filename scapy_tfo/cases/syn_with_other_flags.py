@@ -1,4 +1,4 @@
-"""RFC 9293 section 3.10.7.2: a SYN with a Fast Open option that also says FIN, RST or ACK."""
+"""RFC 9293 section 3.10.7.2: a SYN with a Fast Open option that also has FIN, RST or ACK set."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import replace
 from scapy_tfo import option as opt
 from scapy_tfo.segment import ACK, FIN, PSH, RST, SYN, URG, Flags
 from scapy_tfo.seq import add
-from scapy_tfo.suite.ear import shown
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.receiver import shown
 from scapy_tfo.suite.registry import case
 
 
@@ -67,12 +67,12 @@ async def good_syn_after_one_with_rst(peer: Peer) -> None:
 
 
 async def _with_fin(peer: Peer, cookie: bytes) -> None:
-    """A SYN with data and FIN: dropped, or all of it answered once and then closed."""
+    """A SYN with data and FIN: dropped, reset, or all of it answered once and then closed."""
     flow = peer.flow()
     flow.syn(cookie=cookie, data=flow.app.request(), flags=SYN | FIN)
     await peer.still_serves()
     peer.record("answer to a SYN with FIN", flow.heard[0] if flow.heard else "none")
-    if not flow.heard:
+    if not flow.heard or flow.heard[0].is_rst:
         return
     await flow.syn_ack("a SYN-ACK, if anything, to a SYN with FIN")
     flow.snd_nxt = add(flow.snd_nxt, -1)
@@ -83,17 +83,17 @@ async def _with_fin(peer: Peer, cookie: bytes) -> None:
 
 @case("ACC-12", needs=["answer"])
 async def syn_with_fin_and_a_cookie(peer: Peer) -> None:
-    """SYN and FIN with a valid cookie and data: dropped, or answered once and closed."""
+    """SYN and FIN with a valid cookie and data: dropped, reset, or answered once and closed."""
     await _with_fin(peer, await peer.cookie())
 
 
 @case("ACC-12", needs=["answer"])
 async def syn_with_fin_and_a_wrong_cookie(peer: Peer) -> None:
-    """SYN and FIN with a wrong cookie and data: dropped, or plain TCP goes on."""
+    """SYN and FIN with a wrong cookie and data: dropped, reset, or plain TCP goes on."""
     await _with_fin(peer, bytes(each ^ 0xFF for each in await peer.cookie()))
 
 
-@case("ACC-12a", needs=["listeners"])
+@case("ACC-12a", needs=["close"])
 async def closed_port_resets_a_fast_open(peer: Peer) -> None:
     """A cookie with data to a closed port: a RST that acknowledges all of the SYN."""
     service = await peer.listen()

@@ -7,10 +7,10 @@ from __future__ import annotations
 from scapy_tfo import seq
 from scapy_tfo.cases.syn_ack_retransmission import retransmitted
 from scapy_tfo.segment import ACK, PSH, Segment
-from scapy_tfo.suite.ear import shown
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.outcome import Unsupported
 from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.receiver import shown
 from scapy_tfo.suite.registry import case
 
 START = 1_000_000
@@ -125,7 +125,7 @@ async def old_data_is_rejected(flow: Flow) -> None:
     """Send data with an old TSval, then other data in its place with a new one."""
     newest, place = flow.timestamp or 0, flow.snd_nxt
     flow.timestamp = newest - OLD
-    flow.send(ACK | PSH, flow.app.request())
+    flow.send(ACK | PSH, flow.app.request(), once=True)
     flow.snd_nxt, flow.timestamp = place, newest
     tick(flow)
     flow.request()

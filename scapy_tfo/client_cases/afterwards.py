@@ -1,11 +1,11 @@
-"""After its handshake, a refused or accepted fast open lives as any connection (RFC 9293 3.8)."""
+"""A refused or accepted fast open lives on like any other connection (RFC 9293 3.8)."""
 
 from __future__ import annotations
 
 import asyncio
 
-from scapy_tfo.clients.reception import Server
 from scapy_tfo.clients.registry import case
+from scapy_tfo.clients.server import Server
 from scapy_tfo.segment import SYN, Segment
 
 _BULK = 150_000

@@ -1,9 +1,9 @@
-"""Whether a client asks before it opens fast, and only where it may (RFC 7413 4.2.1)."""
+"""Requests for a cookie: before any fast open, and only when allowed (RFC 7413 4.2.1)."""
 
 from __future__ import annotations
 
-from scapy_tfo.clients.reception import Server
 from scapy_tfo.clients.registry import case
+from scapy_tfo.clients.server import Server
 
 
 @case("CLI-1")

@@ -1,12 +1,12 @@
-"""What a client keeps of the cookies that it is granted (RFC 7413 4.1.3 and 4.2.2)."""
+"""A client keeps, uses and replaces the cookies it is granted (RFC 7413 4.1.3 and 4.2.2)."""
 
 from __future__ import annotations
 
 from scapy_tfo import option as opt
-from scapy_tfo.clients.at_once import at_once
-from scapy_tfo.clients.reception import Server
 from scapy_tfo.clients.registry import case
+from scapy_tfo.clients.server import Server
 from scapy_tfo.option import FastOpen, Form
+from scapy_tfo.suite.concurrently import at_once
 from scapy_tfo.suite.outcome import Unsupported
 
 _LENGTHS = (4, 6, 8, 10, 12, 14, 16)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from scapy_tfo.clients.incoming import Incoming
-from scapy_tfo.clients.reception import Server
+from scapy_tfo.clients.connection import Incoming
 from scapy_tfo.clients.registry import case
+from scapy_tfo.clients.server import Server
 from scapy_tfo.segment import ACK, Segment
 
 _RESENT_WITHIN = 4.0

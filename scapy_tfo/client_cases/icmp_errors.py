@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from scapy_tfo.clients.at_once import at_once
-from scapy_tfo.clients.incoming import Incoming
-from scapy_tfo.clients.reception import Server
+from scapy_tfo.clients.connection import Incoming
 from scapy_tfo.clients.registry import case
+from scapy_tfo.clients.server import Server
 from scapy_tfo.icmp import IcmpError, packet_too_big, unreachable
+from scapy_tfo.suite.concurrently import at_once
 
 _CODES = {4: (0, 1, 2, 3, 5, 6, 9, 10, 13), 6: (0, 1, 2, 3, 4, 5, 6)}
 _PORT_UNREACHABLE = {4: 3, 6: 4}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scapy_tfo import option as opt
-from scapy_tfo.clients.at_once import at_once
-from scapy_tfo.clients.reception import Server
 from scapy_tfo.clients.registry import case
+from scapy_tfo.clients.server import Server
 from scapy_tfo.option import Form, RawOption
 from scapy_tfo.segment import ACK, FIN, PSH, RST
+from scapy_tfo.suite.concurrently import at_once
 
 _LONGEST = 34
 """Bytes behind the option's length that fit beside the MSS option."""

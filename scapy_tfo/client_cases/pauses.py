@@ -1,13 +1,13 @@
-"""How long a client does without fast open, or without asking (RFC 7413 4.1.3.1 and 4.2.1)."""
+"""Pauses in which a client does no fast open, or does not ask (RFC 7413 4.1.3.1 and 4.2.1)."""
 
 from __future__ import annotations
 
 from scapy_tfo import option as opt
-from scapy_tfo.clients.at_once import at_once
-from scapy_tfo.clients.incoming import Incoming
-from scapy_tfo.clients.reception import Server
+from scapy_tfo.clients.connection import Incoming
 from scapy_tfo.clients.registry import case
+from scapy_tfo.clients.server import Server
 from scapy_tfo.segment import ACK, RST
+from scapy_tfo.suite.concurrently import at_once
 
 _MOST_REFUSALS = 3
 """Fast opens of one path that are refused until a client must have backed off."""

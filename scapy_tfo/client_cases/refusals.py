@@ -1,16 +1,16 @@
-"""Data of the SYN that is acknowledged in part or not at all comes again (RFC 7413 4.2.2)."""
+"""SYN data that is acknowledged in part or not at all is sent again (RFC 7413 4.2.2)."""
 
 from __future__ import annotations
 
 import asyncio
 
 from scapy_tfo import seq
-from scapy_tfo.clients.at_once import at_once
-from scapy_tfo.clients.incoming import Incoming
-from scapy_tfo.clients.reception import Server
+from scapy_tfo.clients.connection import Incoming
 from scapy_tfo.clients.registry import case
+from scapy_tfo.clients.server import Server
 from scapy_tfo.segment import SYN
-from scapy_tfo.suite.ear import shown
+from scapy_tfo.suite.concurrently import at_once
+from scapy_tfo.suite.receiver import shown
 
 _MUCH = 4000
 """More bytes than any SYN takes."""

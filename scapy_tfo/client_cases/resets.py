@@ -1,10 +1,10 @@
-"""RSTs in answer to a fast open and behind it (RFC 9293 3.10.7.3)."""
+"""RSTs in answer to a fast open, and RSTs that come later (RFC 9293 3.10.7.3)."""
 
 from __future__ import annotations
 
 from scapy_tfo import seq
-from scapy_tfo.clients.reception import Server
 from scapy_tfo.clients.registry import case
+from scapy_tfo.clients.server import Server
 from scapy_tfo.segment import ACK, PSH, RST
 
 

@@ -1,10 +1,10 @@
-"""What one server's answer means for another, and for its other ports (RFC 7413 4.1.3.1)."""
+"""Effects of one server's answer on other servers, and on its other ports (RFC 7413 4.1.3.1)."""
 
 from __future__ import annotations
 
-from scapy_tfo.clients.at_once import at_once
-from scapy_tfo.clients.reception import Server
 from scapy_tfo.clients.registry import case
+from scapy_tfo.clients.server import Server
+from scapy_tfo.suite.concurrently import at_once
 
 
 async def _granted(server: Server) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 from scapy_tfo import seq
-from scapy_tfo.clients.incoming import Incoming
-from scapy_tfo.clients.reception import Server
+from scapy_tfo.clients.connection import Incoming
 from scapy_tfo.clients.registry import case
+from scapy_tfo.clients.server import Server
 from scapy_tfo.segment import ACK, PSH, SYN
-from scapy_tfo.suite.ear import shown
+from scapy_tfo.suite.receiver import shown
 
 _RTT = 0.1
 """Seconds that a server of a known distance takes for its SYN-ACK."""

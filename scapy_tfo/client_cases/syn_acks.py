@@ -1,11 +1,11 @@
-"""SYN-ACKs that bring data, the end of the stream, or both (RFC 9293 3.10.7.3)."""
+"""SYN-ACKs that carry data, the end of the stream, or both (RFC 9293 3.10.7.3)."""
 
 from __future__ import annotations
 
 from scapy_tfo import seq
-from scapy_tfo.clients.incoming import BODY, Incoming
-from scapy_tfo.clients.reception import Server
+from scapy_tfo.clients.connection import BODY, Incoming
 from scapy_tfo.clients.registry import case
+from scapy_tfo.clients.server import Server
 from scapy_tfo.segment import ACK, FIN, PSH
 
 _LONG = b"more than a few bytes of it, " * 200

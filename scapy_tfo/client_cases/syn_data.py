@@ -1,4 +1,4 @@
-"""How much data a SYN takes along, and that nothing overtakes it (RFC 7413 4.1.3, 4.2.2)."""
+"""The amount of data in a SYN, and the order of what follows it (RFC 7413 4.1.3, 4.2.2)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import asyncio
 
 from scapy_tfo import option as opt
 from scapy_tfo.clients.application import MD5
-from scapy_tfo.clients.incoming import Incoming
-from scapy_tfo.clients.reception import Server
+from scapy_tfo.clients.connection import Incoming
 from scapy_tfo.clients.registry import case
-from scapy_tfo.suite.ear import shown
+from scapy_tfo.clients.server import Server
 from scapy_tfo.suite.outcome import Inconclusive
+from scapy_tfo.suite.receiver import shown
 
 _MUCH = 4000
 """More bytes than any SYN takes."""

@@ -1,4 +1,4 @@
-"""Clients that take what comes with the SYN-ACK, or instead of it, wrongly (RFC 9293 3.10.7.3)."""
+"""Clients that mishandle what comes with the SYN-ACK, or instead of it (RFC 9293 3.10.7.3)."""
 
 from __future__ import annotations
 

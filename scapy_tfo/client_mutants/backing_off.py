@@ -1,4 +1,4 @@
-"""Clients that do not back off where fast open fails, or do where it works (RFC 7413 4.1.3.1)."""
+"""Clients that do not back off when fast open fails, or do when it works (RFC 7413 4.1.3.1)."""
 
 from __future__ import annotations
 

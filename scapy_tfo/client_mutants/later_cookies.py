@@ -1,4 +1,4 @@
-"""Clients that take a later cookie or MSS wrongly (RFC 7413 4.1.1, 4.2.1 step 3, 4.2.2)."""
+"""Clients that mishandle a later cookie or MSS (RFC 7413 4.1.1, 4.2.1 step 3 and 4.2.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients whose connections fail later for how they began (RFC 9293 3.8)."""
+"""Clients whose connections fail later because of how they began (RFC 9293 3.8)."""
 
 from __future__ import annotations
 

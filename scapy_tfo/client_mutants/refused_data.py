@@ -1,4 +1,4 @@
-"""Clients that lose, double or delay the SYN's data where it was refused (RFC 7413 4.2.2)."""
+"""Clients that lose, double or delay SYN data when it is refused (RFC 7413 4.2.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients that take a RST wrongly, or send a wrong one (RFC 9293 3.10.7.3)."""
+"""Clients that mishandle a RST, or send a wrong one (RFC 9293 3.10.7.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients that repeat a SYN wrongly, or not (RFC 7413 4.2.1 and 4.2.2, RFC 6298)."""
+"""Clients that repeat a SYN wrongly, or not at all (RFC 7413 4.2.1 and 4.2.2, RFC 6298)."""
 
 from __future__ import annotations
 

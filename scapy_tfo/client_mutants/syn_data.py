@@ -1,4 +1,4 @@
-"""Clients that put the wrong data beside their cookie (RFC 7413 4.1.3 and 4.2.2 step 1)."""
+"""Clients that send wrong data with their cookie (RFC 7413 4.1.3 and 4.2.2 step 1)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Judging a client: we are the servers that it connects to, and the path between."""
+"""Judges a client: plays the servers that it connects to, and the path between."""

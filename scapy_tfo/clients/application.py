@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from scapy_tfo.clients.kernel_word import KernelWord
+from scapy_tfo.clients.tcp_info import KernelWord
 from scapy_tfo.segment import Address
 from scapy_tfo.wire.link import Link
 

@@ -1,4 +1,4 @@
-"""Any client that a command can start, in a namespace whose packets all come to us."""
+"""Clients that a command starts, in a namespace whose packets all reach us."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pathlib import Path
 
 from scapy_tfo.clients.application import MD5, Application, Dialogue, Ended
 from scapy_tfo.clients.dialogue import Http, Raw, make_dialogue
-from scapy_tfo.clients.kernel_word import KernelWord
-from scapy_tfo.clients.places import Place
-from scapy_tfo.clients.starting import Started, Starter, output
-from scapy_tfo.errors import SetupError
+from scapy_tfo.clients.environment import Place
+from scapy_tfo.clients.launch import Started, Starter, output
+from scapy_tfo.clients.tcp_info import KernelWord
+from scapy_tfo.errors import SetupError, did_you_mean
 from scapy_tfo.segment import Address
 
 HOST, PORT, FILE = "{host}", "{port}", "{file}"
 _IN_URL = "://{host}"
-_SENDER = Path(__file__).with_name("sender.py")
+_SENDER = Path(__file__).with_name("linux_client.py")
 _THERE = '"$file"'
 """The file to send, on a host that is reached by ssh."""
 
@@ -31,8 +31,8 @@ _MOST_SAID = 200
 class Command:
     """name: in reports. words: what to start; {host}, {port} and {file} are put in. plain: the
     same without fast open, None where that is not known. crowded: the same with TCP MD5 among its
-    options, None likewise. dialogue: of dialogue.DIALOGUES, "" for
-    what the words suggest. tells: its last words are TCP_INFO in hex. own: it is `sender.py`."""
+    options, None likewise. dialogue: of dialogue.DIALOGUES, "" for what the words suggest. tells:
+    its last words are TCP_INFO in hex. own: it is `linux_client.py`."""
 
     name: str
     words: tuple[str, ...]
@@ -51,7 +51,9 @@ class Command:
                 f"port go, as in  curl --tcp-fastopen http://{HOST}:{PORT}/"
             )
         if shutil.which(self.words[0]) is None:
-            raise SetupError(f"no such command: {self.words[0]}")
+            raise SetupError(
+                f"there is no command {self.words[0]} on PATH: install it, or give its path"
+            )
 
     def dialogue_or_guess(self) -> Dialogue:
         """What it speaks: the text it is given where there is a place for that, else HTTP."""
@@ -94,7 +96,10 @@ def ready_made(name: str) -> Command:
         )
     ways = {"python-msg": "msg", "python-connect": "connect"}
     if name not in ways:
-        raise SetupError(f"no such client: '{name}'; there are curl, {', '.join(ways)}")
+        raise SetupError(
+            f"no such client: '{name}'; there are curl, {', '.join(ways)}"
+            + did_you_mean(name, ["curl", *ways])
+        )
     way = ways[name]
     return Command(
         name=name,
@@ -116,7 +121,7 @@ class Running:
 
     async def ended(self) -> Ended:
         status = await asyncio.shield(self._started.ended)
-        lines = output(self._started.err).decode(errors="replace").split("\n")
+        lines = output(self._started.err, last=True).decode(errors="replace").split("\n")
         said = [each.strip() for each in lines if each.strip()]
         word = None
         if self._tells and said and not status:
@@ -147,7 +152,8 @@ class CommandClient:
         at, servers = self._next[family], self._place.servers[family]
         if at == len(servers):
             raise SetupError(
-                f"a run took all {at} addresses: choose cases with --only, or give a larger network"
+                f"the run has used all {at} server addresses: choose cases with --only, or give a "
+                "larger network with --address"
             )
         self._next[family] += 1
         return servers[at]
@@ -175,7 +181,7 @@ def commands(words: Sequence[str], *, dialogue: str = "", ssh: str = "") -> Comm
     Raises SetupError where it cannot be one.
     """
     if not words:
-        raise SetupError("no command: give one behind --, or a ready-made client, as lab:curl")
+        raise SetupError("no command: give one after --, or a ready-made client such as lab:curl")
     name, there = " ".join(words), _by_ssh(words, ssh) if ssh else tuple(words)
     return Command(name=f"{ssh}: {name}" if ssh else name, words=there, dialogue=dialogue)
 
@@ -183,9 +189,9 @@ def commands(words: Sequence[str], *, dialogue: str = "", ssh: str = "") -> Comm
 def _by_ssh(words: Sequence[str], host: str) -> tuple[str, ...]:
     """The same words on another host; the file to send goes there by ssh's own input."""
     if host.startswith("-"):
-        raise SetupError(f"--ssh '{host}' is no host: write USER@HOST")
+        raise SetupError(f"--ssh '{host}' is not a host: write USER@HOST")
     if shutil.which("ssh") is None:
-        raise SetupError("no such command: ssh")
+        raise SetupError("--ssh needs the command ssh, which is not on PATH: install it")
     start = f"ssh -T -o BatchMode=yes {shlex.quote(host)} "
     if not any(FILE in each for each in words):
         return ("sh", "-c", f"exec {start}-n {shlex.quote(shlex.join(words))}")

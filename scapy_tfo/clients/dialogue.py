@@ -1,4 +1,4 @@
-"""What a client and our server say to each other: bytes as they are, or HTTP."""
+"""The text that a client and our server exchange: raw bytes, or HTTP."""
 
 from __future__ import annotations
 

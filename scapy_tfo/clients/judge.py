@@ -8,15 +8,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from scapy_tfo.clients.application import Client
-from scapy_tfo.clients.at_once import at_once
-from scapy_tfo.clients.balance import Balance
-from scapy_tfo.clients.reception import Reception, Server
+from scapy_tfo.clients.counters import Balance
+from scapy_tfo.clients.server import Reception, Server
 from scapy_tfo.errors import TargetError
+from scapy_tfo.runner.record import TOOL, Record
 from scapy_tfo.spec import Catalogue
-from scapy_tfo.suite.outcome import Ending, Inconclusive, Missing, Skipped, Unsupported
+from scapy_tfo.suite.concurrently import at_once
+from scapy_tfo.suite.outcome import (
+    BROKEN,
+    Ending,
+    Inconclusive,
+    Missing,
+    Skipped,
+    Unsupported,
+    broken,
+)
 from scapy_tfo.suite.registry import Case
 from scapy_tfo.suite.result import Level, Result, Run, Verdict
-from scapy_tfo.suite.runner import BROKEN, TOOL
 
 PATIENCE = 1.5
 """Seconds that a client of this machine may take for what it should do at once."""
@@ -38,7 +46,9 @@ class Options:
     """slow: also run such cases, and over each family all variants of the others. families: 4, 6;
     None for all that the client has. attempts: at most, of a case in which something did not come.
     capture: keep the packets. patience: seconds that a client may take for what it should do at
-    once, its start too. on_result: called with each result as its verdict stands."""
+    once, its start too. on_plan: called once, before the first case, with the number of results to
+    come. on_result: called with each result as its verdict stands. record: is told where the
+    packets are kept."""
 
     slow: bool = False
     families: Sequence[int] | None = None
@@ -46,7 +56,9 @@ class Options:
     attempts: int = len(_ATTEMPTS)
     capture: bool = True
     patience: float = PATIENCE
+    on_plan: Callable[[int], None] = lambda _: None
     on_result: Callable[[Result], None] = lambda _: None
+    record: Record | None = None
 
 
 @dataclass(slots=True)
@@ -81,6 +93,8 @@ async def judge(
         await _control(board, family, options.patience)
     jobs = [_Job(case, family) for family in families for case in cases]
     found: dict[int, Result] = {}
+    options.on_plan(len(jobs))
+    (options.record or Record()).packets = board.packets
 
     def settle(job: _Job) -> None:
         result = found[id(job)] = _result(job, catalogue)
@@ -103,12 +117,10 @@ async def judge(
 
         wave = [job for job in jobs if job.is_open]
         await at_once([within(job) for job in wave if not job.case.exclusive])
-        for job in wave:
-            if job.case.exclusive:
-                await within(job)
-    for job in jobs:
-        if id(job) not in found:
-            settle(job)
+        for job in (each for each in wave if each.case.exclusive):
+            await within(job)
+    for job in (each for each in jobs if id(each) not in found):
+        settle(job)
     results = [found[id(job)] for job in jobs]
     told, agrees = Balance.of(board.connections).weigh(counted, client.counters())
     if not agrees:
@@ -119,9 +131,16 @@ async def judge(
         started=started,
         seconds=asyncio.get_running_loop().time() - began,
         results=tuple(results),
+        gone=board.bounds.over,
         packets=tuple(board.packets),
-        notes=(f"the client's kernel counted: {told}",) if told else (),
+        notes=_notes(board, told),
     )
+
+
+def _notes(board: Reception, told: str) -> tuple[str, ...]:
+    """What the report says of the whole run. told: of the counters, "" where there are none."""
+    counted = (f"the client's kernel counted: {told}",) if told else ()
+    return *board.bounds.notes, *counted
 
 
 def _miscounted(told: str, family: int) -> Result:
@@ -148,7 +167,9 @@ async def _control(board: Reception, family: int, patience: float) -> None:
         found.answer(0)
         await found.serve()
     except Ending as ending:
+        flood = board.bounds.doubt(server.owner)
         said = f"{ending.reason}: expected {ending.expected}, got {ending.actual}"
+        said += f"; flooded: {flood}" if flood else ""
         raise TargetError(
             f"{board.client.name} cannot be judged over IPv{family}: a plain connection fails: "
             f"{said}{await _last_words(server)}"
@@ -198,13 +219,15 @@ async def _attempt(board: Reception, job: _Job, patience: float) -> None:
     servers: list[Server] = []
     try:
         server = _server(board, job.family, owner, patience, job.observed, servers)
+        board.bounds.begin()
         await job.case.run(server)
         job.ending = None
     except Ending as ending:
         job.ending = ending
     except BROKEN as error:
-        job.ending = Inconclusive(f"the case itself broke: {error!r}")
+        job.ending = broken(error)
     finally:
+        job.ending = board.bounds.judged(owner, job.ending)
         for each in servers:
             each.close()
         job.seconds += loop.time() - began

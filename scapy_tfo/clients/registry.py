@@ -1,4 +1,4 @@
-"""The cases for clients: one is found by being written in scapy_tfo/client_cases."""
+"""The registry of cases for clients: finds every case in scapy_tfo/client_cases."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from scapy_tfo.suite.registry import Case, in_order
 
 if TYPE_CHECKING:
-    from scapy_tfo.clients.reception import Server
+    from scapy_tfo.clients.server import Server
 
 Conversation = Callable[["Server"], Awaitable[None]]
 

@@ -1,4 +1,4 @@
-"""The reference client, or one that is wrong on purpose, in memory and on virtual time."""
+"""The reference client, or a mutant of it, in memory and on virtual time."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from ipaddress import ip_address
 from scapy_tfo.clients.application import PADDING, Application, Dialogue, Ended
 from scapy_tfo.clients.dialogue import Raw
 from scapy_tfo.clients.judge import Options, judge
-from scapy_tfo.lab.boxed import BoxedPath
-from scapy_tfo.lab.host import ReferenceHost
-from scapy_tfo.lab.reference import MemoryLink
+from scapy_tfo.lab.links.boxed import BoxedPath
+from scapy_tfo.lab.memory.host import ReferenceHost
+from scapy_tfo.lab.memory.target import MemoryLink
 from scapy_tfo.middleboxes.box import Box
 from scapy_tfo.mutants.registry import Mutant, client_named
 from scapy_tfo.reference.stack import Stack
+from scapy_tfo.runner.clock import run_virtually
+from scapy_tfo.runner.record import TOOL
 from scapy_tfo.segment import Address
 from scapy_tfo.spec import Catalogue
-from scapy_tfo.suite.clock import run_virtually
 from scapy_tfo.suite.registry import Case
 from scapy_tfo.suite.result import CapturedPacket, Result, Run
-from scapy_tfo.suite.runner import TOOL
 from scapy_tfo.wire.link import Link
 
 CLIENTS: tuple[Address, ...] = (ip_address("192.0.2.1"), ip_address("fd00:7413::1"))
@@ -127,17 +127,24 @@ def simulate(
     started, began = time.time(), time.perf_counter()
     results: list[Result] = []
     packets: list[CapturedPacket] = []
-    for family in options.families or (4, 6):
+    notes: dict[str, None] = {}
+    families = options.families or (4, 6)
+    options.on_plan(len(families) * len(cases))
+    if options.record is not None:
+        options.record.packets = packets
+    quiet = replace(options, on_plan=lambda _: None, on_result=lambda _: None, record=None)
+    for family in families:
         for case in cases:
             seed = zlib.crc32(f"{options.seed} {case.id} {family}".encode())
-            alone = replace(options, families=(family,), seed=seed)
+            alone = replace(quiet, families=(family,), seed=seed)
             run = run_virtually(_one(name, mutant, case, catalogue, alone, started, boxes))
+            notes |= dict.fromkeys(run.notes)
             shift = len(packets)
             packets += (replace(each, number=each.number + shift) for each in run.packets)
-            results += (
-                replace(each, packets=tuple(number + shift for number in each.packets))
-                for each in run.results
-            )
+            for each in run.results:
+                numbers = tuple(number + shift for number in each.packets)
+                results.append(replace(each, packets=numbers))
+                options.on_result(results[-1])
     return Run(
         target=name,
         tool=TOOL,
@@ -145,6 +152,7 @@ def simulate(
         seconds=time.perf_counter() - began,
         results=tuple(results),
         packets=tuple(packets),
+        notes=tuple(notes),
     )
 
 

@@ -1,1 +1,1 @@
-"""The Wireshark plugin from outside: where it lies, where it goes, whether it works."""
+"""Finds, installs and checks the Wireshark plugin, and reads its results."""

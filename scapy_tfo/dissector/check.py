@@ -1,4 +1,4 @@
-"""Whether the plugin works: tshark on a capture whose outcomes are known."""
+"""Checks that the plugin works: lets tshark read a capture with known outcomes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ _FIELDS = (
     *("-E", "occurrence=l"),
 )
 _PATIENCE = 60.0
-_ROOT_IS_REFUSED = (4, 4)
-"""From this version on, root's tshark passes over the scripts of users, and -X."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +49,15 @@ def _findings(program: tshark.Tshark, folders: Folders) -> Iterator[Finding]:
         yield Finding(f"the plugin {files.plugin()} does not work: {trouble}", False)
         return
     what = f"the {len(wanted)} connections of the sample"
-    yield Finding(f"{files.plugin()} tells what became of {what}", True)
+    yield Finding(f"{files.plugin()} reports the outcomes of {what}", True)
     command = [program.path, "-n", "-r", str(files.sample()), *_FIELDS]
     here = tshark.run(command, patience=_PATIENCE)
     trouble = _difference(wanted, here)
     if not trouble:
         yield from _installed(folders)
-        yield Finding("Wireshark and tshark load it by themselves", True)
+        yield Finding("Wireshark and tshark load the installed plugin", True)
         return
-    yield Finding(f"tshark by itself does not load it: {_why(program, folders, here)}", False)
+    yield Finding(f"tshark does not load the plugin: {_why(program, folders, here)}", False)
 
 
 def expected_outcomes() -> dict[int, str]:
@@ -78,12 +76,12 @@ def installed_copies(folders: Folders) -> list[Path]:
 
 def root_advice(program: tshark.Tshark | None, folders: Folders) -> str:
     """What root has to do so that the plugin is loaded; "" where nothing."""
-    if not _is_root() or program is None or program.version < _ROOT_IS_REFUSED:
+    if not _is_root() or program is None or not program.refuses_root:
         return ""
     place = folders.system_plugins or Path("the folder of global Lua plugins")
     return (
         "Wireshark 4.4 and later do not load root's own plugins: run 'scapy-tfo dissector install"
-        " --system', or Wireshark as another user; -X lua_script is heeded with"
+        " --system', or Wireshark as another user; -X lua_script works with"
         f" 'run_user_scripts_when_superuser = true' in {place / 'init.lua'}"
     )
 
@@ -93,9 +91,9 @@ def _installed(folders: Folders) -> Iterator[Finding]:
     copies = installed_copies(folders)
     for path in copies:
         if not is_current(path, source):
-            yield Finding(f"{path} is of another version: 'scapy-tfo dissector install'", False)
+            yield Finding(f"{path} is of another version: run 'scapy-tfo dissector install'", False)
     if len(copies) > 1:
-        yield Finding(f"it lies in several places: {', '.join(map(str, copies))}")
+        yield Finding(f"it is in several places: {', '.join(map(str, copies))}")
 
 
 def _why(program: tshark.Tshark, folders: Folders, done: tshark.Done) -> str:
@@ -103,16 +101,16 @@ def _why(program: tshark.Tshark, folders: Folders, done: tshark.Done) -> str:
     advice = root_advice(program, folders)
     if not copies:
         option = " --system" if advice else ""
-        return f"it is not installed; 'scapy-tfo dissector install{option}' does that"
+        return f"it is not installed; 'scapy-tfo dissector install{option}' installs it"
     if advice and folders.system_plugins not in [path.parent for path in copies]:
         return advice
     stale = [path for path in copies if not is_current(path, files.plugin())]
     if stale:
         return f"{stale[0]} is of another version; 'scapy-tfo dissector install' replaces it"
     if any("Lua" in line for line in done.complaints):
-        return f"Lua complains: {' '.join(done.complaints)}"
+        return f"Lua reports: {' '.join(done.complaints)}"
     return (
-        f"{copies[0]} is there, but it gives other outcomes; is Lua switched off (enable_lua in an "
+        f"{copies[0]} is there, but gives other outcomes; is Lua disabled (enable_lua in an "
         "init.lua), or the protocol (Analyze, Enabled Protocols)?"
     )
 
@@ -127,8 +125,8 @@ def _difference(wanted: dict[int, str], done: tshark.Done) -> str:
     for port, outcome in wanted.items():
         if seen.get(port, "") != outcome:
             told = (
-                f"of port {port} it says {seen.get(port, 'nothing')} where"
-                f" {outcome or 'nothing'} is right"
+                f"for port {port} it says {seen.get(port, 'nothing')} instead of"
+                f" {outcome or 'nothing'}"
             )
             return f"{told} ({' '.join(done.complaints)})" if done.complaints else told
     return ""

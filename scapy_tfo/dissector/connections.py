@@ -1,4 +1,4 @@
-"""What the plugin says of the connections in a capture: `tshark -z tfo,json`, read."""
+"""Reads what the plugin reports about the connections in a capture (`tshark -z tfo,json`)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OUTCOMES = (
     "replayed",
     "unknown",
 )
-"""All that a connection can come to, the good ones first."""
+"""All outcomes of a connection, the good ones first."""
 
 _ERRORS = ("-T", "fields", "-e", "frame.number", "-e", "_ws.expert.message")
 _PATIENCE = 60.0
@@ -127,7 +127,7 @@ def read(capture: Path, *, display_filter: str = "") -> Reading:
         raise SetupError(f"the plugin's answer on {capture} is damaged: {error!r}") from error
     packets, tcp = (None, None) if connections else _count(program, capture)
     if packets == 0 and not warnings:
-        raise SetupError(f"{capture} holds no packets")
+        raise SetupError(f"{capture} contains no packets")
     return Reading(
         capture=capture,
         tool=program.text,
@@ -145,7 +145,7 @@ def _try(program: tshark.Tshark, display_filter: str) -> None:
         program, arguments, capture=files.sample(), plugin=files.plugin(), patience=_PATIENCE
     )
     if done.status:
-        raise SetupError(f"'{display_filter}' is no display filter: {_said(done)}")
+        raise SetupError(f"'{display_filter}' is not a display filter: {_said(done)}")
 
 
 def _warnings(capture: Path, done: tshark.Done) -> tuple[str, ...]:
@@ -155,7 +155,7 @@ def _warnings(capture: Path, done: tshark.Done) -> tuple[str, ...]:
     if "Lua" in told:
         raise SetupError(f"the plugin failed on {capture}: {told}")
     if done.status < 0:
-        raise SetupError(f"tshark was killed by signal {-done.status} while it read {capture}")
+        raise SetupError(f"tshark was killed by signal {-done.status} while reading {capture}")
     if not told and not done.status:
         return ()
     if _parts(done.output)[1] is not None:

@@ -1,5 +1,4 @@
-"""Where the plugin and what belongs to it are: beside the package in a source checkout, inside it
-in an installed wheel."""
+"""Finds the plugin and its files: in a checkout next to the package, in a wheel inside it."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ def plugin() -> Path:
     """The plugin. Raises SetupError where there is none."""
     path = own_plugin()
     if path is None:
-        raise SetupError(f"there is no {PLUGIN} in this installation: install scapy-tfo anew")
+        raise SetupError(f"there is no {PLUGIN} in this installation: reinstall scapy-tfo")
     return path
 
 

@@ -1,4 +1,4 @@
-"""Where Wireshark looks for plugins and profiles of a user."""
+"""Finds the folders in which Wireshark looks for a user's plugins and profiles."""
 
 from __future__ import annotations
 

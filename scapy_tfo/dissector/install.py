@@ -1,4 +1,4 @@
-"""Putting the plugin and the profile where Wireshark finds them, and taking them away again."""
+"""Installs the plugin and the profile where Wireshark finds them, and removes them again."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from scapy_tfo.dissector import files
 from scapy_tfo.errors import SetupError
 
 PROFILE_NAME = "fast-open"
-"""What `wireshark -C` calls our profile."""
+"""The name of our profile, for `wireshark -C`."""
 
 MARKS = (b"scapy-tfo", b"TCP Fast Open in Wireshark")
-"""Our files say one of these in their first lines; a profile's file that Wireshark has written
-anew, since the user changed it, does not."""
+"""Our files have one of these in their first lines; a file of the profile that Wireshark has
+rewritten, because the user changed it, does not."""
 
 _HEAD = 600
 
@@ -24,7 +24,7 @@ _HEAD = 600
 @dataclass(frozen=True, slots=True)
 class Change:
     """One file, and what was done about it: installed, updated, up to date, replaced, removed,
-    left."""
+    kept."""
 
     what: str
     path: Path
@@ -59,7 +59,7 @@ def install(places: Places, *, force: bool = False) -> list[Change]:
     foreign = [target for _, target in copies if is_foreign(target)]
     if foreign and not force:
         raise SetupError(
-            f"{foreign[0]} is not ours, or was changed: move it away, or give --force to replace it"
+            f"{foreign[0]} is not ours, or was changed: move it, or give --force to replace it"
         )
     return [_copied(source, target, target in foreign) for source, target in copies]
 
@@ -76,7 +76,7 @@ def remove(places: Places, *, force: bool = False) -> list[Change]:
             _attempt(target, target.unlink)
             done.append(Change("removed", target))
         elif os.path.lexists(target):
-            done.append(Change("left, since it is not ours or was changed:", target))
+            done.append(Change("kept, because it is not ours or was changed:", target))
     if places.profiles is not None:
         done += _without_profile(places.profiles / PROFILE_NAME, force=force)
     return done
@@ -116,7 +116,7 @@ def _copied(source: Path, target: Path, was_foreign: bool) -> Change:
 
     _attempt(target, write)
     if was_foreign:
-        return Change("replaced, which was not ours:", target)
+        return Change("replaced, though it was not ours:", target)
     return Change("updated" if was_there else "installed", target)
 
 
@@ -125,7 +125,7 @@ def _without_profile(profile: Path, *, force: bool) -> list[Change]:
         return []
     rest = sorted(each.name for each in profile.iterdir())
     if rest and not force:
-        return [Change(f"left, with {', '.join(rest)} in it (--force removes it):", profile)]
+        return [Change(f"kept, with {', '.join(rest)} in it (--force removes it):", profile)]
     _attempt(profile, lambda: shutil.rmtree(profile))
     return [Change("removed", profile)]
 

@@ -1,4 +1,4 @@
-"""Whether tshark, with a Lua plugin, gets through a capture without an error of the plugin."""
+"""Checks that tshark with a Lua plugin reads a capture without an error of the plugin."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from scapy_tfo.dissector import tshark
 from scapy_tfo.errors import SetupError
 
 PATIENCE = 300.0
-"""Seconds for a capture: a plugin that does not end is one that failed."""
+"""Seconds for a capture: a plugin that does not end has failed."""
 
 _ERRORS = '_ws.lua.error or _ws.expert.message matches "dissector.bug"'
-"""The field of a dissector's bug has another name from one version to the next."""
+"""The name of the field for a dissector's bug differs from version to version."""
 
 _MOST_FRAMES = 5
 

@@ -1,4 +1,4 @@
-"""tshark: where it is, which it is, and a run of it that nothing of the user's disturbs."""
+"""Finds tshark and its version, and runs it without the user's settings and plugins."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ _VERSION = re.compile(r"(\d+)\.(\d+)\.\d+")
 _LUA = re.compile(r"Lua\s+(\d+\.\d+(?:\.\d+)?)")
 _PREFIX = "tshark: "
 _NOBODY = 65534
+_ROOT_IS_REFUSED = (4, 4)
+"""From this version on, tshark ignores the scripts of users, and -X, when run by root."""
+
 _AT_ONCE = 60.0
-"""Seconds that are enough for what reads no capture of the user's."""
+"""Seconds that are enough for a command that reads no capture of the user's."""
 
 
 class TooLongError(SetupError):
@@ -41,14 +44,21 @@ class Tshark:
     version: tuple[int, int]
     lua: str
 
+    @property
+    def refuses_root(self) -> bool:
+        """Whether it ignores the scripts of users, and -X, when run by root."""
+        return self.version >= _ROOT_IS_REFUSED
+
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a run came to. complaints: what tshark itself said was wrong, line by line."""
+    """What a run came to. complaints: what tshark itself said was wrong, line by line. errors: all
+    that it said there."""
 
     status: int
     output: str
     complaints: tuple[str, ...]
+    errors: str
 
 
 def path_of_tshark() -> str | None:
@@ -66,8 +76,8 @@ def find() -> Tshark:
     path = path_of_tshark()
     if path is None:
         raise SetupError(
-            "there is no tshark on PATH: install it (Debian, Ubuntu: apt-get install tshark; it "
-            "comes with Wireshark elsewhere)"
+            "there is no tshark on PATH: install it (Debian, Ubuntu: apt-get install tshark; "
+            "elsewhere it comes with Wireshark)"
         )
     return _known(path)
 
@@ -78,7 +88,7 @@ def _known(path: str) -> Tshark:
     text = done.output.partition("\n")[0].partition(" (Git")[0].rstrip(".")
     number = _VERSION.search(text)
     if number is None:
-        raise SetupError(f"{path} --version tells no version ({_last(done)}): install it anew")
+        raise SetupError(f"{path} --version prints no version ({_last(done)}): reinstall it")
     lua = _LUA.search(done.output)
     return Tshark(path, text, (int(number[1]), int(number[2])), lua[1] if lua else "")
 
@@ -161,7 +171,8 @@ def _run(
         except OSError as error:
             raise SetupError(f"cannot run {command[0]}: {error.strerror}") from error
         else:
-            return Done(done.returncode, done.stdout, _complaints(done.stderr))
+            complaints = _complaints(done.stderr)
+            return Done(done.returncode, done.stdout, complaints, done.stderr)
     raise AssertionError("the last user of the list is ourselves")
 
 

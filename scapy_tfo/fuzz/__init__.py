@@ -1,1 +1,1 @@
-"""Campaigns: programs made of seeds, sent at a stack, and judged by what the standard allows."""
+"""Runs campaigns: makes programs from seeds, sends them, and judges replies by the standard."""

@@ -1,7 +1,7 @@
-"""Captures full of fuzzed segments, for whatever reads packets: dissectors, other tools, codecs.
+"""Writes captures of fuzzed packets, for dissectors, codecs and other tools that read packets.
 
-Programs of the grammar are played to the reference stack in memory, so that there are answers,
-and cookies that were granted; some packets come a second time with bytes of them damaged.
+Programs of the grammar are run at the reference stack in memory, so that the captures hold answers
+and granted cookies; some packets come a second time with damaged bytes.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from itertools import count, islice
 from pathlib import Path
 from random import Random
 
+from scapy_tfo.capture.writer import write_pcapng
 from scapy_tfo.errors import SetupError
-from scapy_tfo.fuzz.grammar import program_for
-from scapy_tfo.fuzz.simulated import SimulatedBench
-from scapy_tfo.wire.pcapng import write_pcapng
+from scapy_tfo.executor.simulated import SimulatedBench
+from scapy_tfo.fuzz.generation.grammar import program_for
 
 BEGIN = 1_600_000_000.0
 """Seconds since the epoch of the first packet, so that a seed always gives the same file."""

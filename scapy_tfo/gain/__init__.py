@@ -1,1 +1,1 @@
-"""What fast open gains: the paper's experiments on real stacks, over links of our own."""
+"""Measures what fast open gains: the paper's experiments on real stacks, over emulated links."""

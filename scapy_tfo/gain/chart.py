@@ -1,4 +1,4 @@
-"""What the experiments found, drawn."""
+"""Draws the results of the experiments."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.gain.saving import Estimate
+from scapy_tfo.gain.estimate import Estimate
 
 if TYPE_CHECKING:
     from scapy_tfo.gain.latency import Cell
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _SIZE = 7.0, 4.5
 _MOST_INSIDE = 6
-"""Lines of a legend that find room beside the curves."""
+"""Lines of a legend that fit next to the curves."""
 
 
 @contextmanager
@@ -93,7 +93,7 @@ def draw_rates(points: Sequence[Point], path: Path) -> None:
         axes.plot(
             [each.measured * 1000 for each in there], predicted, "--", label="one round trip less"
         )
-        _line(axes, at, "CPU of the server for each", [each.cpu for each in points], "x:")
+        _line(axes, at, "server's CPU per transaction", [each.cpu for each in points], "x:")
         axes.plot(PAPER[0] * 1000, PAPER[1], "*", markersize=12, label="the paper")
         axes.axhline(1.0, color="grey", linewidth=0.8)
         axes.set_xscale("log")

@@ -1,4 +1,4 @@
-"""What a cookie's check costs in the reference schemes, and what of it is the cipher's."""
+"""Measures the cost of a cookie's check in the reference schemes, and the cipher's part of it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives.ciphers.modes import CBC, ECB
 from siphashc import siphash
 
 from scapy_tfo.cookie import AesCookie, Cookies, KeyRing, OneTimeCookies, SipHashCookie
-from scapy_tfo.gain.saving import Estimate, typical
-from scapy_tfo.lab.linux import SOURCES, TARGETS
+from scapy_tfo.gain.estimate import Estimate, typical
+from scapy_tfo.lab.kernel.target import SOURCES, TARGETS
 
 SCHEMES = ("AES-128", "AES-128, one-time", "SipHash-2-4")
 FAMILIES = (4, 6)
@@ -24,8 +24,8 @@ _KEY = bytes(range(16))
 _BLOCK, _WORD = 16, 8
 _MANY = 1 << 13
 _SIPHASH_END = 3
-"""Words' worth of work that a message has beside its whole words: the one with its length, and four
-rounds at the end, where each word has two."""
+"""Words' worth of work of a message besides its whole words: the word with its length, and four
+rounds at the end, where each word takes two."""
 
 _CALLS = 500
 

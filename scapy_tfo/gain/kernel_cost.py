@@ -1,9 +1,9 @@
-"""What the kernel takes for a fast open, and what of that is the cookie's check.
+"""Measures the kernel's time for a fast open, and the part of the cookie's check in it.
 
-We write SYNs with data into the server's TUN device: all that the kernel does for one, soft
-interrupts included, up to its SYN-ACK, it does within that call. Three listeners get the same SYNs,
-in a random order: one requires the cookie, one does not, and another does not either, which is
-the control. The median of the calls leaves out those that something interrupted.
+We write SYNs with data into the server's TUN device. All of the kernel's work for a SYN, soft
+interrupts included, up to its SYN-ACK, happens within that call. Three listeners get the same SYNs,
+in a random order: one requires the cookie, the other two do not; the difference between these two
+is the control. The median of the calls leaves out interrupted ones.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from statistics import median
 
 from scapy_tfo import option as opt
 from scapy_tfo.errors import TargetError
-from scapy_tfo.gain.saving import Estimate, typical
-from scapy_tfo.lab.linux import MTU, SOURCES, TARGETS
-from scapy_tfo.lab.namespace_holder import Holder
+from scapy_tfo.gain.estimate import Estimate, typical
+from scapy_tfo.lab.kernel.target import MTU, SOURCES, TARGETS
+from scapy_tfo.lab.process.namespace_holder import Holder
 from scapy_tfo.segment import SYN, Segment
-from scapy_tfo.wire import packets
+from scapy_tfo.wire import ip_header
 
 Volley = tuple[float, float, float]
 """Nanoseconds for a SYN at each of the listeners, the median of some."""
@@ -73,7 +73,7 @@ def measure(rounds: int) -> Iterator[Volley]:
         "addresses": [str(TARGETS[4])],
         "listeners": _LISTENERS,
     }
-    agent = "scapy_tfo.gain.listening_agent"
+    agent = "scapy_tfo.gain.ends.listening_agent"
     with contextlib.ExitStack() as undo:
         name = "the server's namespace"
         holder = Holder(agent, config, descriptors=1 + len(_LISTENERS), name=name)
@@ -110,7 +110,7 @@ class _Server:
         accepted = sum(self._accept_all(number) for number in range(len(_LISTENERS)))
         self._drain()
         if accepted < len(order):
-            raise TargetError(f"of {len(order)} fast opens the kernel accepted {accepted}")
+            raise TargetError(f"the kernel accepted {accepted} of {len(order)} fast opens")
         checked, unchecked, again = (median(each) for each in taken)
         return checked, unchecked, again
 
@@ -135,7 +135,7 @@ class _Server:
                 if cookie:
                     return cookie
             time.sleep(_POLL)
-        raise TargetError("the kernel gave no cookie: is net.ipv4.tcp_fastopen allowed to be 3?")
+        raise TargetError("the kernel gave no cookie: can net.ipv4.tcp_fastopen be set to 3?")
 
     def _syn(self, number: int, data: bytes, options: bytes, port: int) -> bytes:
         return Segment(
@@ -157,5 +157,5 @@ class _Server:
             except BlockingIOError:
                 return found
             # The kernel looks for IPv6 routers, too.
-            if packets.destination(packet) == _CLIENT.packed:
+            if ip_header.destination(packet) == _CLIENT.packed:
                 found.append(packet)

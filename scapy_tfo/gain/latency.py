@@ -1,4 +1,4 @@
-"""Time to the first byte and to the last of one request, with fast open and without."""
+"""Measures the time to the first and the last byte of one request, with and without fast open."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from statistics import median
 from typing import Any
 
 from scapy_tfo.errors import TargetError
-from scapy_tfo.gain.line import BARE, Line
+from scapy_tfo.gain.estimate import Estimate, saving
 from scapy_tfo.gain.link import LinkedServer, carrier, check_sizes
-from scapy_tfo.gain.saving import Estimate, saving
+from scapy_tfo.gain.link_shape import BARE, Line
 
 RTTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3)
 SIZES = (1_000, 10_000, 60_000, 1_000_000)
-"""None ends where a flight of slow start does (10, 30, 70 ... segments), from where a late
-acknowledgement leads to a round trip more."""
+"""None ends with a flight of slow start (10, 30, 70 ... segments): there, a late acknowledgement
+would cost one round trip more."""
 TIMES = 20
 WAYS = ("tcp", "tfo", "control")
 _BASE_PATIENCE = 20.0
 _LOSS_PATIENCE = 10.0
-"""Seconds more for each request where packets are lost, and awaited in vain."""
+"""Additional seconds for each request if packets are lost and have to be sent again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """clients, servers: see ends.py; each with each. rtts: of the link, in seconds. sizes: of
+    """clients, servers: see names.py; each with each. rtts: of the link, in seconds. sizes: of
     responses, in bytes. times: requests of each way. line: all else of the link."""
 
     clients: Sequence[str] = ("kernel",)
@@ -92,7 +92,7 @@ def _measure(plan: Plan, link: LinkedServer, client: str, server: str, kind: str
             told = link.fetch(f"/bytes/{size}", WAYS, plan.times, 2 * patience)
             short = [one for one in told if one["bytes"] < size]
             if short:
-                raise TargetError(f"a response of {size} bytes came with {short[0]['bytes']}")
+                raise TargetError(f"only {short[0]['bytes']} bytes of a response of {size} arrived")
             yield cell(told, client=client, server=server, link=kind, rtt=rtt, size=size)
 
 

@@ -1,4 +1,4 @@
-"""A client's namespace and a web server's, with a link between them."""
+"""Links a client and a web server, each in a namespace of its own."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol, Self
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.gain.choices import AUTO, NETEM, OWN
-from scapy_tfo.gain.ends import (
+from scapy_tfo.gain.ends.namespaces import (
     CLIENT,
     Client,
     KernelClient,
@@ -18,10 +17,11 @@ from scapy_tfo.gain.ends import (
     start_client,
     start_server,
 )
-from scapy_tfo.gain.line import Line
-from scapy_tfo.lab import netem
-from scapy_tfo.lab.emulator import Emulator
-from scapy_tfo.lab.link_model import Shape
+from scapy_tfo.gain.link_shape import Line
+from scapy_tfo.gain.names import AUTO, NETEM, OWN
+from scapy_tfo.lab.links import netem
+from scapy_tfo.lab.links.emulator import Emulator
+from scapy_tfo.lab.links.link_model import Shape
 
 
 class Link(Protocol):
@@ -38,7 +38,7 @@ class Link(Protocol):
 
 class LinkedServer:
     """A server behind a link, and a client in front of it. sizes: of the files that it has, as
-    `/bytes/N`, in bytes. server, client: see ends.py. link: `NETEM` or `OWN`.
+    `/bytes/N`, in bytes. server, client: see names.py. link: `NETEM` or `OWN`.
 
     Raises SetupError where the host does not allow it, or has no nginx.
     """
@@ -91,11 +91,11 @@ def carrier(line: Line, *, kernels: bool = True) -> str:
     SetupError where netem is asked for and there can be none."""
     if line.link == OWN:
         return OWN
-    why = netem.missing() if kernels else "the reference's ends are no kernel's"
+    why = netem.missing() if kernels else "the reference's ends are not the kernel's"
     if not why:
         return NETEM
     if line.link == NETEM:
-        raise SetupError(f"no link by netem: {why}; take --link own")
+        raise SetupError(f"netem cannot make the link: {why}; use --link own")
     return OWN
 
 
@@ -115,4 +115,4 @@ def connect(client: Client, server: Server, kind: str) -> Link:
 def check_sizes(sizes: Sequence[int]) -> None:
     """Raises SetupError for a size that no file can have."""
     if not sizes or min(sizes) < 1:
-        raise SetupError("a response has one byte at least")
+        raise SetupError("a response must have at least one byte")

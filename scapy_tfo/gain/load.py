@@ -1,4 +1,4 @@
-"""The server's processor time at constant rates, with fast open and without (paper, figure 6)."""
+"""Measures the server's CPU time at constant rates, with and without fast open (figure 6)."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from scapy_tfo.gain.choices import VETH
-from scapy_tfo.gain.line import BARE, Line
-from scapy_tfo.gain.loops import Loop, PinnedServer
+from scapy_tfo.gain.closed_loops import Loop, PinnedServer
+from scapy_tfo.gain.estimate import Estimate, typical
+from scapy_tfo.gain.link_shape import BARE, Line
+from scapy_tfo.gain.names import VETH
 from scapy_tfo.gain.rate import Turns, choose_link, cpu_ratio, limit, taken, turns
-from scapy_tfo.gain.saving import Estimate, typical
 
 RATES = (500, 1000, 2000, 3000, 4000, 5000, 6000)
 SIZE = 5000
 CLIENTS, ROUNDS, SECONDS = 4, 8, 1.0
 
 _REACHED = 0.98
-"""Part of a rate from which on it counts as held."""
+"""Part of a rate that must be reached for the rate to count as held."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

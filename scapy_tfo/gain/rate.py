@@ -1,4 +1,4 @@
-"""Short transactions a second in a closed loop, with fast open and without (paper 6.2)."""
+"""Measures short transactions a second in a closed loop, with and without fast open (paper 6.2)."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import NamedTuple
 
-from scapy_tfo.gain.choices import AUTO
-from scapy_tfo.gain.line import BARE, Line
-from scapy_tfo.gain.loops import Loop, PinnedServer
-from scapy_tfo.gain.saving import Estimate, ratio
+from scapy_tfo.gain.closed_loops import Loop, PinnedServer
+from scapy_tfo.gain.estimate import Estimate, ratio
+from scapy_tfo.gain.link_shape import BARE, Line
+from scapy_tfo.gain.names import AUTO
 
 RTTS = (0.0, 0.0001, 0.0005, 0.001, 0.005, 0.02)
 SIZE = 100
 ROUNDS, SECONDS = 16, 0.5
 
 PAPER = 0.0001, 1.234
-"""Round-trip time in seconds, and fast open's rate over TCP's, of the paper (section 6.2)."""
+"""The paper's round-trip time in seconds, and its ratio of fast open's rate to TCP's (6.2)."""
 
 WAITING = "waiting"
-"""What keeps a rate from being higher where neither client nor server does: they wait, for packets
-and for one another."""
+"""What limits a rate if neither client nor server does: both wait, for packets and each other."""
 
 _BUSY = 0.9
-"""Part of the time that a process computes, from which on it is what limits the rate."""
+"""Part of the time that a process must compute to be what limits the rate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Any HTTP server as a target: what fast open saves from this host to there."""
+"""Measures what fast open saves from this host to any HTTP server."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from scapy_tfo.errors import SetupError, TargetError
-from scapy_tfo.gain.ends import FETCHER, run_fetcher
+from scapy_tfo.gain.ends.namespaces import FETCHER, run_fetcher
 from scapy_tfo.gain.latency import WAYS, Cell, cell
-from scapy_tfo.lab.namespace import die_with_parent
+from scapy_tfo.lab.process.namespace import die_with_parent
 
 _SYSCTL = Path("/proc/sys/net/ipv4/tcp_fastopen")
 _CLIENT_BIT = 1
@@ -87,7 +87,7 @@ def measure(target: Target, times: int) -> Found:
     }
     told = run_fetcher(running, target.host, _BASE_PATIENCE + _EACH * times * len(WAYS))
     if not told:
-        raise TargetError(f"{target.host} was not asked for anything")
+        raise TargetError(f"no request to {target.host} was made")
     rtt = median(each["rtt"] for each in told if each["way"] != "tfo")
     size = int(median(each["bytes"] for each in told))
     found = cell(told, client="kernel", server=target.name, link="", rtt=rtt, size=size)

@@ -1,8 +1,8 @@
-"""A veth pair between two namespaces: a link with nothing between, not even an emulator.
+"""Makes a veth pair between two namespaces: a link with nothing in between, not even an emulator.
 
-What arrives at an end is received by a thread of the kernel of that end's own (threaded NAPI), so
-that the time which the kernel takes for it, otherwise a soft interrupt in whatever process is
-running, can be told and kept on a core.
+Each end has a kernel thread of its own that receives its packets (threaded NAPI), so that the
+kernel's time for this can be measured and kept on one core. Otherwise it would be a soft interrupt
+in whichever process is running.
 
 `python -m scapy_tfo.gain.veth NAME PID`, in the namespace of one end, makes the pair: the other end
 goes to the namespace of that process.
@@ -23,12 +23,12 @@ from ipaddress import ip_address, ip_interface
 from pathlib import Path
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.gain.ends import KernelClient
-from scapy_tfo.lab import interface
+from scapy_tfo.gain.ends.namespaces import KernelClient
+from scapy_tfo.lab.kernel import interface
 from scapy_tfo.segment import Address
 
 ADDRESSES = ip_interface("198.18.0.1/24"), ip_interface("198.18.0.2/24")
-"""Of the client's end and the server's."""
+"""Addresses of the client's end and the server's."""
 
 _SIOCETHTOOL, _SET_GRO, _SET_TSO = 0x8946, 0x2C, 0x1F
 _CLONE_NEWNS, _CLONE_NEWNET = 0x00020000, 0x40000000
@@ -59,7 +59,7 @@ class Veth:
         )
         if done.returncode:
             said = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
-            raise SetupError(f"no veth pair between the namespaces: {said[-1]}")
+            raise SetupError(f"cannot make a veth pair between the namespaces: {said[-1]}")
         self.address: Address = ip_address(ADDRESSES[1].ip)
         self.client_thread, self.server_thread = (_thread(f"{name}{end}") for end in "cs")
 

@@ -1,1 +1,1 @@
-"""Targets of our own: namespaces with the running kernel, and the reference stack."""
+"""Targets of our own: their applications, their hooks, and what their applications saw."""

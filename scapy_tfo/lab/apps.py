@@ -1,7 +1,8 @@
 """The applications that answer on a target, written once for real sockets and for simulation.
 
 Each is an `asyncio.Protocol`, so it runs on a kernel's sockets (`loop.create_server`) and on any
-transport that a simulated stack offers. None of them sleeps or reads a clock.
+transport that a simulated stack offers. None of them sleeps or reads a clock: those that take their
+time let the running loop call them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 import errno
 import socket
 import struct
+from collections import deque
 from collections.abc import Callable
 from typing import ClassVar, cast
 
@@ -23,6 +25,9 @@ MAX_WRITE = 16 << 20
 
 MAX_REQUEST = 64 << 10
 """Longest head of an HTTP request that is read, in bytes."""
+
+MAX_DELAY = 3_600_000
+"""Longest time that an application can be asked to take, in milliseconds."""
 
 _DRAIN_TURNS = 2
 """Turns of the loop between connection_made and the data that was there on accept."""
@@ -44,6 +49,7 @@ class App(asyncio.Protocol):
     """
 
     takes_size: ClassVar[bool] = False
+    limit: ClassVar[int] = MAX_WRITE
 
     def __init__(self, log: SessionLog, size: int = 0) -> None:
         self._log = log
@@ -165,6 +171,91 @@ class SendAbort(Abort):
         self._reset()
 
 
+class HalfClose(App):
+    """`half-close:N`: writes N bytes of `pattern`, ends its stream, and reads until the client's
+    ends."""
+
+    takes_size = True
+
+    def accepted(self) -> None:
+        self.transport.write(pattern(self._size))
+        self.transport.write_eof()
+
+
+class NeverReads(App):
+    """`never-reads`: stops reading on accept, so that the window closes."""
+
+    def accepted(self) -> None:
+        self.transport.pause_reading()
+
+
+class _Slow(App):
+    """Does what it does so many milliseconds later, in order."""
+
+    takes_size = True
+    limit = MAX_DELAY
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._timers: deque[asyncio.TimerHandle] = deque()
+        self._waiting: deque[Callable[[], None]] = deque()
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        for timer in self._timers:
+            timer.cancel()
+        self._waiting.clear()
+        super().connection_lost(exc)
+
+    def later(self, act: Callable[[], None]) -> None:
+        """Do it after the time, unless the connection has ended then."""
+        # Two timers of one moment may fire in any order.
+        self._waiting.append(act)
+        self._timers.append(self._loop.call_later(self._size / 1000, self._due))
+
+    def _due(self) -> None:
+        self._timers.popleft()
+        act = self._waiting.popleft() if self._waiting else None
+        if act is not None and not self.transport.is_closing():
+            act()
+
+
+class Think(_Slow):
+    """`think:N`: writes back what it reads N milliseconds after it came."""
+
+    def read(self, data: bytes) -> None:
+        self.later(lambda: self.transport.write(data))
+
+    def ended(self) -> None:
+        self.later(self.transport.close)
+
+
+class SlowReader(_Slow):
+    """`slow-reader:N`: writes back what it reads, and reads every N milliseconds only."""
+
+    def accepted(self) -> None:
+        self._rest()
+
+    def read(self, data: bytes) -> None:
+        self.transport.write(data)
+        if not self._timers:
+            self._rest()
+
+    def _rest(self) -> None:
+        self.transport.pause_reading()
+        self.later(self.transport.resume_reading)
+
+
+class LateClose(_Slow):
+    """`late-close:N`: writes back what it reads, and closes N milliseconds after the client did."""
+
+    def read(self, data: bytes) -> None:
+        self.transport.write(data)
+
+    def ended(self) -> None:
+        self.later(self.transport.close)
+
+
 class Http(App):
     """`http`: HTTP/1.1 with GET and HEAD (RFC 9112); `/bytes/N` is N bytes of `pattern`."""
 
@@ -229,8 +320,13 @@ APPS: dict[str, type[App]] = {
     "abort": Abort,
     "send-abort": SendAbort,
     "mute": Mute,
+    "half-close": HalfClose,
+    "never-reads": NeverReads,
+    "think": Think,
+    "slow-reader": SlowReader,
+    "late-close": LateClose,
 }
-"""Applications by name; those that take a size are written `name:N`."""
+"""Applications by name; those that take a number are written `name:N`."""
 
 
 def app_factory(spec: str, log: SessionLog) -> AppFactory:
@@ -247,6 +343,9 @@ def app_factory(spec: str, log: SessionLog) -> AppFactory:
         raise ValueError(f"application {spec!r} should read {wanted!r}")
     if not colon:
         return lambda: app(log)
-    if not (size.isascii() and size.isdigit() and int(size) <= MAX_WRITE):
-        raise ValueError(f"application {spec!r}: a size of 0 to {MAX_WRITE} bytes is wanted")
+    if not (size.isascii() and size.isdigit() and int(size) <= app.limit):
+        wanted = (
+            "time of 0 to {} milliseconds" if app.limit == MAX_DELAY else "size of 0 to {} bytes"
+        )
+        raise ValueError(f"application {spec!r}: a {wanted.format(app.limit)} is wanted")
     return lambda: app(log, int(size))

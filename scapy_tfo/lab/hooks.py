@@ -1,4 +1,4 @@
-"""What a target of our own lets a case do from the inside."""
+"""The interface by which a case controls and observes a target of our own from the inside."""
 
 from __future__ import annotations
 
@@ -8,6 +8,19 @@ from typing import Protocol
 
 BACKLOG = 16384
 """So long that no case fills it by chance."""
+
+VERBS = ("listen", "close", "sessions", "keys", "counters", "restart")
+"""What hooks can offer, by the words of docs/hooks.md."""
+
+
+class NotOfferedError(Exception):
+    """The hooks do not do what a case asks of them, so it cannot run. The message completes "the
+    case needs ..."."""
+
+
+class HooksBrokenError(Exception):
+    """The hooks failed, or do not keep to docs/hooks.md: the message says how. This tells nothing
+    about the stack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +55,10 @@ class ListenerOptions:
 
 
 class Hooks(Protocol):
-    """The inside of a target. Every port is opened for IPv4 and IPv6 at once."""
+    """The inside of a target. Every port is opened for IPv4 and IPv6 at once.
+
+    Those of a target that is not our own raise NotOfferedError and HooksBrokenError.
+    """
 
     async def listen(self, options: ListenerOptions) -> int:
         """Open a listener and return its port. It stays open until the target ends."""

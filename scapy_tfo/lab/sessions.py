@@ -1,4 +1,4 @@
-"""What the applications of a target have seen, connection by connection."""
+"""Records what the applications of a target have seen on each connection."""
 
 from __future__ import annotations
 

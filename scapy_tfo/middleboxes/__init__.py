@@ -1,1 +1,1 @@
-"""What lies on paths and breaks fast open, one box at a time: packets and time in, packets out."""
+"""Middleboxes that break fast open, each in its own way: packets and time in, packets out."""

@@ -1,4 +1,4 @@
-"""Boxes that answer a SYN with data in the server's name."""
+"""Boxes that answer a SYN that carries data, in place of the server."""
 
 from __future__ import annotations
 

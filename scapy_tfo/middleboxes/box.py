@@ -1,4 +1,4 @@
-"""A box on the path between a client and a server."""
+"""The base class of boxes on the path between a client and a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Boxes that drop what they do not know, and firewalls that remember it."""
+"""Boxes that drop packets of a fast open, and firewalls that block a flow or a server after one."""
 
 from __future__ import annotations
 

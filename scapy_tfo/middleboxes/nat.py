@@ -1,4 +1,4 @@
-"""Address translation: cookies are bound to the address that the server sees."""
+"""Address translators: a cookie is bound to the address that the server sees."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Every box by name."""
+"""The table of all boxes by name."""
 
 from __future__ import annotations
 
-from scapy_tfo.errors import SetupError
+from scapy_tfo.errors import SetupError, did_you_mean
 from scapy_tfo.middleboxes import answering, dropping, nat, stripping, tampering
 from scapy_tfo.middleboxes.box import Box
 
@@ -43,6 +43,9 @@ def boxes_named(names: str) -> list[type[Box]]:
     found = []
     for each in names.split("+"):
         if each not in BOXES:
-            raise SetupError(f"no middlebox '{each}': scapy-tfo path --boxes lists them")
+            raise SetupError(
+                f"no middlebox '{each}': 'scapy-tfo path --boxes' lists them"
+                + did_you_mean(each, BOXES)
+            )
         found.append(BOXES[each])
     return found

@@ -1,4 +1,4 @@
-"""Boxes that take the option, or the data, out of what passes."""
+"""Boxes that remove the option or the data from packets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Boxes that pass another SYN on than the one that came, or more of them, or later."""
+"""Boxes that change, duplicate, split or delay the SYNs that they pass on."""
 
 from __future__ import annotations
 

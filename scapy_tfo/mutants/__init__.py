@@ -1,1 +1,1 @@
-"""Stacks wrong on purpose, each in exactly one named way: the proof that the cases can fail."""
+"""Stacks that are wrong on purpose, each in exactly one named way: proof that cases can fail."""

@@ -6,8 +6,8 @@ from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.mutants.registry import mutant
 from scapy_tfo.option import FastOpen
-from scapy_tfo.reference.connection import Connection
-from scapy_tfo.reference.pending import Ticket
+from scapy_tfo.reference.core import Core
+from scapy_tfo.reference.parts.pending import Ticket
 from scapy_tfo.reference.recvside import ReceiveSide
 from scapy_tfo.reference.sendside import Chunk, SendSide
 from scapy_tfo.reference.server import Decision, Listener, PassiveConnection
@@ -31,7 +31,7 @@ class _AcksAnotherNumber(PassiveConnection):
         self.recv.nxt = right
 
 
-@mutant("ACC-2")
+@mutant("ACC-2", also=("ACC-10",))
 class DataIsNotAcknowledged(_AcksAnotherNumber):
     """The data is delivered early, and the SYN alone acknowledged."""
 
@@ -39,7 +39,7 @@ class DataIsNotAcknowledged(_AcksAnotherNumber):
         return -(seq.distance(self.recv.irs, self.recv.nxt) - 1)
 
 
-@mutant("ACC-10")
+@mutant("ACC-10", also=("ACC-2", "ACC-5"))
 class AcksOneByteTooFew(_AcksAnotherNumber):
     """The SYN is forgotten in the acknowledgement, which is one too low."""
 
@@ -47,7 +47,7 @@ class AcksOneByteTooFew(_AcksAnotherNumber):
         return -1
 
 
-@mutant("ACC-10")
+@mutant("ACC-10", also=("ACC-5",))
 class AcksOneByteTooMany(_AcksAnotherNumber):
     """The SYN counts twice in the acknowledgement, which is one too high."""
 
@@ -63,7 +63,7 @@ class AcksWholeWords(_AcksAnotherNumber):
         return -(seq.distance(self.recv.irs, self.recv.nxt) - 1) % 4
 
 
-@mutant("ACC-11")
+@mutant("ACC-11", also=("ACC-2", "ACC-10"))
 class AckStopsAtZero(_AcksAnotherNumber):
     """The acknowledgement of data that crosses sequence number zero stays below it."""
 
@@ -84,7 +84,7 @@ class _Delivers(PassiveConnection):
         super().deliver(self.changed(data) if early else data)
 
 
-@mutant("ACC-2")
+@mutant("ACC-2", also=("ACC-9", "ACC-10"))
 class DataIsAcknowledgedAndLost(_Delivers):
     """The data is acknowledged, and never delivered."""
 
@@ -92,7 +92,7 @@ class DataIsAcknowledgedAndLost(_Delivers):
         return b""
 
 
-@mutant("ACC-9")
+@mutant("ACC-9", also=("ACC-10",))
 class FirstByteIsLost(_Delivers):
     """The first byte of the data is taken for the SYN's, and left out."""
 
@@ -100,7 +100,7 @@ class FirstByteIsLost(_Delivers):
         return payload[1:]
 
 
-@mutant("ACC-9")
+@mutant("ACC-9", also=("ACC-10",))
 class LastByteIsLost(_Delivers):
     """The last byte of the data is acknowledged, and left out."""
 
@@ -108,7 +108,7 @@ class LastByteIsLost(_Delivers):
         return payload[:-1]
 
 
-@mutant("ACC-9")
+@mutant("ACC-9", also=("ACC-5",))
 class SynIsDeliveredAsAByte(_Delivers):
     """The SYN comes out of the stream as a byte of its own."""
 
@@ -116,7 +116,7 @@ class SynIsDeliveredAsAByte(_Delivers):
         return b"\0" + payload
 
 
-@mutant("ACC-9")
+@mutant("ACC-9", also=("ACC-10",))
 class DataEndsAtAZero(_Delivers):
     """The data is copied like text, which ends at the first zero byte."""
 
@@ -124,7 +124,7 @@ class DataEndsAtAZero(_Delivers):
         return payload.partition(b"\0")[0]
 
 
-@mutant("ACC-10")
+@mutant("ACC-10", also=("ACC-9",))
 class DataIsCutAtTheDefaultMss(_Delivers):
     """What exceeds 536 bytes is acknowledged, and left out."""
 
@@ -151,7 +151,7 @@ class DataWaitsForTheAck(_Holds):
         self.deliver(self.held)
 
 
-@mutant("ACC-9")
+@mutant("ACC-9", also=("ACC-2",))
 class LaterDataComesFirst(_Holds):
     """The data is delivered behind that of the segment that follows."""
 
@@ -224,7 +224,7 @@ class CutsDataAtZero(ReceiveSide):
         return super().take(start, payload[: seq.MODULUS - start], fin)
 
 
-@mutant("ACC-11")
+@mutant("ACC-11", also=("ACC-2", "ACC-10"))
 class NumbersHaveASign(ReceiveSide):
     """Sequence numbers are compared as signed ones, so that 0x80000000 lies before 0x7FFFFFFF."""
 
@@ -235,7 +235,7 @@ class NumbersHaveASign(ReceiveSide):
         return super().take(start, payload, fin)
 
 
-@mutant("ACC-11")
+@mutant("ACC-11", also=("ACC-2",))
 class CrossingZeroIsRefused(Listener):
     """A fast open whose data crosses sequence number zero is no fast open."""
 
@@ -255,7 +255,7 @@ class OnlyPushedDataIsTaken(Listener):
 # A valid cookie without data.
 
 
-@mutant("ACC-5")
+@mutant("ACC-5", also=("ACC-1",))
 class CookieAloneIsDropped(Listener):
     """A SYN with a cookie and no data is dropped."""
 
@@ -264,7 +264,7 @@ class CookieAloneIsDropped(Listener):
             super().syn_arrives(segment, now)
 
 
-@mutant("ACC-5")
+@mutant("ACC-5", also=("ACC-10",))
 class CookieAloneIsAByte(_AcksAnotherNumber):
     """A SYN with a cookie and no data is acknowledged as if it had a byte."""
 
@@ -301,7 +301,7 @@ class CookieAloneDropsTheFirstData(PassiveConnection):
 # What is sent before the ACK.
 
 
-@mutant("ACC-6")
+@mutant("ACC-6", also=("ACC-13",))
 class AnswerWaitsForTheAck(PassiveConnection):
     """No data is sent before the handshake ends."""
 
@@ -309,7 +309,7 @@ class AnswerWaitsForTheAck(PassiveConnection):
         return self.is_synchronized
 
 
-@mutant("ACC-13", settings=Settings(wait_for_handshake=True))
+@mutant("ACC-13", also=("ACC-6",), settings=Settings(wait_for_handshake=True))
 class HoldsTheAnswer(Stack):
     """The answer is held until the handshake ends, as a defence against reflection."""
 
@@ -358,7 +358,7 @@ class EarlyDataAcksTheSynOnly(PassiveConnection):
         self.recv.nxt = right
 
 
-@mutant("ACC-9")
+@mutant("ACC-9", also=("AFT-3",))
 class EarlyAnswerComesAgain(PassiveConnection):
     """What was sent before the ACK is sent once more behind it, as new data."""
 
@@ -372,7 +372,7 @@ class EarlyAnswerComesAgain(PassiveConnection):
 class SecondFastOpenEndsTheFirst(Listener):
     """A client has one pending fast open: the next one takes its place."""
 
-    latest: Connection | None = None
+    latest: Core | None = None
 
     def open_ticket(self, segment: Segment, now: float) -> Ticket:
         before = self.latest

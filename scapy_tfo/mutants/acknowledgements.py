@@ -1,4 +1,4 @@
-"""Servers that take, or fear, acknowledgements of what was never sent (RFC 9293 3.10.7.4)."""
+"""Servers that mishandle acknowledgements of data that was never sent (RFC 9293 3.10.7.4)."""
 
 from __future__ import annotations
 
@@ -84,7 +84,11 @@ class TextOfABadAckIsAcknowledged(TextOfABadAckIsDelivered):
             super().deliver(data)
 
 
-@mutant("AFT-4", equivalent="a connection that ends in SYN-RCVD on a bad ACK passes as well")
+@mutant(
+    "AFT-4",
+    also=("AFT-10",),
+    equivalent="a connection that ends in SYN-RCVD on a bad ACK passes as well",
+)
 class BadAckEndsTheConnection(PassiveConnection):
     """A bad acknowledgement in SYN-RCVD ends the connection."""
 
@@ -116,7 +120,7 @@ class BadAckStopsTheConnection(PassiveConnection):
             super().arrive(segment, now)
 
 
-@mutant("AFT-4")
+@mutant("AFT-4", also=("DUP-6",))
 class SynAckIsTakenForAnAck(PassiveConnection):
     """In SYN-RCVD the text of a SYN-ACK is taken, as that of an ACK."""
 

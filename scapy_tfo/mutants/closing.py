@@ -1,4 +1,4 @@
-"""Servers that lose what the application says before the handshake ends (RFC 9293 3.10.4)."""
+"""Servers that lose an application's writes or close before the ACK has come (RFC 9293 3.10.4)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class CloseInSynRcvdDropsTheUnsent(PassiveConnection):
         super().close(now)
 
 
-@mutant("AFT-3")
+@mutant("AFT-3", also=("AFT-10",))
 class CloseInSynRcvdForgetsTheConnection(PassiveConnection):
     """A close before the ACK forgets the connection: the ACK is answered with RST."""
 
@@ -104,7 +104,7 @@ class EarlyDataIsNotResent(SendSide):
             self.point = seq.add(self.iss, self.early)
 
 
-@mutant("AFT-3", settings=Settings(data_retries=1))
+@mutant("AFT-3", also=("AFT-11",), settings=Settings(data_retries=1))
 class GivesUpAfterTwoTimeouts(PassiveConnection):
     """The second timeout of data ends the connection."""
 

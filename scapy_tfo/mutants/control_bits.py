@@ -83,7 +83,7 @@ class RstBesideSynDeafensTheListener(Listener):
             super().arrive(segment, now)
 
 
-@mutant("ACC-12", settings=Settings(accept_syn_fin=True))
+@mutant("ACC-12", also=("AFT-2",), settings=Settings(accept_syn_fin=True))
 class FinBesideSynIsForgotten(PassiveConnection):
     """A FIN in a fast open is acknowledged, and the end of the stream never told."""
 
@@ -92,7 +92,7 @@ class FinBesideSynIsForgotten(PassiveConnection):
         self.recv.nxt = seq.add(self.recv.nxt, int(syn.is_fin))
 
 
-@mutant("ACC-12", settings=Settings(accept_syn_fin=True))
+@mutant("ACC-12", also=("AFT-2",), settings=Settings(accept_syn_fin=True))
 class FinBesideSynDropsTheData(PassiveConnection):
     """A fast open with FIN ends the stream before its data."""
 
@@ -100,7 +100,7 @@ class FinBesideSynDropsTheData(PassiveConnection):
         super().take_syn_data(replace(syn, payload=b"") if syn.is_fin else syn)
 
 
-@mutant("ACC-12", settings=Settings(accept_syn_fin=True))
+@mutant("ACC-12", also=("ACC-3", "AFT-2"), settings=Settings(accept_syn_fin=True))
 class FinOfARefusalIsTaken(PassiveConnection):
     """A wrong cookie's data is dropped, and its FIN taken: acknowledged behind nothing."""
 
@@ -170,7 +170,7 @@ class CookieOutweighsTheChecksum(Stack):
         return super().is_sound(replace(segment, checksum=None) if segment.cookie else segment)
 
 
-@mutant("ACC-10")
+@mutant("ACC-10", also=("ACC-9",))
 class UrgentDataInTheSynIsSkipped(PassiveConnection):
     """SYN data with URG is acknowledged, and its first byte left out."""
 
@@ -185,7 +185,7 @@ class UrgentDataInTheSynIsSkipped(PassiveConnection):
         super().deliver(data[1:] if self.urgent else data)
 
 
-@mutant("ACC-10")
+@mutant("ACC-10", also=("ACC-2", "ACC-9"))
 class EcnSetupLosesTheData(PassiveConnection):
     """The data of a fast open that also sets up ECN is acknowledged, and lost."""
 
@@ -200,7 +200,7 @@ class EcnSetupLosesTheData(PassiveConnection):
         super().deliver(b"" if self.ecn else data)
 
 
-@mutant("ACC-10")
+@mutant("ACC-10", also=("ACC-2",))
 class ReservedBitsDropTheSyn(Listener):
     """A SYN with reserved bits is dropped."""
 

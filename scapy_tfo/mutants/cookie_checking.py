@@ -25,7 +25,7 @@ class _Compares(Listener):
         return super().check_cookie(segment, option)
 
 
-@mutant("SRV-1")
+@mutant("SRV-1", also=("SRV-2", "SRV-10", "ACC-3", "ACC-4"))
 class AcceptsAnyCookie(_Compares):
     """Any cookie of a valid size is accepted."""
 
@@ -33,7 +33,7 @@ class AcceptsAnyCookie(_Compares):
         return True
 
 
-@mutant("SRV-2")
+@mutant("SRV-2", also=("SRV-1", "ACC-3", "ACC-4"))
 class AcceptsAnyCookieOfTheRightSize(_Compares):
     """Any cookie is accepted that has as many bytes as the right one."""
 
@@ -41,7 +41,7 @@ class AcceptsAnyCookieOfTheRightSize(_Compares):
         return len(right) == len(shown)
 
 
-@mutant("SRV-2")
+@mutant("SRV-2", also=("ACC-3", "ACC-4"))
 class ComparesFourBytes(_Compares):
     """Only the first four bytes are compared."""
 
@@ -49,7 +49,7 @@ class ComparesFourBytes(_Compares):
         return right[:4] == shown[:4] and len(right) == len(shown)
 
 
-@mutant("SRV-2")
+@mutant("SRV-2", also=("ACC-3", "ACC-4"))
 class ComparesTheLastFourBytes(_Compares):
     """Only the last four bytes are compared."""
 
@@ -57,7 +57,7 @@ class ComparesTheLastFourBytes(_Compares):
         return right[-4:] == shown[-4:] and len(right) == len(shown)
 
 
-@mutant("SRV-2")
+@mutant("SRV-2", also=("ACC-3", "ACC-4"))
 class IgnoresTheLastByte(_Compares):
     """The comparison stops one byte short."""
 
@@ -65,7 +65,7 @@ class IgnoresTheLastByte(_Compares):
         return right[:-1] == shown[:-1] and len(right) == len(shown)
 
 
-@mutant("SRV-2")
+@mutant("SRV-2", also=("ACC-3", "ACC-4"))
 class IgnoresTheFirstByte(_Compares):
     """The comparison begins one byte late."""
 
@@ -73,7 +73,7 @@ class IgnoresTheFirstByte(_Compares):
         return right[1:] == shown[1:] and len(right) == len(shown)
 
 
-@mutant("SRV-2")
+@mutant("SRV-2", also=("ACC-3", "ACC-4"))
 class IgnoresOneBit(_Compares):
     """One bit in the middle of the cookie is masked out."""
 
@@ -82,7 +82,7 @@ class IgnoresOneBit(_Compares):
         return len(right) == len(shown) and difference == 1 << 37
 
 
-@mutant("SRV-2")
+@mutant("SRV-2", also=("ACC-3", "ACC-4"))
 class ComparesSevenBitsOfEachByte(_Compares):
     """The top bit of each byte is lost on the way to the comparison."""
 
@@ -90,7 +90,7 @@ class ComparesSevenBitsOfEachByte(_Compares):
         return bytes(each & 0x7F for each in right) == bytes(each & 0x7F for each in shown)
 
 
-@mutant("SRV-2")
+@mutant("SRV-2", also=("ACC-3", "ACC-4"))
 class ComparesTheSetOfBytes(_Compares):
     """The bytes are compared in no order."""
 
@@ -98,7 +98,7 @@ class ComparesTheSetOfBytes(_Compares):
         return sorted(right) == sorted(shown)
 
 
-@mutant("SRV-2")
+@mutant("SRV-2", also=("ACC-3", "ACC-4"))
 class ComparesAChecksum(_Compares):
     """The two halves are xored before they are compared."""
 
@@ -109,7 +109,7 @@ class ComparesAChecksum(_Compares):
         return len(right) == len(shown) and folded(right) == folded(shown)
 
 
-@mutant("SRV-2")
+@mutant("SRV-2", also=("ACC-3", "ACC-4"))
 class TakesEitherByteOrder(_Compares):
     """A cookie is good backwards too."""
 
@@ -117,7 +117,7 @@ class TakesEitherByteOrder(_Compares):
         return right == shown[::-1]
 
 
-@mutant("SRV-2")
+@mutant("SRV-2", also=("ACC-3", "ACC-4"))
 class AcceptsZeros(_Compares):
     """A cookie of zeros, as of a cache entry never written, is accepted."""
 
@@ -125,7 +125,7 @@ class AcceptsZeros(_Compares):
         return not any(shown)
 
 
-@mutant("SRV-2")
+@mutant("SRV-2", also=("ACC-3", "ACC-4"))
 class AcceptsOnes(_Compares):
     """A cookie of ones is accepted."""
 
@@ -133,7 +133,7 @@ class AcceptsOnes(_Compares):
         return set(shown) == {0xFF}
 
 
-@mutant("SRV-2")
+@mutant("SRV-2", also=("SRV-10", "ACC-3", "ACC-4"))
 class StopsAtAZeroByte(_Compares):
     """Cookies are compared like text, which ends at a zero byte of the one shown."""
 
@@ -141,7 +141,7 @@ class StopsAtAZeroByte(_Compares):
         return right.startswith(shown.partition(b"\0")[0])
 
 
-@mutant("SRV-10")
+@mutant("SRV-10", also=("ACC-3", "ACC-4"))
 class AcceptsACookieCutShort(_Compares):
     """As many bytes are compared as the client shows."""
 
@@ -149,7 +149,7 @@ class AcceptsACookieCutShort(_Compares):
         return right.startswith(shown)
 
 
-@mutant("SRV-10")
+@mutant("SRV-10", also=("ACC-3", "ACC-4"))
 class AcceptsTheEndOfACookie(_Compares):
     """The last bytes of the right cookie are enough."""
 
@@ -157,7 +157,7 @@ class AcceptsTheEndOfACookie(_Compares):
         return right.endswith(shown)
 
 
-@mutant("SRV-10")
+@mutant("SRV-10", also=("ACC-3", "ACC-4"))
 class AcceptsAPaddedCookie(_Compares):
     """What follows the right cookie in the option is not looked at."""
 
@@ -165,7 +165,7 @@ class AcceptsAPaddedCookie(_Compares):
         return shown.startswith(right)
 
 
-@mutant("SRV-10")
+@mutant("SRV-10", also=("ACC-3", "ACC-4"))
 class AcceptsACookiePaddedWithZeros(_Compares):
     """Cookies are kept in a field of 16 bytes filled up with zeros, and compared there."""
 
@@ -173,7 +173,7 @@ class AcceptsACookiePaddedWithZeros(_Compares):
         return right.ljust(16, b"\0") == shown.ljust(16, b"\0")
 
 
-@mutant("SRV-10")
+@mutant("SRV-10", also=("ACC-3", "ACC-4"))
 class AcceptsACookieBehindPadding(_Compares):
     """The right cookie is found wherever it stands in the option."""
 
@@ -181,7 +181,7 @@ class AcceptsACookieBehindPadding(_Compares):
         return right in shown
 
 
-@mutant("SRV-1")
+@mutant("SRV-1", also=("ACC-2",))
 class RefusesEveryCookie(Listener):
     """The cookies that the server grants are never good."""
 
@@ -189,7 +189,7 @@ class RefusesEveryCookie(Listener):
         return KeyMatch.NONE
 
 
-@mutant("SRV-1")
+@mutant("SRV-1", also=("ACC-2",))
 class GoodForTwoUsesOnly(Listener):
     """Only the first two uses of a client's cookie are good."""
 
@@ -203,7 +203,7 @@ class GoodForTwoUsesOnly(Listener):
         return good if self.uses[option.cookie] <= 2 else KeyMatch.NONE
 
 
-@mutant("SRV-1")
+@mutant("SRV-1", also=("ACC-2",))
 class RefusesTheFirstUse(Listener):
     """A cookie is refused the first time that it is shown, and good from then on."""
 
@@ -217,7 +217,7 @@ class RefusesTheFirstUse(Listener):
         return super().check_cookie(segment, option) if known else KeyMatch.NONE
 
 
-@mutant("SRV-1")
+@mutant("SRV-1", also=("ACC-2",))
 class RefusesOnIpv6(Listener):
     """Cookies of IPv6 clients are granted, and never good."""
 
@@ -239,7 +239,7 @@ class _Trusts(Listener):
         return super().check_cookie(segment, option)
 
 
-@mutant("SRV-2")
+@mutant("SRV-2", also=("SRV-10", "ACC-3", "ACC-4"))
 class TrustsAClientThatAsked(_Trusts):
     """Once a client was granted a cookie, it may show any."""
 
@@ -249,7 +249,7 @@ class TrustsAClientThatAsked(_Trusts):
         return super().grant(segment, option)
 
 
-@mutant("SRV-2")
+@mutant("SRV-2", also=("SRV-10", "ACC-3", "ACC-4"))
 class TrustsAClientThatWasAccepted(_Trusts):
     """Once a client's cookie was good, it may show any."""
 
@@ -260,7 +260,7 @@ class TrustsAClientThatWasAccepted(_Trusts):
         return match
 
 
-@mutant("OPT-5")
+@mutant("OPT-5", also=("SRV-2", "ACC-3", "ACC-4"))
 class MisalignedCookieIsNotChecked(Listener):
     """A cookie that does not begin at a multiple of four bytes is compared with itself."""
 
@@ -270,7 +270,7 @@ class MisalignedCookieIsNotChecked(Listener):
         return super().check_cookie(segment, option)
 
 
-@mutant("SRV-1")
+@mutant("SRV-1", also=("ACC-3", "ACC-4"))
 class CookieOfTheNextAddressIsGood(Listener):
     """The cookie of the address one above the client's is taken for its own."""
 

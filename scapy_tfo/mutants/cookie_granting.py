@@ -21,42 +21,42 @@ class _GrantsAnotherSize(Listener):
         return opt.fast_open((cookie * 5)[: self.size], form=option.form)
 
 
-@mutant("OPT-2")
+@mutant("OPT-2", also=("SRV-8",))
 class GrantsSevenBytes(_GrantsAnotherSize):
     """Granted cookies have seven bytes."""
 
     size = 7
 
 
-@mutant("OPT-1")
+@mutant("OPT-1", also=("SRV-8",))
 class GrantsTwoBytes(_GrantsAnotherSize):
     """Granted cookies have two bytes."""
 
     size = 2
 
 
-@mutant("OPT-1")
+@mutant("OPT-1", also=("SRV-8",))
 class GrantsEighteenBytes(_GrantsAnotherSize):
     """Granted cookies have eighteen bytes."""
 
     size = 18
 
 
-@mutant("OPT-2")
+@mutant("OPT-2", also=("OPT-1", "SRV-8"))
 class GrantsSeventeenBytes(_GrantsAnotherSize):
     """Granted cookies have seventeen bytes, with one for the end of a text."""
 
     size = 17
 
 
-@mutant("SRV-9")
+@mutant("SRV-9", also=("SRV-8",))
 class GrantsNothingInAnOption(_GrantsAnotherSize):
     """A request is answered with an option without a cookie."""
 
     size = 0
 
 
-@mutant("SRV-1")
+@mutant("SRV-1", also=("SRV-5",))
 class LengthCountsTheCookieOnly(Listener):
     """The length byte of a granted option leaves out kind and length."""
 
@@ -83,7 +83,7 @@ class CookieOnEverySegment(PassiveConnection):
         return super().segment_options(now, payload=payload) + more
 
 
-@mutant("SRV-8")
+@mutant("SRV-8", also=("AFT-6",))
 class CookieOnTheFin(PassiveConnection):
     """A granted cookie is repeated on the server's FIN."""
 
@@ -112,7 +112,7 @@ class FreshCookieOnceEstablished(PassiveConnection):
         return out
 
 
-@mutant("SRV-5")
+@mutant("SRV-5", also=("SRV-1",))
 class RefusedCookieComesBack(Listener):
     """A refused cookie is sent back as if it were a fresh one."""
 
@@ -122,7 +122,7 @@ class RefusedCookieComesBack(Listener):
         return opt.fast_open(option.cookie, form=option.form)
 
 
-@mutant("SRV-5")
+@mutant("SRV-5", also=("SRV-1",))
 class FreshCookieIsCutToThePresentedSize(Listener):
     """The cookie beside a refusal has as many bytes as the one refused."""
 
@@ -133,7 +133,7 @@ class FreshCookieIsCutToThePresentedSize(Listener):
         return opt.fast_open(cookie[: len(option.cookie)], form=option.form)
 
 
-@mutant("SRV-5")
+@mutant("SRV-5", also=("SRV-1",))
 class FreshCookieIsForAnother(Listener):
     """The cookie beside a refusal is made for the server's own address."""
 
@@ -175,7 +175,7 @@ class GrantsOncePerClient(Listener):
         return super().grant(segment, option)
 
 
-@mutant("SRV-9")
+@mutant("SRV-9", also=("ACC-1",))
 class RequestIsDropped(Listener):
     """A SYN that asks for a cookie is not answered at all."""
 

@@ -9,14 +9,13 @@ from scapy_tfo import option as opt
 from scapy_tfo.cookie import AesCookie, Cookies, KeyMatch, KeyRing, SipHashCookie
 from scapy_tfo.mutants.registry import mutant
 from scapy_tfo.option import FastOpen
-from scapy_tfo.reference.pending import Ticket
-from scapy_tfo.reference.server import Listener, PassiveConnection
-from scapy_tfo.reference.stack import Stack
+from scapy_tfo.reference.parts.pending import Ticket
+from scapy_tfo.reference.server import Listener, PassiveConnection, ServerHost
 from scapy_tfo.reference.states import State
 from scapy_tfo.segment import Address, Segment
 
 
-@mutant("SRV-4")
+@mutant("SRV-4", also=("SRV-4a", "ACC-3", "ACC-4"))
 class OldCookiesStayGood(Listener):
     """A cookie once granted is good for ever, whatever key the server has by now."""
 
@@ -34,7 +33,7 @@ class OldCookiesStayGood(Listener):
         return super().check_cookie(segment, option)
 
 
-@mutant("SRV-4")
+@mutant("SRV-4", also=("SRV-4a",))
 class NewKeyIsNotUsed(Listener):
     """The key that the listener began with is never replaced."""
 
@@ -51,7 +50,7 @@ class NewKeyIsNotUsed(Listener):
         self.first = self.first or cookies
 
 
-@mutant("SRV-4")
+@mutant("SRV-4", also=("SRV-1", "SRV-5"))
 class GrantsWithTheOldKey(Listener):
     """After a change of key the old one goes on making cookies, which are refused."""
 
@@ -70,7 +69,7 @@ def _made_with(ring: Cookies, which: int, segment: Segment) -> bytes:
     return KeyRing([keys[which]]).cookie_for(segment.src, segment.dst)
 
 
-@mutant("SRV-4a")
+@mutant("SRV-4a", also=("SRV-7",))
 class BackupKeyIsNotTried(Listener):
     """Only cookies of the primary key are good."""
 
@@ -79,7 +78,7 @@ class BackupKeyIsNotTried(Listener):
         return match if match is KeyMatch.PRIMARY else KeyMatch.NONE
 
 
-@mutant("SRV-4a")
+@mutant("SRV-4a", also=("SRV-1", "SRV-7"))
 class OnlyTheBackupKeyIsTried(Listener):
     """While there is a backup key, cookies of the primary one are refused."""
 
@@ -96,7 +95,7 @@ class GrantsWithTheBackupKey(Listener):
         return opt.fast_open(_made_with(self.cookies, -1, segment), form=option.form)
 
 
-@mutant("SRV-7")
+@mutant("SRV-7", also=("SRV-3", "SRV-6"))
 class SaltsItsKeys(Listener):
     """Each listener mixes a random number of its own into the key that it is given."""
 
@@ -117,7 +116,7 @@ class SaltsItsKeys(Listener):
         return self.ring().check(option.cookie, segment.src, segment.dst)
 
 
-@mutant("SRV-7", bug="LXS-25")
+@mutant("SRV-7", also=("SRV-3",), bug="LXS-25")
 class FarmOfTwoSchemes(Listener):
     """Every other listener makes its cookies by another scheme of the same key."""
 
@@ -131,11 +130,11 @@ class FarmOfTwoSchemes(Listener):
         self.own_cookies = cookies
 
 
-@mutant("SRV-7")
+@mutant("SRV-7", also=("SRV-3",))
 class CookiesOfLaterListenersAreRefused(Listener):
     """A cookie is refused by listeners older than the youngest that granted it."""
 
-    granted: ClassVar[WeakKeyDictionary[Stack, dict[bytes, int]]] = WeakKeyDictionary()
+    granted: ClassVar[WeakKeyDictionary[ServerHost, dict[bytes, int]]] = WeakKeyDictionary()
 
     def grant(self, segment: Segment, option: FastOpen) -> opt.RawOption | None:
         cookie = self.cookies.cookie_for(segment.src, segment.dst)
@@ -149,7 +148,7 @@ class CookiesOfLaterListenersAreRefused(Listener):
         return super().check_cookie(segment, option)
 
 
-@mutant("SRV-2")
+@mutant("SRV-2", also=("ACC-3", "ACC-4"))
 class KeysOfEarlierListenersAreGood(Listener):
     """A listener takes the cookies of every older one, too, though their keys differ."""
 
@@ -162,7 +161,7 @@ class KeysOfEarlierListenersAreGood(Listener):
         return found
 
 
-@mutant("SRV-7")
+@mutant("SRV-7", also=("SRV-4a",))
 class KeysThatSwapLoseTheOlder(Listener):
     """When primary and backup key change places, the new backup is not kept."""
 

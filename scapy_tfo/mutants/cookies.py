@@ -47,7 +47,7 @@ def _xored(cookie: bytes, number: int) -> bytes:
     return bytes(byte ^ number >> 8 * (at % 2) & 0xFF for at, byte in enumerate(cookie))
 
 
-@mutant("SRV-2")
+@mutant("SRV-2", also=("SRV-1", "SRV-4", "SRV-4a"))
 class GrantsConstantCookie(_OwnCookie):
     """Every client gets, and may use, the same cookie."""
 
@@ -55,7 +55,7 @@ class GrantsConstantCookie(_OwnCookie):
         return b"\x5a" * 8
 
 
-@mutant("SRV-2")
+@mutant("SRV-2", also=("SRV-4", "SRV-4a"))
 class CookieIsTheAddress(_OwnCookie):
     """The cookie is the client's address in the clear."""
 
@@ -81,7 +81,7 @@ class HalfTheCookieIsTheAddress(_OwnCookie):
         return secret(segment.dst, segment.dst)[:4] + segment.src.packed[-4:]
 
 
-@mutant("SRV-1")
+@mutant("SRV-1", also=("SRV-2",))
 class CookieLeavesTheClientOut(_OwnCookie):
     """The cookie depends on the server's address alone."""
 
@@ -89,7 +89,7 @@ class CookieLeavesTheClientOut(_OwnCookie):
         return secret(segment.dst, segment.dst)
 
 
-@mutant("SRV-1")
+@mutant("SRV-1", also=("SRV-2",))
 class CookieForTheNeighbourhood(_OwnCookie):
     """The cookie leaves out the last byte of the client's address, so neighbours share one."""
 
@@ -98,7 +98,7 @@ class CookieForTheNeighbourhood(_OwnCookie):
         return secret(blurred, segment.dst)
 
 
-@mutant("SRV-1")
+@mutant("SRV-1", also=("SRV-2",))
 class CookieForHalfTheAddress(_OwnCookie):
     """The cookie covers the first eight bytes of the client's address, enough for IPv4 only."""
 
@@ -108,7 +108,7 @@ class CookieForHalfTheAddress(_OwnCookie):
         return secret(segment.src, segment.dst)
 
 
-@mutant("SRV-3")
+@mutant("SRV-3", also=("SRV-1",))
 class CookieBoundToTheSourcePort(_OwnCookie):
     """The cookie covers the client's port, so it never fits the next connection."""
 
@@ -116,7 +116,7 @@ class CookieBoundToTheSourcePort(_OwnCookie):
         return _xored(secret(segment.src, segment.dst), segment.sport)
 
 
-@mutant("SRV-3")
+@mutant("SRV-3", also=("SRV-7",))
 class CookieBoundToTheService(_OwnCookie):
     """The cookie covers the server's port, so it is no good at the host's other listeners."""
 
@@ -132,7 +132,7 @@ class CookieBoundToTheIsn(_OwnCookie):
         return _xored(secret(segment.src, segment.dst), segment.seq >> 16)
 
 
-@mutant("SRV-1")
+@mutant("SRV-1", also=("SRV-5",))
 class GrantsRandomBytes(Listener):
     """What is granted has nothing to do with what is checked."""
 
@@ -140,7 +140,7 @@ class GrantsRandomBytes(Listener):
         return opt.fast_open(self.stack.random.randbytes(8), form=option.form)
 
 
-@mutant("SRV-1")
+@mutant("SRV-1", also=("SRV-3", "SRV-4"))
 class RemembersTheLastClientOnly(_OwnCookie):
     """The server keeps one random cookie, the one that it granted last."""
 
@@ -154,7 +154,7 @@ class RemembersTheLastClientOnly(_OwnCookie):
         return super().grant(segment, option)
 
 
-@mutant("SRV-11")
+@mutant("SRV-11", also=("SRV-3", "SRV-4"))
 class NewCookieEndsTheOneBefore(_OwnCookie):
     """Each cookie granted to a client ends those that it had."""
 

@@ -1,4 +1,4 @@
-"""Servers that a second SYN leads astray (RFC 9293 section 3.10.7.4)."""
+"""Servers that mishandle a second SYN (RFC 9293 section 3.10.7.4)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scapy_tfo.segment import Segment
 # The same SYN in SYN-RCVD.
 
 
-@mutant("DUP-1")
+@mutant("DUP-1", also=("ACC-9", "DUP-6"))
 class DuplicateIsDelivered(PassiveConnection):
     """A duplicate of the accepted SYN delivers its data once more."""
 
@@ -22,7 +22,7 @@ class DuplicateIsDelivered(PassiveConnection):
             self.deliver(segment.payload)
 
 
-@mutant("DUP-1")
+@mutant("DUP-1", also=("ACC-9", "ACC-10", "DUP-6"))
 class DuplicateIsAppended(PassiveConnection):
     """A duplicate's data is delivered and acknowledged behind what was accepted."""
 
@@ -40,7 +40,7 @@ class DuplicateResets(PassiveConnection):
         self.abort(now)
 
 
-@mutant("DUP-1")
+@mutant("DUP-1", also=("ACC-8a", "ACC-10"))
 class DuplicateIsAnsweredForTheSynOnly(PassiveConnection):
     """The SYN-ACK to a duplicate acknowledges the SYN only."""
 
@@ -85,7 +85,7 @@ class DuplicateStartsOver(StartsOver):
         return connection.state is State.SYN_RCVD and connection.recv.irs == segment.seq
 
 
-@mutant("DUP-1")
+@mutant("DUP-1", also=("ACC-8a", "ACC-9", "ACC-10"))
 class PlainDuplicateRevokes(PassiveConnection):
     """A duplicate without option and data takes back what was accepted."""
 
@@ -95,7 +95,7 @@ class PlainDuplicateRevokes(PassiveConnection):
         super().answer_duplicate(segment, now)
 
 
-@mutant("DUP-1")
+@mutant("DUP-1", also=("ACC-8a", "ACC-9", "ACC-10"))
 class DuplicateWithoutDataRevokes(PassiveConnection):
     """A duplicate with a cookie and no data takes back what was accepted."""
 
@@ -105,7 +105,7 @@ class DuplicateWithoutDataRevokes(PassiveConnection):
         super().answer_duplicate(segment, now)
 
 
-@mutant("DUP-1")
+@mutant("DUP-1", also=("ACC-8a", "ACC-9", "ACC-10"))
 class DuplicateWithoutOptionRevokes(PassiveConnection):
     """A duplicate with data and no option takes back what was accepted."""
 
@@ -115,7 +115,7 @@ class DuplicateWithoutOptionRevokes(PassiveConnection):
         super().answer_duplicate(segment, now)
 
 
-@mutant("DUP-1")
+@mutant("DUP-1", also=("ACC-8a", "ACC-9", "ACC-10"))
 class WrongCookieInADuplicateRevokes(PassiveConnection):
     """A duplicate with another cookie is refused, and what was accepted with it."""
 
@@ -127,7 +127,7 @@ class WrongCookieInADuplicateRevokes(PassiveConnection):
         super().answer_duplicate(segment, now)
 
 
-@mutant("DUP-1")
+@mutant("DUP-1", also=("AFT-10",))
 class RequestInADuplicateDropsTheConnection(PassiveConnection):
     """A duplicate that asks for a cookie ends the connection in silence."""
 
@@ -138,7 +138,7 @@ class RequestInADuplicateDropsTheConnection(PassiveConnection):
             super().answer_duplicate(segment, now)
 
 
-@mutant("DUP-1")
+@mutant("DUP-1", also=("ACC-3", "ACC-4"))
 class DuplicateOfARefusalIsDelivered(PassiveConnection):
     """The duplicate of a refused SYN has its data delivered."""
 
@@ -162,7 +162,7 @@ class ManyDuplicatesReset(PassiveConnection):
             self.abort(now)
 
 
-@mutant("DUP-1")
+@mutant("DUP-1", also=("ACC-9", "DUP-6"))
 class DuplicateAfterTheAnswerSendsItAgain(PassiveConnection):
     """A duplicate that comes when data was sent makes the application answer once more."""
 
@@ -201,7 +201,7 @@ class MoreDataIsTaken(PassiveConnection):
         super().answer_duplicate(segment, now)
 
 
-@mutant("DUP-6")
+@mutant("DUP-6", also=("ACC-8a", "ACC-9", "ACC-10"))
 class LessDataTakesBack(PassiveConnection):
     """A duplicate with less data takes the rest of the first one's back."""
 
@@ -265,7 +265,7 @@ class DistantSynMovesTheStream(_OtherSyn):
         return True
 
 
-@mutant("DUP-6")
+@mutant("DUP-6", also=("ACC-3",))
 class SynAfterARefusalIsAccepted(PassiveConnection):
     """The data of a valid cookie after a wrong one is delivered, and not counted as received."""
 
@@ -282,7 +282,7 @@ class SynAfterARefusalIsAccepted(PassiveConnection):
         self.deliver(self.kept)
 
 
-@mutant("DUP-6")
+@mutant("DUP-6", also=("ACC-10",))
 class FastOpenAfterAPlainSynIsLost(PassiveConnection):
     """The data of a fast open on a pending plain connection is acknowledged, and lost."""
 

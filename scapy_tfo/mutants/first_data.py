@@ -1,4 +1,4 @@
-"""Servers that mistreat what comes with the ACK of the handshake (RFC 9293 section 3.10.7.4)."""
+"""Servers that mishandle what comes with the ACK of the handshake (RFC 9293 section 3.10.7.4)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class FirstText(PassiveConnection):
         return super().ack_arrives(segment, start, now)
 
 
-@mutant("AFT-1")
+@mutant("AFT-1", also=("ACC-3",))
 class DropsTextOfTheAck(FirstText):
     """Data in the segment that ends the handshake is neither taken nor acknowledged."""
 
@@ -28,7 +28,7 @@ class DropsTextOfTheAck(FirstText):
             super().take_text(start, payload, fin)
 
 
-@mutant("AFT-1")
+@mutant("AFT-1", also=("ACC-3",))
 class DropsTextOfTheAckAfterRefusal(FirstText):
     """Where SYN data was refused, data in the segment that ends the handshake is dropped."""
 
@@ -37,7 +37,7 @@ class DropsTextOfTheAckAfterRefusal(FirstText):
             super().take_text(start, payload, fin)
 
 
-@mutant("AFT-1")
+@mutant("AFT-1", also=("ACC-3",))
 class DeliversTextOfTheAckLate(FirstText):
     """Data in the segment that ends the handshake is delivered when the next segment comes."""
 
@@ -62,7 +62,7 @@ class AcknowledgesTextOfTheAckLate(FirstText):
             self._ack_wanted = wanted
 
 
-@mutant("AFT-1")
+@mutant("AFT-1", also=("ACC-3", "ACC-4", "ACC-9", "ACC-10"))
 class DeliversTextOfTheAckTwice(FirstText):
     """Data in the segment that ends the handshake is delivered twice."""
 
@@ -80,7 +80,7 @@ class DeliversResentSynDataAgain(FirstText):
         super().take_text(start, payload, fin)
 
 
-@mutant("AFT-1")
+@mutant("AFT-1", also=("ACC-9",))
 class TakesTextOfTheAckAsTheNext(FirstText):
     """Data in the segment that ends the handshake is taken for the next, whatever its number."""
 
@@ -115,7 +115,7 @@ class DropsAckWithFin(PassiveConnection):
             super().other_arrives(segment, now)
 
 
-@mutant("AFT-2")
+@mutant("AFT-2", also=("AFT-1",))
 class DropsTextInFrontOfFin(FirstText):
     """Where the segment that ends the handshake has FIN, its data is lost."""
 

@@ -9,7 +9,7 @@ from scapy_tfo.reference.states import Accepted, Event, State
 from scapy_tfo.segment import Segment
 
 
-@mutant("ACC-3")
+@mutant("ACC-3", also=("SRV-1", "SRV-2"))
 class CookieWithoutDataIsNotChecked(Listener):
     """A SYN without data is handed over, and answered, whatever cookie it has."""
 
@@ -69,7 +69,7 @@ class PlainSynIsHandedOver(_HandsOver):
         return syn.cookie is None
 
 
-@mutant("ACC-4")
+@mutant("ACC-4", also=("ACC-3",))
 class RetransmittedSynIsHandedOver(_HandsOver):
     """The second SYN of a client is proof enough, and the application gets the connection."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scapy_tfo.mutants.registry import mutant
-from scapy_tfo.reference.pending import Ticket
+from scapy_tfo.reference.parts.pending import Ticket
 from scapy_tfo.reference.sendside import SendSide
 from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.reference.settings import Settings
@@ -53,7 +53,7 @@ class GivesUpTheSynAckEarly(PassiveConnection):
     """The second timeout of the SYN-ACK ends a fast open that was accepted."""
 
 
-@mutant("ACC-8a")
+@mutant("ACC-8a", also=("ACC-10",))
 class SynAckAgainForgetsTheData(PassiveConnection):
     """A SYN-ACK that is sent again acknowledges the SYN only, as if its data had not come."""
 

@@ -1,4 +1,4 @@
-"""Servers that take ICMP errors too seriously, or not at all (RFC 9293 3.9.2.2, RFC 8201)."""
+"""Servers that overreact to ICMP errors, or ignore them (RFC 9293 3.9.2.2, RFC 8201)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class IcmpEndsAllOfTheClient(PassiveConnection):
                 each.fail(error, now)
 
 
-@mutant("AFT-8")
+@mutant("AFT-8", also=("ACC-8a", "ACC-9", "ACC-10"))
 class IcmpLosesTheSynData(PassiveConnection):
     """After an unreachable the fast open goes on, but what it acknowledges starts over."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.mutants.registry import mutant
-from scapy_tfo.reference.pending import Ticket
+from scapy_tfo.reference.parts.pending import Ticket
 from scapy_tfo.reference.sendside import SendSide
 from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.reference.settings import Cookieless, Settings
@@ -53,7 +53,7 @@ class _Starves(PassiveConnection):
             super().take_text(start, payload, fin)
 
 
-@mutant("ACC-2")
+@mutant("ACC-2", also=("ACC-3", "LIM-4"))
 class FastOpenStarvesPlainConnections(_Starves):
     """Once a fast open was accepted, what plain connections send is taken no more."""
 
@@ -61,7 +61,7 @@ class FastOpenStarvesPlainConnections(_Starves):
         return True
 
 
-@mutant("DUP-3")
+@mutant("DUP-3", also=("DUP-4",))
 class ReplayStarvesPlainConnections(_Starves):
     """Once a fast open's SYN came again, what plain connections send is taken no more."""
 
@@ -71,7 +71,7 @@ class ReplayStarvesPlainConnections(_Starves):
         return self.stack.counters[seen] > 1
 
 
-@mutant("ACC-13", settings=Settings(wait_for_handshake=True))
+@mutant("ACC-13", also=("AFT-3",), settings=Settings(wait_for_handshake=True))
 class HeldAnswerIsLost(PassiveConnection):
     """The answer is held until the handshake ends, and then forgotten."""
 
@@ -140,7 +140,7 @@ class ErrorEndsOtherConnections(PassiveConnection):
                 each.fail(error, now)
 
 
-@mutant("LIM-3")
+@mutant("LIM-3", also=("ACC-2",))
 class FreedPlaceTakesHalfTheData(PassiveConnection):
     """Once the limit was reached, a fast open is accepted with half of its data."""
 
@@ -151,7 +151,11 @@ class FreedPlaceTakesHalfTheData(PassiveConnection):
             super().take_syn_data(syn)
 
 
-@mutant("OPT-11", settings=Settings(cookieless=Cookieless.ANY))
+@mutant(
+    "OPT-11",
+    also=("SRV-2", "ACC-3", "ACC-4", "ACC-10"),
+    settings=Settings(cookieless=Cookieless.ANY),
+)
 class AcknowledgesHalfOfWhatHasNoCookie(PassiveConnection):
     """Data without any option is accepted, and half of it acknowledged."""
 

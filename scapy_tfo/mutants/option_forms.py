@@ -67,7 +67,7 @@ class CookieDependsOnTheForm(Listener):
         return super().check_cookie(segment, option._replace(cookie=shown))
 
 
-@mutant("ACC-3")
+@mutant("ACC-3", also=("OPT-6a", "SRV-1", "SRV-2", "ACC-4"))
 class ExperimentalCookieIsNotChecked(Listener):
     """Any cookie in the experimental form is good."""
 
@@ -90,7 +90,7 @@ class AnswersInBothForms(PassiveConnection):
         return out
 
 
-@mutant("OPT-12")
+@mutant("OPT-12", also=("ACC-8",))
 class AnswersEachFormThatAsked(PassiveConnection):
     """A SYN that asks in both forms is answered in both."""
 
@@ -139,7 +139,7 @@ class _TakesOtherExperiments(Listener):
         return found
 
 
-@mutant("OPT-13")
+@mutant("OPT-13", also=("ACC-4", "REL-2"))
 class TakesAnyExperiment(_TakesOtherExperiments):
     """Every experimental option is taken for Fast Open, whatever its number."""
 
@@ -147,7 +147,7 @@ class TakesAnyExperiment(_TakesOtherExperiments):
         return data[2:] if len(data) >= 2 else None
 
 
-@mutant("OPT-13")
+@mutant("OPT-13", also=("ACC-4",))
 class ComparesHalfTheExperimentNumber(_TakesOtherExperiments):
     """Only the first byte of the experiment's number is compared."""
 
@@ -155,7 +155,7 @@ class ComparesHalfTheExperimentNumber(_TakesOtherExperiments):
         return data[2:] if data[:1] == _EXID[:1] and len(data) >= 2 else None
 
 
-@mutant("OPT-13")
+@mutant("OPT-13", also=("ACC-4",))
 class ComparesTheOtherHalfOfTheNumber(_TakesOtherExperiments):
     """Only the second byte of the experiment's number is compared."""
 
@@ -163,7 +163,7 @@ class ComparesTheOtherHalfOfTheNumber(_TakesOtherExperiments):
         return data[2:] if data[1:2] == _EXID[1:] else None
 
 
-@mutant("OPT-13")
+@mutant("OPT-13", also=("ACC-4",))
 class TakesTheNumberInTheOtherByteOrder(_TakesOtherExperiments):
     """The experiment's number is understood backwards as well."""
 
@@ -171,7 +171,7 @@ class TakesTheNumberInTheOtherByteOrder(_TakesOtherExperiments):
         return data[2:] if data[:2] == _EXID[::-1] else None
 
 
-@mutant("OPT-13")
+@mutant("OPT-13", also=("ACC-4", "REL-2"))
 class TakesExperimentsWithoutANumber(_TakesOtherExperiments):
     """Kinds 253 and 254 are read as kind 34, their data being the cookie."""
 
@@ -179,7 +179,7 @@ class TakesExperimentsWithoutANumber(_TakesOtherExperiments):
         return data
 
 
-@mutant("OPT-13")
+@mutant("OPT-13", also=("ACC-4",))
 class NumberOfFourBytes(_TakesOtherExperiments):
     """The experiment's number is looked for in four bytes as well as in two."""
 

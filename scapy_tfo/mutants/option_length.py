@@ -41,21 +41,21 @@ class _ComparesAsManyAsCame(_Lenient):
         return _starts(option, self.cookies.cookie_for(segment.src, segment.dst))
 
 
-@mutant("OPT-3")
+@mutant("OPT-3", also=("SRV-10", "ACC-4"))
 class TakesACookieOfOneByte(_ComparesAsManyAsCame):
     """An option of length 3 is taken if its byte is the first of the right cookie."""
 
     size = 1
 
 
-@mutant("OPT-3")
+@mutant("OPT-3", also=("SRV-10", "ACC-4"))
 class TakesACookieOfTwoBytes(_ComparesAsManyAsCame):
     """An option of length 4 is taken if its bytes are the first of the right cookie."""
 
     size = 2
 
 
-@mutant("OPT-3")
+@mutant("OPT-3", also=("SRV-10", "ACC-4"))
 class TakesACookieOfThreeBytes(_ComparesAsManyAsCame):
     """An option of length 5 is taken if its bytes are the first of the right cookie."""
 
@@ -92,7 +92,7 @@ class Length5IsARequest(_TooShortIsARequest):
     length = 5
 
 
-@mutant("OPT-3")
+@mutant("OPT-3", also=("SRV-10", "ACC-4"))
 class RoundsOddLengthsDown(_Lenient):
     """The last byte of a cookie of odd length is left out."""
 
@@ -101,7 +101,7 @@ class RoundsOddLengthsDown(_Lenient):
         return option.data[:-1] if size % 2 and 4 < size < opt.MAX_COOKIE else None
 
 
-@mutant("OPT-3")
+@mutant("OPT-3", also=("SRV-10", "ACC-4"))
 class CutsLongCookies(_Lenient):
     """Of an even length above 18, as many bytes as a cookie has are taken."""
 
@@ -111,7 +111,7 @@ class CutsLongCookies(_Lenient):
         return option.data[:size] if long else None
 
 
-@mutant("OPT-3")
+@mutant("OPT-3", also=("SRV-10", "ACC-4"))
 class CutsLongOddCookies(_Lenient):
     """Of an odd length above 18, as many bytes as a cookie has are taken."""
 
@@ -212,14 +212,14 @@ class DropsSynsOfOddLengthsAbove18(_DropsTheSyn):
     lengths = range(19, 41, 2)
 
 
-@mutant("OPT-1")
+@mutant("OPT-1", also=("ACC-1", "ACC-3"))
 class DropsShortCookies(_DropsTheSyn):
     """A SYN is dropped for a cookie shorter than the server's own, though of valid length."""
 
     lengths = range(6, 10, 2)
 
 
-@mutant("OPT-1")
+@mutant("OPT-1", also=("ACC-1", "ACC-3"))
 class DropsLongCookies(_DropsTheSyn):
     """A SYN is dropped for a cookie longer than the server's own, though of valid length."""
 
@@ -237,7 +237,7 @@ class ResetsOnInvalidLength(Listener):
             super().syn_arrives(segment, now)
 
 
-@mutant("OPT-3")
+@mutant("OPT-3", also=("ACC-1", "ACC-4"))
 class InvalidLengthTakesTheData(Listener):
     """Data beside an option of invalid length is accepted, as if it had been checked."""
 
@@ -247,7 +247,7 @@ class InvalidLengthTakesTheData(Listener):
         return super().decide(segment, option, now)
 
 
-@mutant("ACC-1")
+@mutant("ACC-1", also=("OPT-3",))
 class MalformedOptionsAreAnsweredWhenOff(Listener):
     """With fast open off, an option of illegal length is answered with a cookie."""
 

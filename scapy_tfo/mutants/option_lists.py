@@ -1,4 +1,4 @@
-"""Servers that lose their way in a list of options (RFC 9293 sections 3.1 and 3.2)."""
+"""Servers that misread a list of options (RFC 9293 sections 3.1 and 3.2)."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class ReadsAtEvenOffsetsOnly(_ReadsAligned):
 # End of Option List.
 
 
-@mutant("OPT-10")
+@mutant("OPT-10", also=("ACC-4",))
 class ReadsBehindTheEnd(_Picks):
     """End of Option List is skipped as if it were NOP."""
 
@@ -125,7 +125,7 @@ class ReadsBehindTheEnd(_Picks):
         return options
 
 
-@mutant("OPT-10")
+@mutant("OPT-10", also=("OPT-5",))
 class EndHidesWhatCameBefore(_Picks):
     """A list that ends a word or more before the header does is not read at all."""
 
@@ -138,7 +138,7 @@ class EndHidesWhatCameBefore(_Picks):
 # Unknown options.
 
 
-@mutant("OPT-7")
+@mutant("OPT-7", also=("OPT-5", "REL-1"))
 class UnknownOptionEndsTheList(_Picks):
     """Reading stops at an option of unknown kind."""
 
@@ -146,7 +146,7 @@ class UnknownOptionEndsTheList(_Picks):
         return _until(options, {each.kind for each in options} - _KNOWN)
 
 
-@mutant("OPT-7")
+@mutant("OPT-7", also=("REL-1",))
 class UnknownOptionsHaveNoLength(_Picks):
     """An option of unknown kind is skipped byte by byte, and its data read as options."""
 
@@ -158,7 +158,7 @@ class UnknownOptionsHaveNoLength(_Picks):
         return options
 
 
-@mutant("OPT-7")
+@mutant("OPT-7", also=("ACC-4",))
 class KindsAreComparedInSevenBits(_Picks):
     """The top bit of a kind is lost, so that kind 162 is taken for Fast Open."""
 
@@ -166,7 +166,7 @@ class KindsAreComparedInSevenBits(_Picks):
         return [replace(each, kind=each.kind & 0x7F) for each in options]
 
 
-@mutant("OPT-7")
+@mutant("OPT-7", also=("ACC-4",))
 class NextKindIsFastOpenToo(_Picks):
     """Kind 35 is taken for Fast Open as well."""
 
@@ -174,7 +174,7 @@ class NextKindIsFastOpenToo(_Picks):
         return [replace(each, kind=opt.TFO) if each.kind == 35 else each for each in options]
 
 
-@mutant("OPT-7")
+@mutant("OPT-7", also=("REL-1",))
 class DropsSynsWithUnknownOptions(Listener):
     """A SYN with an option of unknown kind is dropped."""
 
@@ -266,7 +266,7 @@ class _TakesLies(Listener):
         return super().read_fast_open(segment)
 
 
-@mutant("OPT-7")
+@mutant("OPT-7", also=("ACC-4",))
 class LengthBelowTwoIsTheRest(_TakesLies):
     """An option of length 0 or 1 is taken to fill the list, and its first bytes for a cookie."""
 
@@ -274,7 +274,7 @@ class LengthBelowTwoIsTheRest(_TakesLies):
         return option.data[:8] if option.length in (0, 1) else None
 
 
-@mutant("OPT-7")
+@mutant("OPT-7", also=("ACC-4",))
 class LengthPastTheEndIsTheRest(_TakesLies):
     """An option that runs past the header is cut there, and its first bytes taken."""
 
@@ -282,7 +282,7 @@ class LengthPastTheEndIsTheRest(_TakesLies):
         return option.data[:8] if option.length is not None and option.length > 2 else None
 
 
-@mutant("OPT-7")
+@mutant("OPT-7", also=("ACC-4",))
 class CookieGoesOnInThePayload(_TakesLies):
     """A cookie that runs past the header is read on in the payload."""
 
@@ -303,7 +303,7 @@ class KindWithoutALengthIsARequest(_TakesLies):
 # More than one option.
 
 
-@mutant("OPT-8")
+@mutant("OPT-8", also=("ACC-3", "ACC-4"))
 class HalvesAddUp(Listener):
     """The cookies of two options are joined."""
 
@@ -313,7 +313,7 @@ class HalvesAddUp(Listener):
         return FastOpen(found[0].form, cookie[: opt.MAX_COOKIE]) if found else None
 
 
-@mutant("OPT-8")
+@mutant("OPT-8", also=("ACC-1", "ACC-3", "ACC-4"))
 class TwoOptionsConfirmEachOther(Listener):
     """Two options that say the same are accepted without a look at the cookie."""
 
@@ -324,7 +324,7 @@ class TwoOptionsConfirmEachOther(Listener):
         return super().decide(segment, option, now)
 
 
-@mutant("OPT-8")
+@mutant("OPT-8", also=("ACC-1", "ACC-3", "ACC-4"))
 class RequestOutweighsAWrongCookie(Listener):
     """A request beside a cookie counts as the cookie having been checked."""
 
@@ -335,7 +335,7 @@ class RequestOutweighsAWrongCookie(Listener):
         return super().decide(segment, option, now)
 
 
-@mutant("OPT-8")
+@mutant("OPT-8", also=("ACC-1",))
 class SecondOptionDropsTheSyn(Listener):
     """A SYN with two Fast Open options is dropped."""
 
@@ -351,7 +351,7 @@ def _kinds(segment: Segment) -> set[int]:
     return {each.kind for each in opt.pull_options(segment.options)}
 
 
-@mutant("REL-1")
+@mutant("REL-1", also=("ACC-4",))
 class ConnectionCountOpensFast(Listener):
     """T/TCP's connection count is taken for leave to accept data in the SYN."""
 
@@ -369,7 +369,7 @@ class ConnectionCountHidesFastOpen(_Picks):
         return [] if any(each.kind in (11, 12, 13) for each in options) else options
 
 
-@mutant("REL-2")
+@mutant("REL-2", also=("OPT-13", "ACC-4"))
 class CookiePairIsFastOpen(_Reads):
     """The cookie pair of TCP Cookie Transactions is taken for a Fast Open cookie."""
 

@@ -25,7 +25,7 @@ class DataWithACookieOpens(Listener):
             super().arrive(segment, now)
 
 
-@mutant("OPT-4")
+@mutant("OPT-4", also=("SRV-8", "AFT-6"))
 class OptionOnDataIsAnswered(PassiveConnection):
     """A request on data of an established connection is answered with a cookie."""
 
@@ -76,7 +76,7 @@ class OptionOnTheAckDropsIt(PassiveConnection):
             super().other_arrives(segment, now)
 
 
-@mutant("OPT-4")
+@mutant("OPT-4", also=("ACC-3",))
 class CookieOnTheAckBringsDataBack(PassiveConnection):
     """Data refused in the SYN is delivered after all if the ACK shows a valid cookie."""
 
@@ -122,7 +122,7 @@ class OptionMakesASyn(PassiveConnection):
             super().arrive(segment, now)
 
 
-@mutant("OPT-4")
+@mutant("OPT-4", also=("SRV-8",))
 class RequestOnTheAckIsGranted(PassiveConnection):
     """A request on the ACK of the handshake is answered with a cookie on the data."""
 
@@ -141,7 +141,7 @@ class RequestOnTheAckIsGranted(PassiveConnection):
         return out
 
 
-@mutant("OPT-4")
+@mutant("OPT-4", also=("SRV-8", "AFT-6"))
 class OptionOnAFinIsAnswered(PassiveConnection):
     """The option on a FIN is answered with a cookie."""
 

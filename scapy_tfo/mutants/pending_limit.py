@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from scapy_tfo.mutants.registry import mutant
 from scapy_tfo.option import FastOpen
-from scapy_tfo.reference.pending import Pending, Ticket
+from scapy_tfo.reference.parts.pending import Pending, Ticket
 from scapy_tfo.reference.server import PLAIN, Decision, Listener, PassiveConnection
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.states import Accepted, Event, State
 from scapy_tfo.segment import Segment
 
 
-@mutant("LIM-1")
+@mutant("LIM-1", also=("LIM-6",))
 class IgnoresTheLimit(Pending):
     """Any number of fast opens may be pending."""
 
@@ -46,7 +46,7 @@ class LimitOneTooHigh(Pending):
         return self.limit is None or self.count(now) <= self.limit
 
 
-@mutant("LIM-1")
+@mutant("LIM-1", also=("AFT-10",))
 class StaysOffOnceFull(Pending):
     """A limit that was reached once keeps fast open off for good."""
 
@@ -57,7 +57,7 @@ class StaysOffOnceFull(Pending):
         return not self.reached
 
 
-@mutant("LIM-1")
+@mutant("LIM-1", also=("ACC-1",))
 class DropsFastOpensOverTheLimit(Listener):
     """Over the limit a SYN with a cookie is dropped; it does not fall back."""
 
@@ -67,7 +67,7 @@ class DropsFastOpensOverTheLimit(Listener):
             super().syn_arrives(segment, now)
 
 
-@mutant("LIM-1")
+@mutant("LIM-1", also=("ACC-1",))
 class ResetsFastOpensOverTheLimit(Listener):
     """Over the limit a SYN with a cookie is refused with RST."""
 
@@ -79,7 +79,7 @@ class ResetsFastOpensOverTheLimit(Listener):
             self.stack.refuse(segment)
 
 
-@mutant("LIM-1")
+@mutant("LIM-1", also=("ACC-1", "ACC-4", "LIM-6"))
 class TakesDataOfRequestsOverTheLimit(Listener):
     """Over the limit the data that comes with a cookie request is taken."""
 
@@ -100,7 +100,7 @@ class CountsRefusedCookies(Listener):
         return decision
 
 
-@mutant("LIM-1")
+@mutant("LIM-1", also=("AFT-10",))
 class CountsRefusalsOverTheLimit(Listener):
     """What the limit refuses is counted as well, and never taken off."""
 
@@ -111,7 +111,7 @@ class CountsRefusalsOverTheLimit(Listener):
         return below
 
 
-@mutant("LIM-1")
+@mutant("LIM-1", also=("AFT-10",))
 class CountsEachSyn(PassiveConnection):
     """Each retransmission of a SYN that is pending counts as one more fast open."""
 
@@ -121,7 +121,7 @@ class CountsEachSyn(PassiveConnection):
         super().answer_duplicate(segment, now)
 
 
-@mutant("LIM-1", bug="BSD-08")
+@mutant("LIM-1", also=("AFT-10",), bug="BSD-08")
 class CountsFastOpenBehindPlainSyn(PassiveConnection):
     """A fast open on the 4-tuple of an earlier plain SYN is counted, and never taken off."""
 
@@ -131,7 +131,7 @@ class CountsFastOpenBehindPlainSyn(PassiveConnection):
         super().answer_duplicate(segment, now)
 
 
-@mutant("LIM-3")
+@mutant("LIM-3", also=("AFT-10",))
 class CountsEstablishedOnes(PassiveConnection):
     """A fast open counts for as long as its connection lives."""
 
@@ -144,7 +144,7 @@ class CountsEstablishedOnes(PassiveConnection):
         self.release_pending()
 
 
-@mutant("LIM-3")
+@mutant("LIM-3", also=("AFT-10",))
 class NeverGivesPlacesBack(Pending):
     """The count only ever rises."""
 
@@ -182,7 +182,7 @@ class FinWithTheAckKeepsThePlace(PassiveConnection):
         return super().ack_arrives(segment, start, now)
 
 
-@mutant("LIM-3")
+@mutant("LIM-3", also=("LIM-7",))
 class AckGivesTwoPlacesBack(PassiveConnection):
     """The ACK that ends the handshake is counted off twice."""
 
@@ -201,7 +201,7 @@ class DropsPlainSynsOverTheLimit(Listener):
             super().syn_arrives(segment, now)
 
 
-@mutant("LIM-4")
+@mutant("LIM-4", also=("ACC-1",))
 class DropsRequestsOverTheLimit(Listener):
     """Over the limit a SYN that asks for a cookie is dropped."""
 
@@ -233,7 +233,7 @@ class LimitsEachClient(Listener):
     """Each client may have three fast opens pending, so that one leaves room for others."""
 
 
-@mutant("LIM-6")
+@mutant("LIM-6", also=("LIM-1",))
 class AnswersBeforeTheAckOverTheLimit(PassiveConnection):
     """Over the limit the application may still send before the ACK, though no data was taken."""
 

@@ -7,7 +7,7 @@ from scapy_tfo.mutants.registry import mutant
 from scapy_tfo.reference.recvside import ReceiveSide
 
 
-@mutant("AFT-1")
+@mutant("AFT-1", also=("ACC-9",))
 class DropsWhatComesEarly(ReceiveSide):
     """Data past a gap is dropped, yet acknowledged once the gap is filled."""
 
@@ -23,7 +23,7 @@ class DropsWhatComesEarly(ReceiveSide):
         return data
 
 
-@mutant("AFT-1")
+@mutant("AFT-1", also=("ACC-9",))
 class DeliversWhatComesEarly(ReceiveSide):
     """Data past a gap is delivered at once, before what belongs in front of it."""
 
@@ -77,7 +77,15 @@ class FinPastAGapEndsTheStream(ReceiveSide):
 
 @mutant("AFT-2")
 class FinPastAGapIsForgotten(ReceiveSide):
-    """A FIN that comes before the data in front of it is not taken, now or later."""
+    """A FIN that comes before the data in front of it is acknowledged with that, and not told."""
+
+    forgotten: int | None = None
 
     def take(self, start: int, payload: bytes, fin: bool = False) -> bytes:
-        return super().take(start, payload, fin and seq.at_most(start, self.nxt))
+        is_early = fin and seq.before(self.nxt, start)
+        if is_early:
+            self.forgotten = seq.add(start, len(payload))
+        data = super().take(start, payload, fin and not is_early)
+        if self.nxt == self.forgotten:
+            self.nxt = seq.add(self.nxt, 1)
+        return data

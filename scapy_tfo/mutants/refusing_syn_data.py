@@ -25,7 +25,7 @@ class _Refuses(PassiveConnection):
         super().open_slowly(syn, now)
 
 
-@mutant("ACC-3")
+@mutant("ACC-3", also=("ACC-4", "ACC-10"))
 class RefusedDataIsAcknowledged(_Refuses):
     """Data beside a wrong cookie is acknowledged, and dropped."""
 
@@ -33,7 +33,7 @@ class RefusedDataIsAcknowledged(_Refuses):
         self.recv.nxt = seq.add(self.recv.nxt, len(syn.payload))
 
 
-@mutant("ACC-3")
+@mutant("ACC-3", also=("ACC-4", "ACC-10"))
 class RefusedDataIsDelivered(_Refuses):
     """Data beside a wrong cookie is delivered at once, though not acknowledged."""
 
@@ -52,7 +52,7 @@ class RefusedDataLeaks(_Refuses):
             self.recv.take(seq.add(syn.seq, 2), syn.payload[1:])
 
 
-@mutant("ACC-3")
+@mutant("ACC-3", also=("ACC-4", "ACC-10", "AFT-1"))
 class RefusedDataHasItsPlace(_Refuses):
     """Data sent again after a refusal is taken for old: acknowledged, and dropped."""
 
@@ -66,7 +66,7 @@ class RefusedDataHasItsPlace(_Refuses):
         self.skip = max(0, self.skip - len(data))
 
 
-@mutant("ACC-3")
+@mutant("ACC-3", also=("ACC-1",))
 class WrongCookieDropsTheSyn(Listener):
     """A SYN with a wrong cookie is dropped."""
 
@@ -76,7 +76,7 @@ class WrongCookieDropsTheSyn(Listener):
             super().syn_arrives(segment, now)
 
 
-@mutant("ACC-3")
+@mutant("ACC-3", also=("ACC-1",))
 class WrongCookieResets(Listener):
     """A SYN with a wrong cookie is reset."""
 
@@ -88,7 +88,7 @@ class WrongCookieResets(Listener):
             self.stack.refuse(segment)
 
 
-@mutant("ACC-3")
+@mutant("ACC-3", also=("ACC-4", "ACC-10", "AFT-1"))
 class RefusedConnectionIsNeverAccepted(_Refuses):
     """A connection that was refused its fast open completes its handshake, and no more."""
 
@@ -116,7 +116,7 @@ class AckBringsRefusedDataBack(_Refuses):
         self.take_text(self.recv.nxt, self.kept, False)
 
 
-@mutant("ACC-3")
+@mutant("ACC-3", also=("ACC-4", "ACC-10", "AFT-1"))
 class DataBesideTheAckOfARefusalIsLost(_Refuses):
     """Data that comes with the ACK after a refusal is acknowledged, and dropped."""
 
@@ -130,7 +130,7 @@ class DataBesideTheAckOfARefusalIsLost(_Refuses):
         self.refused = self.refused and not data
 
 
-@mutant("ACC-3")
+@mutant("ACC-3", also=("SRV-2", "ACC-4"))
 class SecondTryIsDeliveredAtOnce(Listener):
     """A wrong cookie that comes a second time from the same client is accepted."""
 
@@ -163,7 +163,7 @@ class _PlainData(PassiveConnection):
         super().open_slowly(syn, now)
 
 
-@mutant("ACC-4")
+@mutant("ACC-4", also=("ACC-1", "ACC-10"))
 class PlainDataIsAcknowledgedAndLost(_PlainData):
     """Data in a SYN without a cookie is acknowledged, and dropped."""
 
@@ -171,7 +171,7 @@ class PlainDataIsAcknowledgedAndLost(_PlainData):
         self.recv.nxt = seq.add(self.recv.nxt, len(payload))
 
 
-@mutant("ACC-4")
+@mutant("ACC-4", also=("ACC-1",))
 class PlainDataIsDeliveredEarly(_PlainData):
     """Data in a SYN without a cookie is acknowledged, and delivered before the handshake ends."""
 
@@ -187,7 +187,7 @@ class PlainDataIsDeliveredEarly(_PlainData):
         self.handed_over = True
 
 
-@mutant("ACC-4")
+@mutant("ACC-4", also=("ACC-10",))
 class PlainDataIsKeptAndTakenAgain(_PlainData):
     """Data in a SYN without a cookie is kept, not acknowledged, and delivered beside its like."""
 
@@ -292,6 +292,16 @@ class RefusesWithACookieWhenOff(_WhenOff):
         return Decision(answer=self.grant(segment, option)) if option.cookie else None
 
 
+@mutant("ACC-1", also=("ACC-4",))
+class TakesAnyDataWhenOff(Listener):
+    """A listener with fast open off delivers the data of any SYN before the ACK."""
+
+    def decide(self, segment: Segment, option: FastOpen | None, now: float) -> Decision:
+        if not self.fast_open_enabled and segment.payload:
+            return self.accept(None)
+        return super().decide(segment, option, now)
+
+
 @mutant("ACC-1")
 class DropsOptionsWhenOff(Listener):
     """A listener with fast open off drops a SYN that has the option."""
@@ -301,11 +311,15 @@ class DropsOptionsWhenOff(Listener):
             super().syn_arrives(segment, now)
 
 
-@mutant("OPT-11", settings=Settings(cookieless=Cookieless.ANY))
+@mutant(
+    "OPT-11",
+    also=("SRV-1", "SRV-2", "ACC-3", "ACC-4"),
+    settings=Settings(cookieless=Cookieless.ANY),
+)
 class TakesDataWithoutAnyCookie(Stack):
     """Data in a SYN is accepted whatever the option, and no cookies are made."""
 
 
-@mutant("OPT-11", settings=Settings(cookieless=Cookieless.EMPTY))
+@mutant("OPT-11", also=("ACC-4",), settings=Settings(cookieless=Cookieless.EMPTY))
 class TakesDataWithAnEmptyCookie(Stack):
     """Data in a SYN is accepted beside a request."""

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from scapy_tfo.errors import SetupError
+from scapy_tfo.errors import SetupError, did_you_mean
 from scapy_tfo.reference.cache import Cache
 from scapy_tfo.reference.client import ActiveConnection
 from scapy_tfo.reference.connection import Connection
-from scapy_tfo.reference.pending import ClientPending, Pending
+from scapy_tfo.reference.parts.pending import ClientPending, Pending
 from scapy_tfo.reference.recvside import ReceiveSide
 from scapy_tfo.reference.sendside import SendSide
 from scapy_tfo.reference.server import Listener, PassiveConnection
@@ -28,8 +28,10 @@ class Mutant:
     """A stack that is wrong in one way.
 
     name: as in `sim:NAME` and `lab:NAME`. breaks: the requirement that it violates, an id of
-    specs/. description: what is wrong, in one line. bug: where it shipped, or "". stack,
-    settings: how to make it. equivalent: why no case can tell it from the reference, or "".
+    specs/. also: further requirements whose statements it violates as directly, at most four,
+    in the order of the catalogue; filled for servers. description: what is wrong, in one line.
+    bug: where it shipped, or "". stack, settings: how to make it. equivalent: why no case can
+    tell it from the reference, or "".
     """
 
     name: str
@@ -39,6 +41,7 @@ class Mutant:
     settings: Settings
     bug: str = ""
     equivalent: str = ""
+    also: tuple[str, ...] = ()
 
 
 REFERENCE = Mutant(
@@ -55,16 +58,24 @@ _clients: dict[str, Mutant] = {REFERENCE.name: REFERENCE}
 
 
 def mutant(
-    breaks: str, *, bug: str = "", settings: Settings | None = None, equivalent: str = ""
+    breaks: str,
+    *,
+    also: tuple[str, ...] = (),
+    bug: str = "",
+    settings: Settings | None = None,
+    equivalent: str = "",
 ) -> Callable[[Part], Part]:
     """Register a subclass of a part of the reference as the mutant of its name.
 
     The class may derive from Stack, Listener, PassiveConnection, Pending, ClientPending,
-    SendSide or ReceiveSide; its docstring says what is wrong. Raises ValueError for a name that
-    is taken or a docstring that is missing, TypeError for another base class.
+    SendSide or ReceiveSide; its docstring says what is wrong. `also` lists a requirement only if
+    the mutant violates its statement on the wire, in a situation that the statement describes.
+    It is judged from the mutant and the statements alone, never from what cases report: only
+    then can the reports be judged by it. Raises ValueError for a name that is taken or a
+    docstring that is missing, TypeError for another base class.
     """
 
-    return _registering(_mutants, _server_with, breaks, bug, settings, equivalent)
+    return _registering(_mutants, _server_with, breaks, also, bug, settings, equivalent)
 
 
 def client_mutant(
@@ -72,13 +83,14 @@ def client_mutant(
 ) -> Callable[[Part], Part]:
     """The same for a client: the class may derive from Stack, ActiveConnection, Cache, SendSide
     or ReceiveSide."""
-    return _registering(_clients, _client_with, breaks, bug, settings, equivalent)
+    return _registering(_clients, _client_with, breaks, (), bug, settings, equivalent)
 
 
 def _registering(
     mutants: dict[str, Mutant],
     make: Callable[[type[Any]], type[Stack]],
     breaks: str,
+    also: tuple[str, ...],
     bug: str,
     settings: Settings | None,
     equivalent: str,
@@ -91,6 +103,7 @@ def _registering(
         mutants[name] = Mutant(
             name=name,
             breaks=breaks,
+            also=also,
             description=description,
             stack=make(part),
             settings=settings or Settings(),
@@ -113,7 +126,7 @@ def named(name: str) -> Mutant:
     if name not in _mutants:
         raise SetupError(
             f"no such stack: '{name}'; there are reference and the mutants that "
-            "'scapy-tfo mutants' lists"
+            "'scapy-tfo mutants' lists" + did_you_mean(name, _mutants)
         )
     return _mutants[name]
 
@@ -129,7 +142,7 @@ def client_named(name: str) -> Mutant:
     if name not in _clients:
         raise SetupError(
             f"no such client: '{name}'; there are reference and the mutants that "
-            "'scapy-tfo client --mutants' shows"
+            "'scapy-tfo client --mutants' shows" + did_you_mean(name, _clients)
         )
     return _clients[name]
 

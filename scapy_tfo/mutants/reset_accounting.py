@@ -1,12 +1,12 @@
-"""Servers whose count of pending fast opens goes wrong at the end of one: it leaks, or falls twice.
+"""Servers that miscount pending fast opens when one ends: they leak, or are counted off twice.
 
-RFC 7413 section 5.1: what is reset is accounted for, and nothing may raise the limit.
+RFC 7413 section 5.1: a fast open that is reset stays accounted for; nothing may raise the limit.
 """
 
 from __future__ import annotations
 
 from scapy_tfo.mutants.registry import mutant
-from scapy_tfo.reference.pending import Pending, Ticket
+from scapy_tfo.reference.parts.pending import Pending, Ticket
 from scapy_tfo.reference.server import Listener, PassiveConnection
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.states import State
@@ -48,7 +48,7 @@ class CountsResetsOfSilentOnesOnly(PassiveConnection):
             super().account_reset(ticket, now)
 
 
-@mutant("LIM-2")
+@mutant("LIM-2", also=("LIM-4",))
 class ResetsTurnTheListenerAway(Listener):
     """While resets use the limit up, connections by the 3-way handshake are turned away."""
 
@@ -78,7 +78,7 @@ class RepeatedAckCountsOffAgain(PassiveConnection):
         return super().ack_arrives(segment, start, now)
 
 
-@mutant("LIM-7")
+@mutant("LIM-7", also=("LIM-2",))
 class RepeatedRstCountsOffAgain(Listener):
     """A RST for a connection that is gone gives a place back all the same."""
 
@@ -108,7 +108,7 @@ class CloseCountsOffAgain(PassiveConnection):
             counted_off_again(self.listener)
 
 
-@mutant("LIM-7")
+@mutant("LIM-7", also=("LIM-1",))
 class PlainHandshakesCountOff(PassiveConnection):
     """The ACK of a plain handshake gives back a place that it never took."""
 
@@ -118,7 +118,7 @@ class PlainHandshakesCountOff(PassiveConnection):
             counted_off_again(self.listener)
 
 
-@mutant("LIM-7")
+@mutant("LIM-7", also=("LIM-1",))
 class RefusedCookiesCountOff(PassiveConnection):
     """A refused fast open gives back a place that it never took."""
 
@@ -144,7 +144,7 @@ class CookiesWithoutDataCountOffOnly(PassiveConnection):
             counted_off_again(self.listener)
 
 
-@mutant("LIM-7")
+@mutant("LIM-7", also=("LIM-3",))
 class CookiesWithoutDataKeepTheirPlace(CookiesWithoutDataCountOffOnly):
     """A cookie without data is counted, and its ACK does not take it off."""
 
@@ -154,7 +154,7 @@ class CookiesWithoutDataKeepTheirPlace(CookiesWithoutDataCountOffOnly):
         PassiveConnection.establish(self, now)
 
 
-@mutant("AFT-10")
+@mutant("AFT-10", also=("DUP-4",))
 class ResetsCountForEver(Pending):
     """What was reset while pending counts for good."""
 
@@ -192,7 +192,7 @@ class CloseKeepsThePlace(PassiveConnection):
         super().fail(error, now)
 
 
-@mutant("AFT-10")
+@mutant("AFT-10", also=("AFT-8",))
 class IcmpKeepsThePlace(PassiveConnection):
     """A hard ICMP error ends a pending fast open, which goes on counting for good."""
 

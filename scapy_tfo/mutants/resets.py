@@ -1,4 +1,4 @@
-"""Servers that believe the wrong RST in SYN-RCVD, or not the right one (RFC 9293 3.10.7.4)."""
+"""Servers that believe a wrong RST in SYN-RCVD, or ignore a right one (RFC 9293 3.10.7.4)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class BelievesRstBeyondTheWindow(RstInSynRcvd):
         return seq.at_most(self.recv.nxt, segment.seq)
 
 
-@mutant("AFT-9")
+@mutant("AFT-9", also=("DUP-4",))
 class IgnoresRst(RstInSynRcvd):
     """In SYN-RCVD no RST is believed."""
 
@@ -96,7 +96,7 @@ class DeliversTextOfRst(RstInSynRcvd):
         return segment.seq == self.recv.nxt
 
 
-@mutant("AFT-9")
+@mutant("AFT-9", also=("DUP-4",))
 class RstIsNotTold(PassiveConnection):
     """A RST in SYN-RCVD ends the connection, and the application is left waiting."""
 
@@ -105,7 +105,7 @@ class RstIsNotTold(PassiveConnection):
             super().tell(event)
 
 
-@mutant("AFT-9")
+@mutant("AFT-9", also=("DUP-4", "AFT-10"))
 class RstEndsTheListener(PassiveConnection):
     """A RST in SYN-RCVD takes the listener along."""
 
@@ -115,7 +115,7 @@ class RstEndsTheListener(PassiveConnection):
         super().reset_by_peer(now)
 
 
-@mutant("AFT-9")
+@mutant("AFT-9", also=("DUP-4", "AFT-10"))
 class RstTurnsFastOpenOff(PassiveConnection):
     """A RST in SYN-RCVD turns fast open off at the listener, as if it could not work."""
 

@@ -1,4 +1,4 @@
-"""Servers whose application sees one connection twice, though the client sees nothing of it."""
+"""Servers whose application sees one connection twice, though the client notices nothing."""
 
 from __future__ import annotations
 

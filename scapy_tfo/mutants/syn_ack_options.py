@@ -1,4 +1,4 @@
-"""Servers whose SYN-ACK offers other terms once fast open is in play (RFC 9293, RFC 7323)."""
+"""Servers whose SYN-ACK offers wrong options when fast open is used (RFC 9293, RFC 7323)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class CookieTakesThePlaceOfSack(_Offers):
         return _without(options, opt.SACK_PERMITTED) if self.asked else options
 
 
-@mutant("OPT-9")
+@mutant("OPT-9", also=("AFT-7",))
 class RefusalLeavesTheScaleOut(_Offers):
     """The SYN-ACK that refuses a cookie has no window scale."""
 
@@ -86,7 +86,7 @@ class RefusalOffersTheMssBackwards(_Offers):
         return [opt.mss(swapped), *_without(options, opt.MSS)]
 
 
-@mutant("OPT-9")
+@mutant("OPT-9", also=("AFT-7",))
 class FastOpenOffersAnotherScale(_Offers):
     """The SYN-ACK that accepts a fast open offers a window scale of zero."""
 
@@ -96,7 +96,7 @@ class FastOpenOffersAnotherScale(_Offers):
         return [*_without(options, opt.WINDOW_SCALE), opt.window_scale(0)]
 
 
-@mutant("OPT-9")
+@mutant("OPT-9", also=("AFT-7",))
 class ScaleComesUnasked(_Offers):
     """A cookie request is answered with a window scale, whether or not the SYN had one."""
 
@@ -154,7 +154,7 @@ class RefusalEchoesBackwards(_Echoes):
         return int.from_bytes(right.to_bytes(4, "big"), "little") if self.is_refused else right
 
 
-@mutant("OPT-9")
+@mutant("OPT-9", also=("AFT-6",))
 class TimestampsEndWithTheSynAck(PassiveConnection):
     """Timestamps agreed on in a fast open come in the SYN-ACK, and no more before the ACK."""
 
@@ -164,7 +164,7 @@ class TimestampsEndWithTheSynAck(PassiveConnection):
         return super().segment_options(now, payload=payload)
 
 
-@mutant("OPT-9")
+@mutant("OPT-9", also=("AFT-6",))
 class FastOpenForgetsTheTimestamp(PassiveConnection):
     """Data sent before the ACK echoes a timestamp of zero."""
 
@@ -190,7 +190,7 @@ class TimestampsWithoutAgreement(PassiveConnection):
         return out
 
 
-@mutant("OPT-9")
+@mutant("OPT-9", also=("PATH-4",))
 class FullHeaderIsAnsweredCutOff(_Offers):
     """Where the SYN's options fill the header, the last one of the SYN-ACK is cut off."""
 

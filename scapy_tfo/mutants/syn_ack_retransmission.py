@@ -72,7 +72,7 @@ class _RepeatsAcking(PassiveConnection):
         self.recv.nxt = right
 
 
-@mutant("ACC-8a")
+@mutant("ACC-8a", also=("ACC-10",))
 class RepetitionAcksTheSynOnly(_RepeatsAcking):
     """A repeated SYN-ACK acknowledges the SYN only, though its data was accepted."""
 
@@ -80,7 +80,7 @@ class RepetitionAcksTheSynOnly(_RepeatsAcking):
         return seq.add(self.recv.irs, 1)
 
 
-@mutant("ACC-8a")
+@mutant("ACC-8a", also=("ACC-10",))
 class RepetitionAcksOneByteLess(_RepeatsAcking):
     """A repeated SYN-ACK acknowledges one byte less than the first one."""
 
@@ -88,7 +88,7 @@ class RepetitionAcksOneByteLess(_RepeatsAcking):
         return seq.add(self.recv.nxt, -1 if self.fast_opened else 0)
 
 
-@mutant("ACC-3")
+@mutant("ACC-3", also=("ACC-4", "ACC-10"))
 class RepetitionAcksRefusedData(_RepeatsAcking):
     """A repeated SYN-ACK acknowledges the data that the first one refused."""
 
@@ -112,7 +112,7 @@ class RepetitionHasAnotherIsn(PassiveConnection):
         self.transmit(number, SYN | ACK, now, raw_options=plain)
 
 
-@mutant("OPT-9")
+@mutant("OPT-9", also=("AFT-7",))
 class RepetitionLeavesTheScaleOut(PassiveConnection):
     """A SYN-ACK sent again by its timer has no window scale, which is used all the same."""
 

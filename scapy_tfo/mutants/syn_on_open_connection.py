@@ -1,4 +1,4 @@
-"""Servers that a SYN leads astray once the handshake is over (RFC 9293 3.10.7.4, RFC 5961 4.2)."""
+"""Servers that mishandle a SYN once the handshake is over (RFC 9293 3.10.7.4, RFC 5961 4.2)."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class TimeWaitTakesEverySyn(StartsOver):
         return connection.state is State.TIME_WAIT
 
 
-@mutant("DUP-4")
+@mutant("DUP-4", also=("AFT-9",))
 class ReplayStaysOpen(PassiveConnection):
     """A RST that ends a fast open in SYN-RCVD is not told to the application."""
 

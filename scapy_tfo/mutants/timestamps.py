@@ -5,13 +5,13 @@ from __future__ import annotations
 from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.mutants.registry import mutant
-from scapy_tfo.reference.pending import Ticket
+from scapy_tfo.reference.parts.pending import Ticket
 from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.reference.states import State
 from scapy_tfo.segment import Segment
 
 
-@mutant("AFT-6")
+@mutant("AFT-6", also=("OPT-9",))
 class EchoesNoTimestamp(PassiveConnection):
     """TSecr is zero in every segment."""
 
@@ -27,7 +27,7 @@ class EchoesTheSynForEver(PassiveConnection):
         """Never a newer one."""
 
 
-@mutant("AFT-6")
+@mutant("AFT-6", also=("OPT-9",))
 class ForgetsTheTimestampOfTheSyn(PassiveConnection):
     """The first TSval that counts is that of the ACK, not the SYN's."""
 
@@ -36,7 +36,7 @@ class ForgetsTheTimestampOfTheSyn(PassiveConnection):
         super().open_fast(syn, ticket, now)
 
 
-@mutant("AFT-6")
+@mutant("AFT-6", also=("OPT-9",))
 class EarlyDataEchoesNothing(PassiveConnection):
     """Data before the ACK has a TSecr of zero."""
 
@@ -46,7 +46,7 @@ class EarlyDataEchoesNothing(PassiveConnection):
         return super().segment_options(now, payload=payload)
 
 
-@mutant("AFT-6")
+@mutant("AFT-6", also=("OPT-9",))
 class EarlyDataHasNoTimestamps(PassiveConnection):
     """Data before the ACK carries no timestamps, though they were agreed."""
 

@@ -11,7 +11,7 @@ from scapy_tfo.reference.states import State
 from scapy_tfo.segment import SYN, Segment
 
 
-@mutant("AFT-7")
+@mutant("AFT-7", also=("ACC-7",))
 class ScalesTheWindowOfTheSyn(PassiveConnection):
     """The window of the SYN is shifted by the scale that the SYN offers."""
 
@@ -19,7 +19,7 @@ class ScalesTheWindowOfTheSyn(PassiveConnection):
         return syn.window << self.send.shift
 
 
-@mutant("AFT-7")
+@mutant("AFT-7", also=("ACC-7",))
 class IgnoresTheWindowOfTheSyn(PassiveConnection):
     """Before the ACK as much is sent as the initial window allows, whatever the SYN's window."""
 
@@ -111,7 +111,7 @@ class OverrunsTheWindow(SendSide):
         return super().next_chunk(probe=probe)
 
 
-@mutant("AFT-7")
+@mutant("AFT-7", also=("ACC-7",))
 class EarlyDataIsSentOverTheWindow(SendSide):
     """Before the ACK whole segments are sent, the last of them over the SYN's window."""
 

@@ -1,4 +1,4 @@
-"""What became of one connection's SYN and of the answer to it: both ends' words, side by side."""
+"""The account of one connection: its SYN and the answer to it, as both ends saw them."""
 
 from __future__ import annotations
 

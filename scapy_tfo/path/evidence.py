@@ -1,4 +1,4 @@
-"""What a path can be found to do, and the evidence that such findings rest on."""
+"""The findings that are possible about a path, and the evidence that they rest on."""
 
 from __future__ import annotations
 

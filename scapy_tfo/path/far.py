@@ -1,6 +1,7 @@
 """The far end: the reference server, and a record of what its interface saw.
 
-That it is a stack known to be right, and no kernel, is what tells the path from the host.
+It is a stack known to be right, and not a kernel, so that effects of the path can be told from
+those of the host.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from ipaddress import ip_address
 
 from scapy_tfo.cookie import KeyRing
 from scapy_tfo.lab.hooks import ListenerOptions
-from scapy_tfo.lab.host import ReferenceHost
+from scapy_tfo.lab.memory.host import ReferenceHost
 from scapy_tfo.lab.sessions import SessionLog
 from scapy_tfo.option import FastOpen, Form
 from scapy_tfo.path.observation import Heard, Sighting
@@ -19,7 +20,7 @@ from scapy_tfo.reference.server import Decision, Listener
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.segment import Segment
-from scapy_tfo.wire import packets
+from scapy_tfo.wire import ip_header
 
 MIRROR, CONTROL = 1, 2
 """Ports, counted from the first: of a listener whose SYN-ACKs all bring a cookie; the agent's."""
@@ -125,10 +126,10 @@ class Far:
 
 
 def _own(packet: bytes, *, sent: bool) -> bytes:
-    return packets.source(packet) if sent else packets.destination(packet)
+    return ip_header.source(packet) if sent else ip_header.destination(packet)
 
 
 def _peer(packet: bytes) -> tuple[bytes, int]:
     """Packed address and port that a TCP packet comes from."""
     head = (packet[0] & 15) * 4 if packet[0] >> 4 == 4 else 40
-    return packets.source(packet), int.from_bytes(packet[head : head + 2], "big")
+    return ip_header.source(packet), int.from_bytes(packet[head : head + 2], "big")

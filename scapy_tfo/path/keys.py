@@ -1,11 +1,11 @@
-"""Servers that share an address: what a run's connections show of their keys."""
+"""Infers from a run's connections whether servers that share an address agree on their keys."""
 
 from __future__ import annotations
 
 from scapy_tfo.path.account import Account
 from scapy_tfo.path.evidence import Evidence, Finding, Keys, Verdict
 from scapy_tfo.path.observation import Probe
-from scapy_tfo.suite.holders import Holders, Step
+from scapy_tfo.runner.shared_keys import Holders, Step
 
 DIFFERENT, OUT_OF_STEP, IN_STEP = "different-keys", "keys-out-of-step", "keys-in-step"
 SEVERAL, FRESH = "several-servers", "fresh-cookies"

@@ -1,4 +1,4 @@
-"""A real path: raw packets from this host to a far end with an agent, or to any server."""
+"""Observes a real path: raw packets from this host to a far end with an agent, or to any server."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from scapy_tfo.path.near import observe
 from scapy_tfo.path.observation import Observations
 from scapy_tfo.path.prober import Patience, Prober
 from scapy_tfo.path.remote import Remote
+from scapy_tfo.runner.shared_keys import REQUESTS
 from scapy_tfo.segment import Address
-from scapy_tfo.suite.holders import REQUESTS
-from scapy_tfo.wire.choose import open_link
+from scapy_tfo.wire.links.choose import open_link
 
 _PATIENCE = Patience()
 
@@ -35,7 +35,7 @@ async def observe_live(
     if agent and not await remote.greet():
         raise TargetError(
             f"no agent answers on TCP port {port + CONTROL} of {address}: run 'scapy-tfo path "
-            "serve' there, or give the port of a fast open server to judge with one end only"
+            "serve' there, or give HOST:PORT of a fast open server, to judge from this end only"
         )
     link = open_link([address])
     try:

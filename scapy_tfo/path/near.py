@@ -1,4 +1,4 @@
-"""The connections that are had to find out what a path does, from the harmless to the risky."""
+"""Opens the connections that show what a path does, from the harmless to the risky."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from scapy_tfo.path import sizes
 from scapy_tfo.path.observation import Heard, Observations, Probe, Sighting, Trial
 from scapy_tfo.path.prober import Opening, Prober
 from scapy_tfo.reference.options import DEFAULT_MSS
+from scapy_tfo.runner.shared_keys import COOKIES, REQUESTS, TRIED
 from scapy_tfo.segment import Address, Segment
-from scapy_tfo.suite.holders import COOKIES, REQUESTS, TRIED
 
 TIMES = 3
 """Connections of a sort: what befalls all of them is no chance loss."""

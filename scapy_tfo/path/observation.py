@@ -1,4 +1,4 @@
-"""What was seen of a path: connections, as both of their ends saw them."""
+"""The observations of a path: connections, as both of their ends saw them."""
 
 from __future__ import annotations
 

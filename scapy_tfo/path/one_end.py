@@ -1,6 +1,6 @@
-"""What can be concluded from the near end alone, and what cannot.
+"""Draws the conclusions that the near end alone allows, and names those that it does not.
 
-The server is not ours: what it is not seen to do, it may not do at all.
+The server is not ours: if it is not seen to do something, perhaps it never does.
 """
 
 from __future__ import annotations

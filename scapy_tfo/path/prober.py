@@ -1,4 +1,4 @@
-"""The near end: the reference client, told how each connection is to begin."""
+"""The near end: the reference client, which begins each connection as it is told to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from scapy_tfo import option as opt
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.lab.apps import pattern
-from scapy_tfo.lab.host import ReferenceHost
+from scapy_tfo.lab.memory.host import ReferenceHost
 from scapy_tfo.middleboxes.box import read
 from scapy_tfo.path.observation import REQUESTS, Probe, Sighting, Trial
 from scapy_tfo.reference.client import PLAIN, ActiveConnection, Plan
@@ -25,6 +25,9 @@ TOKEN = 8
 SOME, MUCH, MORE = (16, 400), (2000, 6000), (1, 3000)
 """Least and most bytes of a text: for a SYN that is small, for one that is full, and behind the
 first echo."""
+
+MOST_SEEN = 20_000
+"""Packets of one connection that are looked at; the rest of a flood is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +167,9 @@ class Prober:
         host = ReferenceHost(stack, send)
 
         def take(packet: bytes, when: float) -> None:
-            near.append(Sighting(when, False, packet))
-            host.receive(packet)
+            if len(near) < MOST_SEEN:
+                near.append(Sighting(when, False, packet))
+                host.receive(packet)
 
         self._takers[stack.port] = take
         talk = _Talk(text, echoes=self._echoes)

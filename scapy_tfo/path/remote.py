@@ -1,4 +1,4 @@
-"""The agent of the far end, asked over plain TCP."""
+"""Queries the agent of the far end over plain TCP."""
 
 from __future__ import annotations
 

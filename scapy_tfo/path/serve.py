@@ -1,4 +1,4 @@
-"""`scapy-tfo path serve`: the far end on a host, and the agent that tells what came there."""
+"""`scapy-tfo path serve`: the far end on a host, and the agent that reports what arrived there."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ipaddress import ip_address
 from typing import Any
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.lab.linux import host_families
+from scapy_tfo.lab.kernel.target import host_families
 from scapy_tfo.path.far import CONTROL, MIRROR, Far
 from scapy_tfo.path.observation import Heard, Sighting
-from scapy_tfo.wire.server import ServerLink
+from scapy_tfo.wire.links.server import ServerLink
 
 TOOL = "scapy-tfo path"
 
@@ -57,12 +57,12 @@ async def _serve(link: ServerLink, port: int) -> None:
     try:
         server = await asyncio.start_server(agent.talk, None, port + CONTROL, limit=_LARGEST)
     except OSError as error:
-        reason = "it is taken" if error.errno == errno.EADDRINUSE else str(error)
+        reason = "it is in use" if error.errno == errno.EADDRINUSE else str(error)
         raise SetupError(f"cannot serve on port {port + CONTROL}: {reason}") from error
     print(
-        f"The far end of a path, on TCP ports {port} to {port + CONTROL}, until Ctrl-C. Whoever "
-        "asks is told what came there.\n"
-        f"Try, from the other end: scapy-tfo path HOST{'' if port == 7413 else f' --port {port}'}",
+        f"Serving as the far end of a path, on TCP ports {port} to {port + CONTROL}, until Ctrl-C. "
+        "The agent tells anyone who asks which packets arrived.\n"
+        f"Try, on the other host: scapy-tfo path HOST{'' if port == 7413 else f' --port {port}'}",
         flush=True,
     )
     await stop.wait()

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scapy_tfo.cookie import KeyRing
-from scapy_tfo.lab.boxed import BoxedPath
-from scapy_tfo.lab.path import Impairment
-from scapy_tfo.lab.reference import SOURCES, TARGET_V4, TARGET_V6, MemoryLink
+from scapy_tfo.lab.links.boxed import BoxedPath
+from scapy_tfo.lab.links.impairment import Impairment
+from scapy_tfo.lab.memory.target import SOURCES, TARGET_V4, TARGET_V6, MemoryLink
 from scapy_tfo.middleboxes.box import Box, read
 from scapy_tfo.path.far import MIRROR, Far
 from scapy_tfo.path.farm import Farm, Keys
 from scapy_tfo.path.near import observe
 from scapy_tfo.path.observation import Heard, Observations, Sighting
 from scapy_tfo.path.prober import Patience, Prober
-from scapy_tfo.suite.clock import run_virtually
-from scapy_tfo.suite.holders import REQUESTS
+from scapy_tfo.runner.clock import run_virtually
+from scapy_tfo.runner.shared_keys import REQUESTS
 
 PORT = 7413
 

@@ -1,6 +1,6 @@
-"""How much passes: the size of a SYN's data, and of its cookie, from which on a path breaks it.
+"""Finds the size of a SYN's data, and of its cookie, from which on a path breaks it.
 
-Connections are had until the limit lies between two sizes that differ by one.
+For data, connections are opened until the limit lies between two sizes that differ by one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A result for people, and for machines."""
+"""Writes a result as text and as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what both ends saw to what the path does, and which box does such a thing."""
+"""Concludes from what both ends saw what the path does, and which box does such a thing."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The packetdrill language: grammar, tree, printing."""
+"""packetdrill scripts: their language, checks, runs, and export from captures."""

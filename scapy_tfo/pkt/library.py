@@ -1,4 +1,4 @@
-"""Scripts in files and directories: what each checks, and what it is to be run with."""
+"""Finds scripts in files and directories, and reads their requirements and symbols."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.pkt.local_run import Task
-from scapy_tfo.pkt.settings import IPV4, IPV6, MAPPED, VERSIONS, Settings
+from scapy_tfo.pkt.language.settings import IPV4, IPV6, MAPPED, VERSIONS, Settings
+from scapy_tfo.pkt.local.run import Task
 
 SYMBOLS = "symbols.toml"
 """Beside scripts or above them: a table of each IP version, NAME = "VALUE"."""
@@ -64,7 +64,7 @@ def find_scripts(places: Iterable[str]) -> list[ScriptFile]:
     for place in map(Path, places):
         paths = sorted(place.rglob(f"*{SUFFIX}")) if place.is_dir() else [place]
         if not paths:
-            raise SetupError(f"no script in {place}: none of its files is called *{SUFFIX}")
+            raise SetupError(f"no script in {place}: it holds no file named *{SUFFIX}")
         found += map(read_script, paths)
     return found
 
@@ -127,8 +127,8 @@ def _read_symbols(file: Path, version: str) -> dict[str, str]:
     try:
         tables = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SetupError(f"cannot read the symbols of {file}: {error}") from error
+        raise SetupError(f"cannot read the symbols in {file}: {error}") from error
     table = tables.get(version, {})
     if not isinstance(table, dict) or not all(isinstance(each, str) for each in table.values()):
-        raise SetupError(f'{file}: [{version}] is to be a table of NAME = "VALUE"')
+        raise SetupError(f'{file}: [{version}] must be a table of NAME = "VALUE"')
     return table

@@ -2,8 +2,17 @@
 
 from scapy_tfo.reference.client import ActiveConnection
 from scapy_tfo.reference.connection import Connection
+from scapy_tfo.reference.parts.signatures import AoKey, Md5Key
 from scapy_tfo.reference.server import Listener, PassiveConnection
-from scapy_tfo.reference.settings import Cookieless, InitialWindow, Settings
+from scapy_tfo.reference.settings import (
+    AcceptFull,
+    Cookieless,
+    Icmp,
+    InitialWindow,
+    Settings,
+    SynCookies,
+    Undo,
+)
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.reference.states import (
     Accepted,
@@ -17,20 +26,26 @@ from scapy_tfo.reference.states import (
 )
 
 __all__ = [
+    "AcceptFull",
     "Accepted",
     "ActiveConnection",
+    "AoKey",
     "Closed",
     "Connected",
     "Connection",
     "Cookieless",
     "EndOfStream",
     "Event",
+    "Icmp",
     "InitialWindow",
     "Listener",
+    "Md5Key",
     "PassiveConnection",
     "Received",
     "Reset",
     "Settings",
     "Stack",
     "State",
+    "SynCookies",
+    "Undo",
 ]

@@ -1,4 +1,4 @@
-"""What a client remembers of servers (RFC 7413 section 4.1.3, paper 4.1 and 5.1)."""
+"""A client's memory of servers (RFC 7413 section 4.1.3, paper 4.1 and 5.1)."""
 
 from __future__ import annotations
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.option import FastOpen, Form
 from scapy_tfo.reference import options
 from scapy_tfo.reference.connection import Connection
+from scapy_tfo.reference.core import Host
 from scapy_tfo.reference.options import read_offer
+from scapy_tfo.reference.parts import ecn
+from scapy_tfo.reference.settings import Icmp
 from scapy_tfo.reference.states import Closed, Connected, State
 from scapy_tfo.segment import ACK, SYN, Address, Segment
-
-if TYPE_CHECKING:
-    from scapy_tfo.reference.stack import Stack
 
 _TYPICAL_MSS = {4: 1460, 6: 1440}
 """Bytes (RFC 7413 section 4.1.3)."""
@@ -45,7 +44,7 @@ class ActiveConnection(Connection):
 
     def __init__(
         self,
-        stack: Stack,
+        stack: Host,
         local: tuple[Address, int],
         remote: tuple[Address, int],
         *,
@@ -68,12 +67,13 @@ class ActiveConnection(Connection):
         if plan.option is not None:
             fitting = options.with_fast_open(self.syn_options(now), plan.option)
         if fitting is None:
-            plan, fitting = PLAIN, options.aligned(self.syn_options(now))
+            plan, fitting = PLAIN, options.aligned_or_not(self.syn_options(now))
         payload = self.take_syn_data(fitting) if plan.data else b""
         self.tried = plan.option is not None
         self.requested = self.tried and not plan.data
         self.syn_data = len(payload)
-        self.transmit(self.send.iss, SYN, now, payload, fitting)
+        flags = SYN | (ecn.SETUP if self.settings.ecn else 0)
+        self.transmit(self.send.iss, flags, now, payload, fitting)
         self.send.sent_syn(len(payload))
         self.start_handshake(now)
         self.stack.arm(self)
@@ -101,6 +101,8 @@ class ActiveConnection(Connection):
         """Options of every SYN, retransmitted or not, in the order they are sent."""
         own = self.settings
         out = [opt.nop()] * own.other_syn_options
+        if self.signature is not None:
+            out.append(self.signature.placeholder)
         out.append(opt.mss(options.mss_for(self.local[0], own.mtu)))
         if own.sack:
             out.append(opt.sack_permitted())
@@ -140,7 +142,9 @@ class ActiveConnection(Connection):
 
     def send_plain_syn(self, now: float) -> None:
         """The SYN again, as a regular one."""
-        self.transmit(self.send.iss, SYN, now, raw_options=options.aligned(self.syn_options(now)))
+        self.transmit(
+            self.send.iss, SYN, now, raw_options=options.aligned_or_not(self.syn_options(now))
+        )
 
     # What the application calls.
 
@@ -182,6 +186,8 @@ class ActiveConnection(Connection):
         self.agree(offer)
         if offer.timestamp is not None:
             self.recv.ts_recent, self.recv.ts_recent_at = offer.timestamp, now
+        if self.settings.ecn and not self.handshake_retries and ecn.is_setup_syn_ack(segment):
+            self.agree_on_ecn()
         self.send.cwnd = self.send.initial_window()
         accepted = seq.distance(self.send.iss, segment.ack) - 1
         if self.asked:
@@ -301,7 +307,7 @@ class ActiveConnection(Connection):
         if self.state is State.SYN_SENT:
             if self.tried:
                 self.stack.cache.refuse(self.local[0], *self.remote, now)
-            if hard:
+            if hard and self.settings.icmp is not Icmp.ADVICE:
                 self.fail(error, now)
 
     def packet_too_big(self, now: float) -> None:

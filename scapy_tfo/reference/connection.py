@@ -8,20 +8,21 @@ from __future__ import annotations
 from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.reference import options
-from scapy_tfo.reference.core import Core
 from scapy_tfo.reference.options import Offer
+from scapy_tfo.reference.parts.ecn import Ecn
+from scapy_tfo.reference.reader import Reader
+from scapy_tfo.reference.settings import Icmp
 from scapy_tfo.reference.states import Closed, State
-from scapy_tfo.segment import ACK, SYN, Segment
+from scapy_tfo.segment import ACK, ECE, RST, SYN, Segment
 
 _PAWS_LIFE = 24 * 86400.0
 """After that idle time a TSval proves nothing (RFC 7323 section 5.5), in seconds."""
 
-_RTO_AFTER_LOST_HANDSHAKE = 3.0
-"""Seconds (RFC 6298 section 5.7)."""
 
-
-class Connection(Core):
+class Connection(Reader):
     """A connection from SYN-RCVD on, and what both kinds of opening share."""
+
+    congestion: Ecn | None = None
 
     # Handshake.
 
@@ -39,9 +40,16 @@ class Connection(Core):
             self.recv.wnd = min(self.recv.wnd, 0xFFFF)
         self.resize()
 
+    def agree_on_ecn(self) -> None:
+        """Both ends speak ECN (RFC 3168 section 6.1.1)."""
+        self.congestion = Ecn(self.send.iss)
+        # What is signed must not change any more.
+        self.dressings = (self.congestion.dress, *self.dressings)
+
     def syn_ack_options(self, now: float) -> list[opt.RawOption]:
         """Options that every SYN-ACK carries, retransmitted or not (RFC 7323 section 2.2)."""
-        out = [opt.mss(self.advertised_mss())]
+        out = [] if self.signature is None else [self.signature.placeholder]
+        out.append(opt.mss(self.advertised_mss()))
         if self.sack:
             out.append(opt.sack_permitted())
         if self.timestamps:
@@ -50,19 +58,15 @@ class Connection(Core):
             out.append(opt.window_scale(self.recv.shift))
         return out
 
-    def advertised_mss(self) -> int:
-        """The MSS that we offer, in bytes."""
-        return options.mss_for(self.local[0], self.settings.mtu)
-
     def send_syn_ack(self, now: float, *, fast_open: opt.RawOption | None = None) -> None:
         """<SEQ=ISS><ACK=RCV.NXT><CTL=SYN,ACK>, with a Fast Open option where there is room."""
         plain = self.syn_ack_options(now)
         extended = options.with_fast_open(plain, fast_open) if fast_open else None
         self.transmit(
             self.send.iss,
-            SYN | ACK,
+            SYN | ACK | (ECE if self.congestion is not None else 0),
             now,
-            raw_options=options.aligned(plain) if extended is None else extended,
+            raw_options=options.aligned_or_not(plain) if extended is None else extended,
         )
 
     def start_handshake(self, now: float) -> None:
@@ -74,12 +78,16 @@ class Connection(Core):
         """A SYN-ACK with neither data nor Fast Open option (RFC 7413 section 4.2.2)."""
         self.send_syn_ack(now)
 
+    def may_establish(self, now: float) -> bool:
+        """Whether the acknowledgement of our SYN is taken; False where it is dropped."""
+        return True
+
     def establish(self, now: float) -> None:
         """Our SYN is acknowledged: the handshake is over."""
         self.handshake_timer = None
         self.state = State.ESTABLISHED
         if self.handshake_retries:
-            self.send.rto = max(self.send.rto, _RTO_AFTER_LOST_HANDSHAKE)
+            self.send.rto = max(self.send.rto, self.settings.rto_after_lost_handshake)
             self.send.cwnd = self.send.window_after_lost_handshake()
             self.send.rewind()
             self.send.timer = None
@@ -87,6 +95,10 @@ class Connection(Core):
             self.send.measure(now - self.handshake_sent_at)
         if self.send.outstanding and self.send.timer is None:
             self.send.timer = now + self.send.rto
+
+    def set_clock(self, value: int, now: float) -> None:
+        """Let the clock of `timestamp` read `value` now."""
+        self._clock_offset = value - int(now * 1000)
 
     # Segment arrives.
 
@@ -99,6 +111,13 @@ class Connection(Core):
         else:
             self.other_arrives(segment, now)
         self.flush(now)
+
+    def is_authentic(self, segment: Segment) -> bool:
+        """Whether a segment has the signature that the connection demands."""
+        if self.signature is None:
+            return True
+        irs = segment.seq if segment.flags & SYN else self.recv.irs
+        return self.signature.accepts(segment, irs, self.send.iss)
 
     def is_crossed_syn_ack(self, segment: Segment) -> bool:
         """The SYN-ACK of a simultaneous open: only an active open can see one."""
@@ -116,9 +135,14 @@ class Connection(Core):
             return
         length = len(segment.payload) + segment.is_fin
         if not self.recv.is_acceptable(start, length):
-            self.unacceptable_arrives(segment, now)
+            if not self.recv.wnd and start == self.recv.nxt and segment.flags & ACK:
+                self.closed_window_meets(segment, start, now)
+            else:
+                self.unacceptable_arrives(segment, now)
             return
         self.note_timestamp(segment, start, now)
+        if self.congestion is not None and self.congestion.heard(segment):
+            self.send.halve()
         if not segment.flags & ACK or not self.ack_arrives(segment, start, now):
             return
         if self.state is not State.CLOSED:
@@ -130,7 +154,7 @@ class Connection(Core):
             return True
         times = segment.timestamps
         if times is None:
-            return False
+            return not self.settings.timestamps_required
         if now - self.recv.ts_recent_at > _PAWS_LIFE:
             return True
         if seq.distance(self.recv.ts_recent, times[0]) < 0:
@@ -149,10 +173,18 @@ class Connection(Core):
         ):
             self.recv.ts_recent, self.recv.ts_recent_at = times[0], now
 
+    def closed_window_meets(self, segment: Segment, start: int, now: float) -> None:
+        """Text at a window of 0: only its acknowledgement is taken (RFC 9293 section 3.10.7.4)."""
+        self.note_timestamp(segment, start, now)
+        if self.ack_arrives(segment, start, now) and self.state is not State.CLOSED:
+            self.reject(segment, now)
+
     def unacceptable_arrives(self, segment: Segment, now: float) -> None:
         """First: outside the window; acknowledge and drop."""
         if self.state is State.TIME_WAIT and segment.is_fin:
-            self.time_wait_timer = now + 2 * self.settings.msl
+            self.time_wait_timer = now + self.settings.time_wait_length
+        if self.settings.dsack:
+            self.recv.note_duplicate(segment.seq, segment.end)
         self.reject(segment, now)
 
     def reject(self, segment: Segment, now: float) -> None:
@@ -161,6 +193,31 @@ class Connection(Core):
             self.challenge(now)
         else:
             self.answer_empty(now)
+
+    def challenge(self, now: float) -> None:
+        """Challenge ACK (RFC 5961); throttled as its section 7 advises."""
+        if self._challenges.admits(now):
+            self.send_ack(now)
+
+    def answer_empty(self, now: float) -> None:
+        """An ACK for an unacceptable segment of no length; two ends must not do this for ever."""
+        if self._echoes.admits(now):
+            self.send_ack(now)
+
+    def refuse_ack(self, ack: int) -> None:
+        """<SEQ=SEG.ACK><CTL=RST>"""
+        reset = Segment(
+            src=self.local[0],
+            sport=self.local[1],
+            dst=self.remote[0],
+            dport=self.remote[1],
+            seq=ack,
+            flags=RST,
+            window=0,
+        )
+        for dress in self.dressings:
+            reset = dress(reset)
+        self.stack.send(reset)
 
     def rst_arrives(self, segment: Segment, now: float) -> None:
         """Second: RST, checked as RFC 5961 section 3.2 says."""
@@ -187,6 +244,8 @@ class Connection(Core):
             if not self.completes_handshake(ack):
                 self.refuse_ack(ack)
                 return False
+            if not self.may_establish(now):
+                return False
             send.acknowledged(ack, now)
             self.establish(now)
             send.wl1, send.wl2 = start, ack
@@ -212,8 +271,18 @@ class Connection(Core):
             and send.duplicate()
         ):
             self.send_head(now)
+        if send.undo is not None:
+            self.check_timeout(segment, before[0], now)
         self.settle(now)
         return True
+
+    def check_timeout(self, segment: Segment, una: int, now: float) -> None:
+        """Undo a timeout that this acknowledgement shows to have come too early."""
+        times = segment.timestamps if self.timestamps else None
+        echo = None if times is None else times[1]
+        age = 0.0 if echo is None else seq.distance(echo, self.timestamp(now)) / 1000
+        if self.send.undo is not None:
+            self.send.undo.acknowledged(self.send, una, echo, age)
 
     def completes_handshake(self, ack: int) -> bool:
         """SND.UNA < SEG.ACK =< SND.NXT"""
@@ -230,5 +299,26 @@ class Connection(Core):
             if segment.payload or segment.is_fin:
                 self._ack_wanted = True
             return
+        if self._closed_for_reading and seq.before(
+            self.recv.nxt, seq.add(start, len(segment.payload))
+        ):
+            self.abort(now)
+            return
         self.take_text(start, segment.payload, segment.is_fin)
         self.settle(now)
+
+    # ICMP.
+
+    def unreachable(self, error: str, *, hard: bool, now: float) -> None:
+        """An ICMP error quotes a segment of ours: advice only, unless set otherwise."""
+        self.soft_error = error
+        if hard and self.settings.icmp is Icmp.HARD:
+            self.fail(error, now)
+
+    def packet_too_big(self, now: float) -> None:
+        """The path's MTU fell: send smaller segments at once (RFC 1191 6.5, RFC 8201 5.4)."""
+        before = self.send.mss
+        self.resize()
+        if self.send.mss < before and self.may_send_data():
+            self.send.rewind()
+            self.flush(now)

@@ -1,46 +1,64 @@
-"""What every connection does whatever arrives: it sends, waits, and ends."""
+"""The parts that all connections share, in every state: sending, timers, and their end."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.reference import options
+from scapy_tfo.reference.cache import Cache
+from scapy_tfo.reference.parts.throttle import Throttle
 from scapy_tfo.reference.recvside import ReceiveSide
 from scapy_tfo.reference.sendside import Chunk, SendSide
-from scapy_tfo.reference.states import (
-    Closed,
-    EndOfStream,
-    Event,
-    Received,
-    Reset,
-    State,
-    settled,
-)
+from scapy_tfo.reference.settings import Settings
+from scapy_tfo.reference.states import Closed, Event, Reset, State, settled
 from scapy_tfo.segment import ACK, FIN, PSH, RST, SYN, Address, Flags, Segment
 
-if TYPE_CHECKING:
-    from scapy_tfo.reference.stack import Stack
-
 _TIMESTAMPS_SIZE = 12
+_SACK_HEAD, _SACK_BLOCK = 4, 8
+"""Bytes: two NOPs, kind and length; and one range."""
+_DELAYED_ACK = "delayed ACK"
 _CLOSED = State.CLOSED
 _NOT_SYNCHRONIZED = (State.SYN_SENT, State.SYN_RCVD, State.CLOSED)
 
 
-class Throttle:
-    """Admits so many in a second, counted from the first."""
+Ends = tuple[Address, int, Address, int]
+"""Local address and port, remote address and port."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._since = 0.0
-        self._count = 0
 
-    def admits(self, now: float) -> bool:
-        if now >= self._since + 1:
-            self._since, self._count = now, 0
-        self._count += 1
-        return self._count <= self._limit
+class Host(Protocol):
+    """What a connection uses of the host that it belongs to. Stack documents each member."""
+
+    settings: Settings
+    random: random.Random
+    addresses: tuple[Address, ...]
+    cache: Cache
+    counters: Counter[str]
+
+    @property
+    def connections(self) -> Mapping[Ends, Core]: ...
+
+    def choose_isn(self, local: tuple[Address, int], remote: tuple[Address, int]) -> int: ...
+
+    def mss_towards(self, destination: Address) -> int: ...
+
+    def mtu_towards(self, destination: Address) -> int: ...
+
+    def note_mtu(self, destination: Address, mtu: int) -> None: ...
+
+    def send(self, segment: Segment) -> None: ...
+
+    def refuse(self, segment: Segment) -> None: ...
+
+    def tell(self, event: Event) -> None: ...
+
+    def arm(self, connection: Core) -> None: ...
+
+    def forget(self, connection: Core) -> None: ...
 
 
 class Core:
@@ -48,22 +66,34 @@ class Core:
 
     local and remote: address and port. state: see `State`. fast_opened: SYN data was accepted,
     by us where we listened, by the peer where we connected. soft_error: what ICMP complained
-    about without ending the connection (RFC 1122 section 4.2.3.9).
+    about without ending the connection (RFC 1122 section 4.2.3.9). alarms: what is to be done at
+    a time, by name, beside the timers that every connection has. dressings: what each segment
+    passes through before it is sent.
     """
 
     send_side_class: type[SendSide] = SendSide
     receive_side_class: type[ReceiveSide] = ReceiveSide
+    _withheld: list[Event] | None = None
 
     def __init__(
-        self, stack: Stack, local: tuple[Address, int], remote: tuple[Address, int], state: State
+        self,
+        stack: Host,
+        local: tuple[Address, int],
+        remote: tuple[Address, int],
+        state: State,
+        settings: Settings | None = None,
     ) -> None:
         self.stack = stack
-        self.settings = stack.settings
+        self.settings = settings = stack.settings if settings is None else settings
         self.local = local
         self.remote = remote
         self.state = state
-        self.send = self.send_side_class(stack.choose_isn(local, remote), stack.settings)
-        self.recv = self.receive_side_class(stack.settings.receive_window)
+        self.send = self.send_side_class(stack.choose_isn(local, remote), settings)
+        self.recv = self.receive_side_class(
+            settings.receive_window,
+            keeps_early=settings.keep_early_text,
+            reports_duplicates=settings.dsack,
+        )
         self.fast_opened = False
         self.soft_error = ""
         self.timestamps = False
@@ -75,10 +105,16 @@ class Core:
         self.handshake_sent_at = 0.0
         self.time_wait_timer: float | None = None
         self.armed: float | None = None
+        self.alarms: dict[str, tuple[float, Callable[[float], None]]] = {}
+        self.signature = settings.signature
+        self.dressings: tuple[Callable[[Segment], Segment], ...] = ()
+        if self.signature is not None:
+            self.dressings = (self.sign,)
         self._clock_offset = stack.random.getrandbits(32)
-        self._challenges = Throttle(stack.settings.challenges_per_second)
-        self._echoes = Throttle(stack.settings.echoes_per_second)
+        self._challenges = Throttle(settings.challenges_per_second)
+        self._echoes = Throttle(settings.echoes_per_second)
         self._ack_wanted = False
+        self._acks_at_once = not settings.ack_delay
         self._received_first = False
         self._application_done = False
 
@@ -96,8 +132,20 @@ class Core:
         self.send.data += data
         self.flush(now)
 
+    def pause(self) -> None:
+        """Stop reading."""
+        raise NotImplementedError
+
+    def resume(self, now: float) -> None:
+        """Read again."""
+        raise NotImplementedError
+
     def close(self, now: float) -> None:
-        """End the stream behind all data written (RFC 9293 section 3.10.4)."""
+        """Be done with the connection: what is written is still sent."""
+        self.shutdown(now)
+
+    def shutdown(self, now: float) -> None:
+        """End the stream behind all data written (RFC 9293 section 3.10.4), and go on reading."""
         if self.state is State.CLOSED or self.send.fin_queued:
             return
         self.send.fin_queued = True
@@ -133,12 +181,16 @@ class Core:
     def segment_options(self, now: float, *, payload: bool) -> list[opt.RawOption]:
         """Options of a segment after the handshake; SACK only where no data wants the room."""
         out: list[opt.RawOption] = []
+        if self.signature is not None:
+            out += options.aligned([self.signature.placeholder])
         if self.timestamps:
             out += [opt.nop(), opt.nop(), self.timestamps_option(now)]
-        blocks = self.recv.blocks()[:3] if self.sack and not payload else []
-        if blocks:
-            data = b"".join(edge.to_bytes(4, "big") for block in blocks for edge in block)
-            out += [opt.nop(), opt.nop(), opt.RawOption(opt.SACK, 2 + len(data), data)]
+        if self.sack and not payload and self.recv.has_report:
+            room = opt.MAX_OPTIONS - len(opt.push_options(out)) - _SACK_HEAD
+            blocks = self.recv.report(room // _SACK_BLOCK)
+            if blocks:
+                data = b"".join(edge.to_bytes(4, "big") for block in blocks for edge in block)
+                out += [opt.nop(), opt.nop(), opt.RawOption(opt.SACK, 2 + len(data), data)]
         return out
 
     def transmit(
@@ -153,51 +205,36 @@ class Core:
         if raw_options is None:
             raw_options = self.segment_options(now, payload=bool(payload))
         acknowledges = bool(flags & ACK)
-        self.stack.send(
-            Segment(
-                src=self.local[0],
-                sport=self.local[1],
-                dst=self.remote[0],
-                dport=self.remote[1],
-                seq=number,
-                ack=self.recv.nxt if acknowledges else 0,
-                flags=flags,
-                window=self.recv.field(scaled=self.scaling and not flags & SYN),
-                options=opt.push_options(raw_options),
-                payload=payload,
-            )
+        segment = Segment(
+            src=self.local[0],
+            sport=self.local[1],
+            dst=self.remote[0],
+            dport=self.remote[1],
+            seq=number,
+            ack=self.recv.nxt if acknowledges else 0,
+            flags=flags,
+            window=self.recv.field(scaled=self.scaling and not flags & SYN),
+            options=opt.push_options(raw_options),
+            payload=payload,
         )
+        for dress in self.dressings:
+            segment = dress(segment)
+        self.stack.send(segment)
         if acknowledges:
             self.recv.last_ack_sent = self.recv.nxt
             self._ack_wanted = False
+            if self.alarms:
+                self.alarms.pop(_DELAYED_ACK, None)
+
+    def sign(self, segment: Segment) -> Segment:
+        """The segment with TCP MD5 or TCP-AO, where a key is set."""
+        if self.signature is None:
+            return segment
+        return self.signature.sign(segment, self.send.iss, self.recv.irs)
 
     def send_ack(self, now: float) -> None:
         """<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>"""
         self.transmit(self.send.nxt, ACK, now)
-
-    def challenge(self, now: float) -> None:
-        """Challenge ACK (RFC 5961); throttled as its section 7 advises."""
-        if self._challenges.admits(now):
-            self.send_ack(now)
-
-    def answer_empty(self, now: float) -> None:
-        """An ACK for an unacceptable segment of no length; two ends must not do this for ever."""
-        if self._echoes.admits(now):
-            self.send_ack(now)
-
-    def refuse_ack(self, ack: int) -> None:
-        """<SEQ=SEG.ACK><CTL=RST>"""
-        self.stack.send(
-            Segment(
-                src=self.local[0],
-                sport=self.local[1],
-                dst=self.remote[0],
-                dport=self.remote[1],
-                seq=ack,
-                flags=RST,
-                window=0,
-            )
-        )
 
     def send_chunk(self, chunk: Chunk, now: float) -> None:
         """Send data, FIN, or both."""
@@ -217,9 +254,17 @@ class Core:
             if self.is_synchronized:
                 self.send.keep_probing(now)
                 self.settle(now)
-        if self._ack_wanted and self.state is not _CLOSED:
+        if (
+            self._ack_wanted
+            and self.state is not _CLOSED
+            and (self._acks_at_once or not self.ack_may_wait(now))
+        ):
             self.send_ack(now)
         self.stack.arm(self)
+
+    def ack_may_wait(self, now: float) -> bool:
+        """Whether the acknowledgement that is due may be delayed."""
+        return False
 
     def path_mss(self) -> int:
         """Payload and options that one segment may have towards the peer, in bytes."""
@@ -227,29 +272,17 @@ class Core:
 
     def resize(self) -> None:
         """Work out the payload of a full segment from what was agreed (RFC 9293 3.7.1)."""
-        self.send.mss = max(1, self.path_mss() - (_TIMESTAMPS_SIZE if self.timestamps else 0))
-
-    # What has come in order.
-
-    def deliver(self, data: bytes) -> None:
-        """Hand bytes to the application."""
-        if data:
-            self.tell(Received(self, data))
-
-    def take_text(self, start: int, payload: bytes, fin: bool) -> None:
-        """Take a segment's text and FIN, and hand over what is in order."""
-        ended = self.recv.finished
-        data = self.recv.take(start, payload, fin)
-        self.deliver(data)
-        if self.recv.finished and not ended:
-            self._received_first = not self.send.fin_sent
-            self.tell(EndOfStream(self))
-        if payload or fin:
-            self._ack_wanted = True
+        taken = _TIMESTAMPS_SIZE if self.timestamps else 0
+        if self.signature is not None:
+            taken += len(opt.push_options(options.aligned([self.signature.placeholder])))
+        self.send.mss = max(1, self.path_mss() - taken)
 
     def tell(self, event: Event) -> None:
-        """Queue an event for the application."""
-        self.stack.tell(event)
+        """Queue an event for the application; what it has not accepted yet keeps its own."""
+        if self._withheld is None:
+            self.stack.tell(event)
+        else:
+            self._withheld.append(event)
 
     # States and timers.
 
@@ -269,12 +302,12 @@ class Core:
         if state is State.CLOSED and self.holds_last_ack():
             if self.time_wait_timer is None:
                 self.send.timer = None
-                self.time_wait_timer = now + 2 * self.settings.msl
+                self.time_wait_timer = now + self.settings.time_wait_length
                 self._application_is_done()
             return
         if state is State.TIME_WAIT and self.state is not State.TIME_WAIT:
             self.send.timer = None
-            self.time_wait_timer = now + 2 * self.settings.msl
+            self.time_wait_timer = now + self.settings.time_wait_length
             self._application_is_done()
         self.state = state
         if state is State.CLOSED:
@@ -293,6 +326,7 @@ class Core:
         """Enter CLOSED and forget the connection; `event` is the application's last."""
         self.state = State.CLOSED
         self.handshake_timer = self.send.timer = self.time_wait_timer = None
+        self.alarms.clear()
         if not self._application_done:
             self._application_done = True
             self.tell(event)
@@ -308,6 +342,9 @@ class Core:
         for each in (self.send.timer, self.time_wait_timer):
             if each is not None and (first is None or each < first):
                 first = each
+        if self.alarms:
+            soonest = min(when for when, _ in self.alarms.values())
+            first = soonest if first is None else min(first, soonest)
         return first
 
     def on_timer(self, now: float) -> None:
@@ -318,6 +355,11 @@ class Core:
             self.retransmit(now)
         if self.time_wait_timer is not None and self.time_wait_timer <= now:
             self.finish(Closed(self))
+        if self.alarms:
+            for name in [each for each, (when, _) in self.alarms.items() if when <= now]:
+                found = self.alarms.pop(name, None)
+                if found is not None:
+                    found[1](now)
         self.stack.arm(self)
 
     def handshake_timed_out(self, now: float) -> None:
@@ -326,7 +368,8 @@ class Core:
         if self.handshake_retries > self.handshake_limit():
             self.fail(self.soft_error or "ETIMEDOUT", now)
             return
-        timeout = self.settings.initial_rto * 2**self.handshake_retries
+        doubled = max(0, self.handshake_retries - self.settings.linear_retries)
+        timeout = self.settings.initial_rto * 2**doubled
         self.handshake_timer = now + min(timeout, self.settings.max_rto)
         self.retransmit_handshake(now)
 
@@ -347,21 +390,9 @@ class Core:
         if not self.send.timed_out():
             self.fail(self.soft_error or "ETIMEDOUT", now)
             return
+        if self.send.undo is not None:
+            self.send.undo.sent_again(self.timestamp(now))
         chunk = self.send.next_chunk(probe=True)
         if chunk is not None:
             self.send_chunk(chunk, now)
         self.flush(now)
-
-    # ICMP.
-
-    def unreachable(self, error: str, *, hard: bool, now: float) -> None:
-        """An ICMP error quotes a segment of ours: advice only (RFC 1122 section 4.2.3.9)."""
-        self.soft_error = error
-
-    def packet_too_big(self, now: float) -> None:
-        """The path's MTU fell: send smaller segments at once (RFC 1191 6.5, RFC 8201 5.4)."""
-        before = self.send.mss
-        self.resize()
-        if self.send.mss < before and self.may_send_data():
-            self.send.rewind()
-            self.flush(now)

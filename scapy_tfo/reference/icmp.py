@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv6Address
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from scapy_tfo import seq
 from scapy_tfo.icmp import IcmpError
+from scapy_tfo.reference.connection import Connection
+from scapy_tfo.reference.core import Ends, Host
+from scapy_tfo.reference.settings import Icmp
 from scapy_tfo.segment import PROTOCOL_TCP, Address
-
-if TYPE_CHECKING:
-    from scapy_tfo.reference.stack import Stack
 
 _LEAST_MTU = {4: 68, 6: 1280}
 """RFC 791 section 3.2, RFC 8200 section 5: a smaller one is not believed."""
@@ -24,6 +25,13 @@ _HARD = {4: {(3, 2), (3, 3)}, 6: {(1, 4)}}
 
 _UNREACHABLE = {4: 3, 6: 1}
 _TOO_BIG = {4: (3, 4), 6: (2, 0)}
+
+
+class IcmpHost(Host, Protocol):
+    """What is used here of the host, besides."""
+
+    @property
+    def connections(self) -> Mapping[Ends, Connection]: ...
 
 
 def quoted_segment(quoted: bytes) -> tuple[Address, int, Address, int, int] | None:
@@ -43,10 +51,10 @@ def quoted_segment(quoted: bytes) -> tuple[Address, int, Address, int, int] | No
     return src, sport, dst, dport, number
 
 
-def arrive(stack: Stack, error: IcmpError, now: float) -> None:
+def arrive(stack: IcmpHost, error: IcmpError, now: float) -> None:
     """Tell the connection; ignored unless it quotes what is on its way (RFC 5927 4.1)."""
     found = quoted_segment(error.quoted)
-    if found is None or error.dst not in stack.addresses:
+    if found is None or error.dst not in stack.addresses or stack.settings.icmp is Icmp.IGNORED:
         return
     src, sport, dst, dport, number = found
     connection = stack.connections.get((src, sport, dst, dport))

@@ -1,4 +1,4 @@
-"""What a SYN offers, and what two ends agree on."""
+"""The options that a SYN offers, and the terms that two ends agree on."""
 
 from __future__ import annotations
 
@@ -70,6 +70,12 @@ def aligned(options: Iterable[opt.RawOption]) -> list[opt.RawOption]:
 def fits(options: Iterable[opt.RawOption]) -> bool:
     """Whether the options have room in a header (RFC 9293 section 3.1)."""
     return len(opt.padded(opt.push_options(options))) <= opt.MAX_OPTIONS
+
+
+def aligned_or_not(options: Sequence[opt.RawOption]) -> list[opt.RawOption]:
+    """The options aligned, unless they have room only as they are."""
+    out = aligned(options)
+    return out if fits(out) else list(options)
 
 
 def with_fast_open(

@@ -7,7 +7,9 @@ back behind `nxt` when what was sent must be sent again.
 from __future__ import annotations
 
 from scapy_tfo import seq
+from scapy_tfo.reference.parts.undo import Undo
 from scapy_tfo.reference.settings import Settings
+from scapy_tfo.reference.settings import Undo as Finds
 from scapy_tfo.values import value
 
 
@@ -53,6 +55,9 @@ class SendSide:
         self._duplicates = 0
         self._recover = iss
         self._recovering = False
+        self.undo: Undo | None = None
+        if settings.undo is not Finds.OFF:
+            self.undo = Undo(by_timestamps=settings.undo is Finds.TIMESTAMPS)
 
     @property
     def syn_acked(self) -> bool:
@@ -86,13 +91,18 @@ class SendSide:
         """Bytes, and a FIN, that wait from `point` on."""
         return seq.distance(self.point, self.end) + self.fin_queued
 
+    def begin_at(self, iss: int) -> None:
+        """Use another initial sequence number; nothing has been sent yet."""
+        self.iss = self.una = self.nxt = self.point = self._recover = iss
+        self.base = seq.add(iss, 1)
+
     def sent_syn(self, payload: int = 0) -> None:
         """SYN went out, with that many bytes of the data written (RFC 7413 4.2.2 step 2)."""
         self.nxt = self.point = seq.add(self.iss, 1 + payload)
 
     def initial_window(self) -> int:
         """Congestion window in bytes before anything is acknowledged (RFC 5681 section 3.1)."""
-        return self.settings.initial_window.bytes_for(self.mss)
+        return self.settings.initial_window_for(self.mss)
 
     def window_after_lost_handshake(self) -> int:
         """Congestion window in bytes once SYN or SYN-ACK was retransmitted (RFC 5681 3.1)."""
@@ -127,8 +137,10 @@ class SendSide:
 
         Before the handshake ends no window can creep open, and all of it is used.
         """
-        if size == self.mss or size == left:
+        if size == self.mss:
             return True
+        if size == left:
+            return not (self.settings.nagle and self.syn_acked and self.outstanding)
         return size == window and (not self.syn_acked or 2 * size >= self.max_wnd)
 
     def sent(self, chunk: Chunk, now: float, *, timed: bool = True) -> None:
@@ -204,6 +216,11 @@ class SendSide:
         else:
             self.cwnd += max(1, self.mss * self.mss // self.cwnd)
 
+    def halve(self) -> None:
+        """The peer tells of congestion (RFC 3168 section 6.1.2)."""
+        self.ssthresh = max(self.outstanding // 2, 2 * self.mss)
+        self.cwnd = self.ssthresh
+
     def duplicate(self) -> bool:
         """Count a duplicate acknowledgement; True where the head must go out (RFC 5681 3.2)."""
         self._duplicates += 1
@@ -255,6 +272,8 @@ class SendSide:
         self._timed = None
         self.retries += 1
         if self.outstanding and self.wnd:
+            if self.undo is not None:
+                self.undo.timed_out(self)
             self.ssthresh = max(self.outstanding // 2, 2 * self.mss)
             self.cwnd = self.mss
             self._recover = self.nxt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import heapq
 import itertools
 import random
@@ -15,8 +16,9 @@ from scapy_tfo.reference import icmp, options
 from scapy_tfo.reference.cache import Cache, Lru
 from scapy_tfo.reference.client import ActiveConnection
 from scapy_tfo.reference.connection import Connection
-from scapy_tfo.reference.core import Core
-from scapy_tfo.reference.pending import ClientPending, Pending
+from scapy_tfo.reference.core import Core, Ends
+from scapy_tfo.reference.parts.ip_fields import IpFields
+from scapy_tfo.reference.parts.pending import ClientPending, Pending
 from scapy_tfo.reference.server import Listener, PassiveConnection
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.states import Closed, Event, State
@@ -36,10 +38,8 @@ COUNTERS = (
 
 _EPHEMERAL = range(32768, 61000)
 _PATHS = 10_000
+_ISN_STEP = 64_000
 _DEFAULTS = Settings()
-
-Ends = tuple[Address, int, Address, int]
-"""Local address and port, remote address and port."""
 
 
 class Stack:
@@ -87,6 +87,8 @@ class Stack:
         self._timers: list[tuple[float, int, Core]] = []
         self._serial = itertools.count()
         self._reopened: dict[Ends, int] = {}
+        self._isns = itertools.count()
+        self._ip_fields = IpFields(settings, self.random) if settings.marks_packets else None
 
     # What the application calls.
 
@@ -97,19 +99,33 @@ class Stack:
         fast_open: int = 0,
         cookies: Cookies | None = None,
         backlog: int = 128,
+        accept_queue: int | None = None,
+        settings: Settings | None = None,
+        share: bool = False,
     ) -> Listener:
         """Listen on a port of every address.
 
         fast_open: limit of pending fast opens; 0 leaves fast open off, as RFC 7413 section 2
         demands unless the application asks. cookies: the listener's own, else the host's.
-        backlog: half-open connections at most. Raises ValueError where the port is taken.
+        backlog: half-open connections at most. accept_queue: connections at most that the
+        application has not accepted (see `Listener.pause`); None for any number. settings: the
+        listener's own, else the host's. share: others may listen on the port, too, and each
+        client's port meets one of them (SO_REUSEPORT); all must say so. Raises ValueError where
+        the port is taken.
         """
-        if port in self.listeners:
+        first = self.listeners.get(port)
+        if first is not None and not (share and first.group):
             raise ValueError(f"port {port} is listened on already")
+        own = {} if settings is None else {"settings": settings}
         listener = self.listener_class(
-            self, port, fast_open=fast_open, cookies=cookies, backlog=backlog
+            self, port, fast_open=fast_open, cookies=cookies, backlog=backlog, **own
         )
-        self.listeners[port] = listener
+        listener.queue.limit = accept_queue
+        if share:
+            listener.group = first.group if first is not None else []
+            listener.group.append(listener)
+        if first is None:
+            self.listeners[port] = listener
         return listener
 
     def connect(
@@ -176,8 +192,15 @@ class Stack:
 
     # What connections and listeners call.
 
+    @functools.cached_property
+    def syn_cookie_key(self) -> bytes:
+        """Of the SYN cookies of all listeners."""
+        return self.random.randbytes(16)
+
     def send(self, segment: Segment) -> None:
         """Put a segment into the outbox."""
+        if self._ip_fields is not None:
+            segment = self._ip_fields.dress(segment)
         self._outbox.append(segment.to_bytes())
 
     def tell(self, event: Event) -> None:
@@ -196,8 +219,12 @@ class Stack:
 
     def close_listener(self, listener: Listener) -> None:
         """Segments for its port meet no listener from now on."""
+        if listener in listener.group:
+            listener.group.remove(listener)
         if self.listeners.get(listener.port) is listener:
             del self.listeners[listener.port]
+            if listener.group:
+                self.listeners[listener.port] = listener.group[0]
 
     def arm(self, connection: Core) -> None:
         """See to it that `deadline` knows the connection's."""
@@ -211,6 +238,8 @@ class Stack:
         """An initial sequence number; ahead of those in TIME-WAIT (RFC 9293 3.4.1, MAY-2)."""
         last = self._reopened.pop((*local, *remote), None)
         if last is None:
+            if self.settings.first_isn is not None:
+                return seq.add(self.settings.first_isn, _ISN_STEP * next(self._isns))
             return self.random.getrandbits(32)
         return seq.add(last, 1 + self.random.getrandbits(24))
 
@@ -247,8 +276,11 @@ class Stack:
             connection = None
         listener = self.listeners.get(segment.dport)
         if connection is not None:
-            connection.arrive(segment, now)
+            if connection.signature is None or connection.is_authentic(segment):
+                connection.arrive(segment, now)
         elif listener is not None:
+            if listener.group:
+                listener = listener.member_for(segment)
             listener.arrive(segment, now)
         elif not segment.is_rst:
             self.refuse(segment)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from scapy_tfo.segment import Address
 from scapy_tfo.values import value
-
-if TYPE_CHECKING:
-    from scapy_tfo.reference.core import Core
-    from scapy_tfo.reference.server import Listener
 
 
 class State(enum.Enum):
@@ -41,26 +38,55 @@ def settled(*, fin_sent: bool, fin_acked: bool, fin_received: bool, received_fir
     return State.TIME_WAIT if fin_acked else State.CLOSING
 
 
+class Endpoint(Protocol):
+    """A connection as its application sees it. local, remote: address and port of each end.
+
+    Times are seconds on the clock of the host. pause and resume: stop reading, and go on.
+    shutdown: end our stream and go on reading; close: be done with both.
+    """
+
+    local: tuple[Address, int]
+    remote: tuple[Address, int]
+
+    def write(self, data: bytes, now: float) -> None: ...
+
+    def pause(self) -> None: ...
+
+    def resume(self, now: float) -> None: ...
+
+    def shutdown(self, now: float) -> None: ...
+
+    def close(self, now: float) -> None: ...
+
+    def abort(self, now: float) -> None: ...
+
+
+class Listening(Protocol):
+    """A listener as its application sees it."""
+
+    port: int
+
+
 @value(frozen=True, slots=True)
 class Accepted:
     """A connection for the application: at the SYN of a fast open, else when established."""
 
-    connection: Core
-    listener: Listener
+    connection: Endpoint
+    listener: Listening
 
 
 @value(frozen=True, slots=True)
 class Connected:
     """An active open succeeded."""
 
-    connection: Core
+    connection: Endpoint
 
 
 @value(frozen=True, slots=True)
 class Received:
     """The next bytes of the stream."""
 
-    connection: Core
+    connection: Endpoint
     data: bytes
 
 
@@ -68,7 +94,7 @@ class Received:
 class EndOfStream:
     """The peer sent FIN: no more bytes will come. Told once."""
 
-    connection: Core
+    connection: Endpoint
 
 
 @value(frozen=True, slots=True)
@@ -78,7 +104,7 @@ class Reset:
     The last event of its connection.
     """
 
-    connection: Core
+    connection: Endpoint
     error: str
 
 
@@ -86,7 +112,7 @@ class Reset:
 class Closed:
     """Both directions have ended in order, or the application gave up. The last event."""
 
-    connection: Core
+    connection: Endpoint
 
 
 Event = Accepted | Connected | Received | EndOfStream | Reset | Closed

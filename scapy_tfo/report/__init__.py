@@ -1,1 +1,1 @@
-"""What a run found, written down: JSON, JUnit, text, HTML, sequence diagrams."""
+"""Reports of a run: JSON, JUnit, text, HTML, sequence diagrams."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
+from textwrap import wrap
 
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.report.escape import one_line
@@ -17,6 +18,12 @@ _MOST_ROWS = 40
 _FRAGMENT_OFFSET = 0x1FFF
 _NEIGHBOURS = 3
 _MIN_LANE = 44
+_MARGIN = 23
+"""Columns before the suite's bar: mark, number, time."""
+
+_COMMENT = f"{'':24}: "
+"""Before a comment that has a line of its own."""
+
 _ICMP_NAMES = {
     (4, 3, 0): "network unreachable",
     (4, 3, 1): "host unreachable",
@@ -49,7 +56,7 @@ class Trace:
         for each in packets:
             key = self._key[each.number] = _flow_key(each.data)
             self._conversations.setdefault(key, []).append(each)
-        self._drawn: dict[tuple[str, tuple[int, ...]], str] = {}
+        self._drawn: dict[tuple[str, tuple[int, ...], int], str] = {}
 
     def conversation(self, numbers: Iterable[int]) -> list[CapturedPacket]:
         """Every packet of the connections that the numbered packets belong to, in order."""
@@ -57,14 +64,15 @@ class Trace:
         found = [packet for key in keys for packet in self._conversations[key]]
         return sorted(found, key=lambda packet: packet.number)
 
-    def draw(self, result: Result) -> str:
+    def draw(self, result: Result, width: int = WIDTH) -> str:
         """The conversation around the packets of a result, these marked; "" without packets."""
-        key = result.packets
+        numbers = result.packets
         name = f"{result.case} [ipv{result.family}]"
-        if (name, key) not in self._drawn:
+        key = name, numbers, width
+        if key not in self._drawn:
             said = (f"sent by {name}", f"for {name}", f"{result.verdict.name}: {result.reason}")
-            self._drawn[name, key] = draw(self.conversation(key), key, said=said)
-        return self._drawn[name, key]
+            self._drawn[key] = draw(self.conversation(numbers), numbers, said=said, width=width)
+        return self._drawn[key]
 
 
 def draw(
@@ -80,7 +88,8 @@ def draw(
     comments, for they stand beside the diagram. Sequence and acknowledgement
     numbers count from the initial ones, primed where an endpoint chose a second; an endpoint
     whose SYN is not there keeps its own. Far from a judged packet, long conversations are cut.
-    Lines are ASCII but for the comments, and kept to `width` columns where the packets allow it.
+    Lines are ASCII but for the comments, and fit `width` columns, of which there must be 60: what
+    is longer goes on in the next line, and breaks between words.
     """
     if not packets:
         return ""
@@ -93,8 +102,9 @@ def draw(
         f"{names[row.flow]} {row.text}" if row.flow and names[row.flow] else row.text
         for row in shown
     ]
-    lane = max([_MIN_LANE, *(len(text) + 8 for text in texts)])
-    lines = [_legend(flow, names[flow]) for flow in flows]
+    most = width - _MARGIN - 2
+    lane = min(max([_MIN_LANE, *(len(text) + 8 for text in texts)]), most)
+    lines = [line for flow in flows for line in _legend(flow, names[flow], width)]
     lines.append(f"{'':4}{'no.':>6} {'ms':>10}  suite{'target':>{lane - 3}}")
     start, last = packets[0].when, 0
     for row, text in zip(shown, texts, strict=True):
@@ -102,17 +112,15 @@ def draw(
             lines.append(f"{'':22} ({row.place - last - 1} more)")
         last = row.place
         mark = "*" if row.packet.number in marked else ""
-        arrow = (
-            f"|-- {text} {'-' * (lane - len(text) - 6)}>|"
-            if row.packet.outbound
-            else f"|<{'-' * (lane - len(text) - 6)} {text} --|"
-        )
+        arrow, *rest = _arrow(text, lane, outbound=row.packet.outbound)
         line = f"{mark:>3} {row.packet.number:>6} {(row.packet.when - start) * 1e3:>10.3f}  {arrow}"
         comment = one_line(_without(row.packet.comment, said))
-        if comment and len(line) + 2 + len(comment) > width:
-            lines += [line, f"{'':24}: {comment}"]
-        else:
-            lines.append(f"{line}  {comment}".rstrip())
+        if comment and not rest and len(line) + 2 + len(comment) <= width:
+            line, comment = f"{line}  {comment}", ""
+        lines += [line, *(f"{'':{_MARGIN}}{each}" for each in rest)]
+        lines += wrap(
+            comment, width, initial_indent=_COMMENT, subsequent_indent=" " * len(_COMMENT)
+        )
     if len(rows) > last:
         lines.append(f"{'':22} ({len(rows) - last} more)")
     return "\n".join(lines)
@@ -200,15 +208,32 @@ def _near_judged(rows: list[_Row]) -> list[_Row]:
     return [rows[at] for at in sorted(keep)[:_MOST_ROWS]]
 
 
+def _arrow(text: str, lane: int, *, outbound: bool) -> list[str]:
+    """A packet between the two bars, `lane` columns apart; in several lines where it is long."""
+    first, *rest = wrap(text, lane - 8, break_on_hyphens=False) or [""]
+    line = "-" * (lane - len(first) - 6)
+    arrow = f"|-- {first} {line}>|" if outbound else f"|<{line} {first} --|"
+    bare = "|   {:<{}}    |" if outbound else "|    {:>{}}   |"
+    return [arrow, *(bare.format(each, lane - 8) for each in rest)]
+
+
 def _without(comment: str, said: Iterable[str]) -> str:
     for phrase in said:
         comment = comment.replace(phrase, "", 1) if phrase else comment
     return comment.strip(" :;")
 
 
-def _legend(flow: Flow, name: str) -> str:
+def _legend(flow: Flow, name: str, width: int) -> list[str]:
     suite, target = (endpoint(ip_address(e[:-2]), int.from_bytes(e[-2:], "big")) for e in flow)
-    return f"{'':4}{f'{name}: ' if name else ''}suite {suite}, target {target}"
+    text = f"{f'{name}: ' if name else ''}suite {suite}, target {target}"
+    return wrap(
+        text,
+        width,
+        initial_indent=" " * 4,
+        subsequent_indent=" " * 6,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _letters(number: int) -> str:

@@ -1,4 +1,4 @@
-"""Strings that came from a target or a user, made fit to be shown."""
+"""Makes strings from a target or a user safe to show."""
 
 from __future__ import annotations
 

@@ -6,18 +6,21 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Any
 
 from scapy_tfo import __version__, spec
 from scapy_tfo.errors import SetupError
-from scapy_tfo.fuzz.findings import Finding, Status, to_record
-from scapy_tfo.fuzz.program import Step, to_json
-from scapy_tfo.fuzz.store import Store
-from scapy_tfo.fuzz.verdict import TracedPacket
-from scapy_tfo.report.diagram import draw
+from scapy_tfo.executor.verdict import TracedPacket
+from scapy_tfo.files.writing import put
+from scapy_tfo.fuzz.findings.finding import Finding, Status, to_record
+from scapy_tfo.fuzz.findings.store import Store
+from scapy_tfo.program.program import Step, to_json
+from scapy_tfo.report.diagram import WIDTH, draw
 from scapy_tfo.suite.result import CapturedPacket
 
 SCHEMA = 1
+_LEAST_WIDTH = 60
 
 
 def figures_of(
@@ -67,6 +70,14 @@ def write_figures(figures: dict[str, Any], path: Path) -> None:
         raise SetupError(f"cannot write {path}: {error.strerror}") from error
 
 
+def keep_figures(figures: dict[str, Any], directory: Path) -> None:
+    """Write them into the directory of a campaign. Raises SetupError where that fails."""
+    try:
+        put(directory / "results.json", json.dumps(figures, indent=1) + "\n")
+    except OSError as error:
+        raise SetupError(f"cannot write into {directory}: {error.strerror}") from error
+
+
 def summary(figures: dict[str, Any]) -> str:
     """A campaign in one line."""
     seconds = max(figures["seconds"], 1e-9)
@@ -78,7 +89,7 @@ def summary(figures: dict[str, Any]) -> str:
     if unjudged := figures["unjudged"]:
         text += f", {unjudged:,} programs not judged"
     if untried := figures["untried"]:
-        text += f", violations of {untried:,} kind{'s' * (untried != 1)} seen and not tried yet"
+        text += f", {untried:,} kind{'s' * (untried != 1)} of violations not tried again yet"
     return text
 
 
@@ -105,7 +116,7 @@ def told(finding: Finding) -> Iterator[str]:
     yield f"  expected  {finding.expected}"
     yield f"  actual    {finding.actual}"
     is_sure = finding.status is Status.CONFIRMED
-    what = "reduced to these" if is_sure else "which alone do not show it each time"
+    what = "reduced to these" if is_sure else "which alone do not always show it"
     yield f"  seed      {finding.seed} ({len(finding.program.steps)} steps, {what})"
     yield ""
     raw = to_json(finding.reduced)
@@ -139,13 +150,14 @@ def _side_by_side(first: str, second: str) -> str:
 
 
 def _drawn(packets: Sequence[TracedPacket], wrong: Iterable[int]) -> str:
+    width = min(max(get_terminal_size((WIDTH, 0)).columns, _LEAST_WIDTH), WIDTH)
     captured = [
         CapturedPacket(
             number=number, when=each.when, outbound=each.outbound, data=each.data, comment=""
         )
         for number, each in enumerate(packets, 1)
     ]
-    return draw(captured, [each + 1 for each in wrong])
+    return draw(captured, [each + 1 for each in wrong], width=width)
 
 
 def _step(step: Step, raw: dict[str, Any]) -> str:

@@ -33,7 +33,7 @@ def to_json(run: Run, *, strict: bool = False) -> dict[str, Any]:
         "tool": encodable(run.tool),
         "started": _number(run.started),
         "seconds": _number(run.seconds),
-        "results": [_record(each) for each in run.results],
+        "results": [record_of(each) for each in run.results],
         "summary": {
             **counts_of(run.results),
             "total": len(run.results),
@@ -71,7 +71,8 @@ def write_json(run: Run, path: Path, *, strict: bool = False) -> None:
         raise SetupError(f"cannot write the JSON report {path}: {error.strerror}") from error
 
 
-def _record(result: Result) -> dict[str, Any]:
+def record_of(result: Result) -> dict[str, Any]:
+    """One of the `results`."""
     return {
         "case": encodable(result.case),
         "title": encodable(result.title),
@@ -90,6 +91,8 @@ def _record(result: Result) -> dict[str, Any]:
             encodable(what): encodable(seen) for what, seen in sorted(result.observed.items())
         },
         "known": encodable(result.known),
+        "cause": encodable(result.cause) or None,
+        "concerns": [encodable(each) for each in result.concerns],
     }
 
 

@@ -3,8 +3,8 @@
 One suite for each section of specs/. A FAIL that fails the run is a `<failure>`; `<error>` is
 never written, since a run that could not be judged ends before it has a report. INCONCLUSIVE,
 UNSUPPORTED, SKIPPED and known failures are `<skipped>` with the reason: none of them says that
-the target is wrong. A warning (level SHOULD without strict) passes, and says so in its
-`<system-out>`, as does what a case observed.
+the target is wrong. A warning (level SHOULD without strict) passes; its `<system-out>` has the
+warning. What a case observed is written there, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every report says of a run, before it is laid out."""
+"""The content of a run's reports, which all formats share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from datetime import UTC, datetime
 
 from scapy_tfo.report.escape import visible
 from scapy_tfo.spec import Requirement
-from scapy_tfo.suite.result import Result, Run, Standing, Verdict, exit_status, standing
+from scapy_tfo.suite.result import (
+    Result,
+    Run,
+    Standing,
+    Verdict,
+    exit_status,
+    largest_first,
+    standing,
+)
 
 Requirements = Mapping[str, Requirement]
 """The catalogue of specs/, by id."""
@@ -18,16 +26,17 @@ Requirements = Mapping[str, Requirement]
 MEANINGS = {
     0: "no requirement failed",
     1: "a requirement failed",
-    3: "the target was gone before the end",
+    3: "the target stopped answering before the end",
+    130: "interrupted before the end",
 }
-"""What the exit statuses of a run that came to its end say."""
+"""Of the exit statuses of a run."""
 
 HEADINGS = (
     ((Standing.FAIL, Standing.FIXED), "FAILED"),
     ((Standing.WARNING,), "WARNINGS: these fail a run only with --strict"),
     ((Standing.KNOWN,), "KNOWN FAILURES: listed, so they do not fail the run"),
 )
-"""The standings that are told case by case, in this order."""
+"""The standings that are reported case by case, in this order."""
 
 _FIRST_WORD = re.compile("[A-Za-z]+")
 
@@ -52,6 +61,19 @@ class Group:
     standing: Standing
     reason: str
     results: tuple[Result, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One thing that is wrong, and what follows from it.
+
+    name: id of the case that shows it. results: of that case, over each family; none where the
+    cause has no result in the run. explained: what it explains, failed or not judged.
+    """
+
+    name: str
+    results: tuple[Result, ...]
+    explained: tuple[Result, ...]
 
 
 class Outline:
@@ -88,6 +110,21 @@ class Outline:
         """The results of these standings, in the order of the run."""
         return [result for result, place in self.standings if place in places]
 
+    def leads(self, *places: Standing) -> list[Result]:
+        """The results of these standings that no other failure of the run explains, the one that
+        explains most first."""
+        there = {(each.case, each.family) for each in self.run.results}
+        found = [each for each in self.of(*places) if (each.cause, each.family) not in there]
+        return largest_first(found, self.run.results)
+
+    def witnesses(self, lead: Result) -> list[Result]:
+        """The failures, and the cases that could not be judged, which a failure explains."""
+        return [
+            each
+            for each in self.run.results
+            if each.cause == lead.case and each.family == lead.family
+        ]
+
     def groups(self, *places: Standing) -> list[Group]:
         """The results of these standings by standing and reason, the largest group first."""
         found: dict[tuple[Standing, str], list[Result]] = {}
@@ -96,6 +133,32 @@ class Outline:
                 found.setdefault((place, result.reason), []).append(result)
         groups = [Group(place, reason, tuple(each)) for (place, reason), each in found.items()]
         return sorted(groups, key=lambda each: (places.index(each.standing), -len(each.results)))
+
+    def causes(self, *places: Standing) -> list[Cause]:
+        """What is wrong, by the case that shows it, the one that explains most first.
+
+        places: standings of results that are something wrong even if they explain nothing, the
+        worst first.
+        """
+        causes = {(each.case, each.family): each.cause for each in self.run.results}
+        shown: dict[str, list[Result]] = {}
+        explained: dict[str, list[Result]] = {}
+        for result, place in self.standings:
+            root = _root(result, causes)
+            if root != result.case:
+                explained.setdefault(root, []).append(result)
+            elif place in places:
+                shown.setdefault(root, []).append(result)
+        found = [
+            Cause(name, tuple(shown.get(name, ())), tuple(explained.get(name, ())))
+            for name in dict.fromkeys([*shown, *explained])
+        ]
+
+        def order(each: Cause) -> tuple[int, int]:
+            worst = [places.index(self.standing_of(result)) for result in each.results]
+            return -len(each.explained), min(worst, default=len(places))
+
+        return sorted(found, key=order)
 
     def observations(self) -> list[Observation]:
         """What the cases recorded, families that saw the same put together."""
@@ -113,6 +176,14 @@ class Outline:
         retries = f", {self.retries} retried" if self.retries else ""
         status = self.exit_status
         return f"{', '.join(counts) or 'no cases'}{retries} - exit {status}: {MEANINGS[status]}"
+
+
+def _root(result: Result, causes: Mapping[tuple[str, int], str]) -> str:
+    """The cause that no other explains; in a circle, the last one before it closes."""
+    passed = [result.case]
+    while (cause := causes.get((passed[-1], result.family), "")) and cause not in passed:
+        passed.append(cause)
+    return passed[-1]
 
 
 def section(result: Result) -> str:
@@ -153,7 +224,7 @@ def why(result: Result, place: Standing) -> str:
     if place is Standing.KNOWN:
         return f"{result.reason} (known failure: {result.known})"
     if place is Standing.FIXED:
-        return f"listed as a known failure ({result.known}), but it passes: take it off the list"
+        return f"listed as a known failure ({result.known}), but it passes: remove it from the list"
     return result.reason
 
 

@@ -1,26 +1,30 @@
-"""The files of a run: results.json, junit.xml, report.txt, report.html, capture.pcapng."""
+"""Writes a run's files: results.json, junit.xml, report.txt, report.html, capture.pcapng, and the
+plugin that shows the capture in Wireshark, tfo.lua."""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from scapy_tfo import spec
+from scapy_tfo.capture.writer import pcapng
+from scapy_tfo.dissector.files import PLUGIN, own_plugin
 from scapy_tfo.errors import SetupError
+from scapy_tfo.files.writing import put
 from scapy_tfo.report.commands import Commands
 from scapy_tfo.report.diagram import Trace
 from scapy_tfo.report.escape import visible
 from scapy_tfo.report.html import html_page
-from scapy_tfo.report.json_report import write_json
-from scapy_tfo.report.junit import write_junit
+from scapy_tfo.report.json_report import json_text
+from scapy_tfo.report.junit import junit_xml
 from scapy_tfo.report.outline import Outline, Requirements
 from scapy_tfo.report.text import summary
 from scapy_tfo.suite.result import Run
-from scapy_tfo.wire.pcapng import write_pcapng
 
 BASE = Path("tfo-results")
-"""Where runs are kept that were not told where to write."""
+"""Default directory of the runs."""
 
 CAPTURE = "capture.pcapng"
 """The file that holds a run's packets."""
@@ -28,7 +32,19 @@ CAPTURE = "capture.pcapng"
 LATEST = "latest"
 """The symbolic link in BASE to its newest run."""
 
+REPORTS = ("results.json", "junit.xml", "report.txt", "report.html", CAPTURE, PLUGIN)
+"""Files that a run writes into its directory."""
+
 _MOST_RUNS_A_SECOND = 1000
+
+_KEPT_APART = {
+    ".gitignore": "# Results of scapy-tfo: no part of a repository.\n*\n",
+    "conftest.py": (
+        '"""Keeps pytest from collecting the tests of findings below: name a file to run it."""\n\n'
+        'collect_ignore_glob = ["*"]\n'
+    ),
+}
+"""Files of BASE, which may well be made in a repository of the user's."""
 
 
 def write_all(
@@ -48,16 +64,18 @@ def write_all(
     requirements = spec.load() if catalogue is None else catalogue
     trace = Trace(run.packets)
     place = begin(directory, run.started, base=base)
-    write_json(run, place / "results.json", strict=strict)
-    write_junit(run, place / "junit.xml", strict=strict, trace=trace)
-    commands = Commands(run.packets, place / CAPTURE)
+    commands = Commands(run.packets, Path(CAPTURE))
     text = summary(run, strict=strict, catalogue=requirements, trace=trace, commands=commands)
     page = html_page(run, strict=strict, catalogue=requirements, trace=trace, commands=commands)
     try:
-        (place / "report.txt").write_text(text, encoding="utf-8")
-        (place / "report.html").write_text(page, encoding="utf-8")
+        put(place / "results.json", json_text(run, strict=strict))
+        put(place / "junit.xml", junit_xml(run, strict=strict, trace=trace))
+        put(place / "report.txt", text)
+        put(place / "report.html", page)
         about = f"{run.tool} at {run.target}: {Outline(run, strict=strict).verdict_line()}"
-        write_pcapng(place / CAPTURE, run.packets, comment=visible(about))
+        put(place / CAPTURE, pcapng(run.packets, comment=visible(about)))
+        if plugin := own_plugin():
+            put(place / PLUGIN, plugin.read_bytes())
     except OSError as error:
         raise _unwritable(place, error) from error
     if directory is None:
@@ -69,6 +87,13 @@ def begin(directory: Path | None, started: float, *, base: Path = BASE) -> Path:
     """The directory for a run's files: the one given, or a new one under `base`, named after the
     run's start in UTC. Raises SetupError where it cannot be made."""
     return _new_directory(base, started) if directory is None else _made(directory)
+
+
+def earlier_reports(directory: Path | None) -> list[str]:
+    """The reports in a directory that a run, told to write there, will replace."""
+    if directory is None:
+        return []
+    return [each for each in REPORTS if os.path.lexists(directory / each)]
 
 
 def check_writable(directory: Path | None = None, *, base: Path = BASE) -> None:
@@ -117,6 +142,10 @@ def _made(directory: Path) -> Path:
 
 def _new_directory(base: Path, started: float) -> Path:
     _made(base)
+    for name, content in _KEPT_APART.items():
+        # What the user put there stays, and a directory that is closed is complained of below.
+        with suppress(OSError), open(base / name, "x", encoding="utf-8") as file:
+            file.write(content)
     name = f"{datetime.fromtimestamp(started, UTC):%Y%m%dT%H%M%SZ}"
     for number in range(1, _MOST_RUNS_A_SECOND):
         place = base / (name if number == 1 else f"{name}-{number}")
@@ -127,7 +156,7 @@ def _new_directory(base: Path, started: float) -> Path:
         except OSError as error:
             raise _unwritable(place, error) from error
         return place
-    raise SetupError(f"{base} already holds {_MOST_RUNS_A_SECOND} runs of {name}: give --out")
+    raise SetupError(f"{base} already holds {_MOST_RUNS_A_SECOND} runs named {name}: give --out")
 
 
 def point_latest(place: Path, *, base: Path = BASE) -> None:

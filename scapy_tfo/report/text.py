@@ -43,7 +43,7 @@ _STYLES = {
 }
 _TERMINAL_BLOCKS = 12
 _TERMINAL_MEMBERS = 3
-"""So many failures are told in full on a terminal; the rest by name, as a file has them all."""
+"""Failures that a terminal shows in full, and members of a group; report.txt has all of them."""
 
 _ALWAYS = (
     Standing.PASS,
@@ -122,43 +122,55 @@ class _Layout:
 
     @property
     def is_short(self) -> bool:
-        """For a terminal, where the files of the run say the rest."""
+        """For a terminal; the files of the run have the rest."""
         return self.blocks is not None
 
     def lines(self) -> Iterator[Line]:
         yield from self._header()
-        yield from self._table()
+        # On a terminal, what is printed last is what is seen.
+        if not self.is_short:
+            yield _line()
+            yield from self._table()
         for places, heading in HEADINGS:
             yield from self._failures(places, heading)
         yield from self._groups(
-            Standing.INCONCLUSIVE, "INCONCLUSIVE", "loss, or silence that proves nothing"
+            Standing.INCONCLUSIVE,
+            "INCONCLUSIVE",
+            "packets lost, silence proves nothing, or another cause",
         )
         yield from self._groups(
-            Standing.UNSUPPORTED, "UNSUPPORTED", "not done by this target, which is allowed"
+            Standing.UNSUPPORTED, "UNSUPPORTED", "this target does not do it, which is allowed"
         )
-        yield from self._groups(Standing.SKIPPED, "SKIPPED", "and what it takes to run them")
+        yield from self._groups(Standing.SKIPPED, "SKIPPED", "what it takes to run them")
         yield from self._observations()
         yield from self._notes()
+        if self.is_short:
+            yield _line()
+            yield from self._table()
         yield _line()
         worst = Standing.FAIL if self.outline.exit_status else Standing.PASS
-        yield _line(self.outline.verdict_line(), worst)
+        if self.width < WIDTH:
+            yield from self._wrapped(self.outline.verdict_line(), "", worst)
+        else:
+            yield _line(self.outline.verdict_line(), worst)
 
     def _header(self) -> Iterator[Line]:
         run = self.outline.run
         yield _line(f"TCP Fast Open conformance of {one_line(run.target)}", "head")
-        yield _line(
+        yield from self._wrapped(
             f"{one_line(run.tool)}, {self.outline.date}, {run.seconds:.2f} s,"
-            f" {len(run.results)} cases, {len(run.packets)} packets"
+            f" {len(run.results)} cases, {len(run.packets)} packets",
+            "",
         )
         if self.outline.strict:
             yield _line("strict: a failed SHOULD fails the run")
-        yield _line()
 
     def _table(self) -> Iterator[Line]:
         counts = self.outline.counts
         extra = (Standing.WARNING, Standing.KNOWN, Standing.FIXED)
         columns = [*_ALWAYS, *(place for place in extra if counts[place])]
-        heads = [f"{place.value:>{max(len(place.value) + 2, 9)}}" for place in columns]
+        least = 9 if self.width >= WIDTH else 0
+        heads = [f"{place.value:>{max(len(place.value) + 2, least)}}" for place in columns]
         yield _line(f"{'section':<9}" + "".join(heads), "head")
         for name, row in [*self.outline.sections.items(), ("all", counts)]:
             cells = (
@@ -172,6 +184,7 @@ class _Layout:
         if not results:
             return
         yield from self._heading(f"{heading} ({len(results)})", places[0])
+        results = self.outline.leads(*places)
         full = results[: self.blocks]
         for number, result in enumerate(full, 1):
             if number > 1:
@@ -182,15 +195,19 @@ class _Layout:
 
     def _block(self, number: int, result: Result) -> Iterator[Line]:
         place = self.outline.standing_of(result)
-        yield (
-            (f"{number:>3} ", "dim"),
-            (one_line(label(result)), place),
-            (f"  {place.value.upper()}, {result.level.value}", place),
-        )
+        name, said = one_line(label(result)), f"{place.value.upper()}, {result.level.value}"
+        if len(name) + len(said) + 6 <= self.width:
+            yield (f"{number:>3} ", "dim"), (f"{name}  {said}", place)
+        else:
+            yield (f"{number:>3} ", "dim"), (name, place)
+            yield _line(f"    {said}", place)
         yield from self._wrapped(result.title, "    ", "head")
         for each in result.requirements:
             yield from self._wrapped(cite(each, self._requirements()), "    ")
         yield from self._wrapped(f"why: {why(result, place)}", "    ")
+        witnesses = self._witnesses(result)
+        if witnesses:
+            yield from self._wrapped(witnesses, "    ")
         if result.expected or result.actual:
             yield from self._side_by_side(result.expected, result.actual)
         yield from self._wrapped(evidence(result), "    ", "dim")
@@ -198,11 +215,22 @@ class _Layout:
         if command:
             # In one line, however long: it is there to be copied.
             yield _line(f"    {one_line(command)}", "dim")
-        diagram = self.trace.draw(result)
+        diagram = self.trace.draw(result, self.width)
         if diagram:
             yield _line()
             for line in diagram.split("\n"):
                 yield _line(line, "head" if line.lstrip().startswith("*") else "")
+
+    def _witnesses(self, lead: Result) -> str:
+        """The cases that met the same fault, as a sentence, or ""."""
+        cases = [each.case for each in self.outline.witnesses(lead)]
+        if not cases:
+            return ""
+        shown = cases if self.blocks is None else cases[:_TERMINAL_MEMBERS]
+        more = f", and {len(cases) - len(shown)} more" if len(cases) > len(shown) else ""
+        others = "1 other case" if len(cases) == 1 else f"{len(cases)} other cases"
+        concerns = f"concerns {', '.join(lead.concerns)}; " if lead.concerns else ""
+        return f"{concerns}also seen by {others}: {', '.join(shown)}{more}"
 
     def _side_by_side(self, expected: str, actual: str) -> Iterator[Line]:
         column = (self.width - 7) // 2
@@ -236,7 +264,7 @@ class _Layout:
         if not observations:
             return
         if self.is_short:
-            yield from self._heading(f"OBSERVED: {len(observations)} facts, told in report.txt")
+            yield from self._heading(f"OBSERVED: {len(observations)} facts, listed in report.txt")
             return
         yield from self._heading("OBSERVED: what this target does where the sources leave it open")
         case = ""
@@ -278,5 +306,9 @@ def _folded(text: str, width: int) -> list[str]:
     return [
         line
         for paragraph in visible(text).split("\n")
-        for line in ([paragraph] if len(paragraph) <= width else wrap(paragraph, width))
+        for line in (
+            [paragraph]
+            if len(paragraph) <= width
+            else wrap(paragraph, width, break_on_hyphens=False)
+        )
     ]

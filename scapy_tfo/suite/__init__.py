@@ -1,1 +1,1 @@
-"""What judges a target: the case registry, the peer a case talks to, the runner, verdicts."""
+"""Building blocks of cases: their registry, the peer that a case talks to, its flows, results."""

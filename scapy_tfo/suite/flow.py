@@ -1,8 +1,8 @@
-"""One TCP conversation as a case leads it: partial segments out, expectations in."""
+"""One TCP conversation of a case: sends segments, and waits for the answers it expects."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,20 +11,40 @@ from scapy_tfo import seq
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.option import RawOption
 from scapy_tfo.segment import ACK, FIN, PSH, RST, SYN, Address, Flags, Segment
-from scapy_tfo.suite.ear import Ear
+from scapy_tfo.suite.delivery.outbox import Outbox, Written
+from scapy_tfo.suite.delivery.timer import RetransmissionTimer
+from scapy_tfo.suite.delivery.window import SendWindow
+from scapy_tfo.suite.outcome import Skipped, Symptom, shows
+from scapy_tfo.suite.receiver import Receiver
 
 if TYPE_CHECKING:
-    from scapy_tfo.suite.app import App
+    from scapy_tfo.suite.application import App
+    from scapy_tfo.suite.outcome import Missing
     from scapy_tfo.suite.switchboard import Switchboard
 
+ONE_ONLY = "needs several answers on a connection: this server closes after each"
 
-class Flow(Ear):
+_LEAST_ROOM = 48
+"""Bytes of data in a segment, however small the MSS that the target names."""
+
+
+class Flow(Receiver):
     """A client's end of one connection, which may say anything at all.
 
     opening: our last SYN. sent: requests so far, which the answer is judged against. mss: what
     our SYN offers, in bytes. window: of every segment, not scaled.
     timestamp: TSval of everything sent, which then echoes what came last; None for no option.
+
+    Behind the handshake it is TCP: what it writes waits for the target's window, is cut to the
+    segments that path and target take, and while the case awaits something, what belongs to `sent`
+    and is not acknowledged is sent again, and so is a FIN behind it. resends: False where a case
+    measures what the target does about one copy; a closed window is not probed then either.
+    repeated: how many segments were sent again, or as probes. A SYN never is: `again` does it.
+    timer: says when.
     """
+
+    is_tcp = True
+    """False for an end that sends everything at once, and once."""
 
     def __init__(
         self,
@@ -50,8 +70,19 @@ class Flow(Ear):
         self.opening = Segment(src=source, dst=target, sport=sport, dport=dport)
         self.window = 65535
         self.timestamp: int | None = None
+        self.resends = True
+        self.repeated = 0
+        self.timer = RetransmissionTimer()
         self._board = board
+        self._largest = mss
+        self._their_window = SendWindow()
+        self._outbox = Outbox()
+        self._recovers_to = isn
+        # The end of all that was sent in one piece: what lies beyond was sent for the first time.
+        self._frontier = isn
         self._is_over = False
+        self._bare_ack = False
+        self._superseded = 0
         self._key = (source, sport, target, dport)
         board.open(self._key, self)
 
@@ -64,13 +95,43 @@ class Flow(Ear):
         *,
         options: Iterable[RawOption] = (),
         comment: str = "",
+        once: bool = False,
         **fields: Any,
     ) -> Segment:
         """Send a segment; what is not given continues the conversation.
 
         Sequence number SND.NXT, acknowledgement of all that came, the flow's window. Any field
-        of Segment may be given. SND.NXT moves on where the segment began at it.
+        of Segment may be given. SND.NXT moves on where the segment began at it. once: it goes out
+        now, whatever the window, and is never sent again: what the target must reject.
         """
+        is_text = bool(data or flags & FIN) and flags & (SYN | RST | ACK) == ACK
+        held = None if is_text else self._outbox.first_held
+        number = fields.pop("seq", self.snd_nxt if held is None else held)
+        written = Written(number, flags, data, tuple(options), fields, comment)
+        segment = self._segment(written)
+        if segment.seq == self.snd_nxt and not flags & RST:
+            self.snd_nxt = segment.end
+        edge = self._their_window.edge
+        if once or not is_text or edge is None or not self.is_tcp:
+            self._transmit(segment, comment)
+            return segment
+        for piece in written.pieces(self._room(segment)):
+            self._outbox.write(piece)
+        self._send_what_fits(edge)
+        waits = self._outbox.first_held
+        if waits is not None and segment.ack != self._told:
+            # The window may open only when the handshake is over.
+            self._transmit(replace(segment, seq=waits, flags=ACK, payload=b""))
+        return segment
+
+    def _send_what_fits(self, edge: int, *, ack: int | None = None) -> None:
+        """ack: to acknowledge with what the case wrote earlier, None for what it would by now."""
+        while (piece := self._outbox.next(self.their_rcv_nxt, edge)) is not None:
+            segment = self._segment(piece)
+            self._transmit(segment if ack is None else replace(segment, ack=ack), piece.comment)
+
+    def _segment(self, written: Written) -> Segment:
+        options: Iterable[RawOption] = written.options
         if self.timestamp is not None:
             echo = next((each.timestamps[0] for each in self.heard[::-1] if each.timestamps), 0)
             options = [*options, opt.timestamps(self.timestamp, echo)]
@@ -82,20 +143,41 @@ class Flow(Ear):
             "dst": self.target,
             "sport": self.sport,
             "dport": self.dport,
-            "seq": self.snd_nxt,
-            "ack": self.rcv_nxt if flags & ACK else 0,
-            "flags": flags,
+            "seq": written.seq,
+            "ack": self.rcv_nxt if written.flags & ACK else 0,
+            "flags": written.flags,
             "window": self.window,
             "options": block,
-            "payload": data,
+            "payload": written.data,
         }
-        values.update(fields)
-        segment = Segment(**values)
-        self._told = segment.ack if flags & ACK else self._told
-        if segment.seq == self.snd_nxt and not flags & RST:
-            self.snd_nxt = segment.end
+        values.update(written.fields)
+        return Segment(**values)
+
+    def _transmit(self, segment: Segment, comment: str = "") -> None:
+        self._told = segment.ack if segment.flags & ACK else self._told
+        self._expose(segment)
         self.numbers.append(self._board.send(segment.to_bytes(), self.owner, comment))
-        return segment
+
+    def _room(self, segment: Segment) -> int:
+        """Bytes of data that path and target take in one segment with such options."""
+        largest = min(self._largest, self._their_window.mss or self._largest)
+        return max(largest - len(segment.options), _LEAST_ROOM)
+
+    def _expose(self, segment: Segment) -> None:
+        """Note what would tell that a segment of ours arrived."""
+        is_fresh = segment.seq == self._frontier != segment.end
+        self.ends.append(segment.end if is_fresh else None)
+        if is_fresh:
+            self._frontier = segment.end
+        self._superseded += self._bare_ack
+        usual = (self.snd_nxt, self.rcv_nxt, ACK, b"")
+        self._bare_ack = (segment.seq, segment.ack, segment.flags, segment.payload) == usual
+
+    @property
+    def unproven(self) -> int:
+        """Packets of ours of which nothing tells that they arrived. A bare ACK is none where
+        another packet went out behind it, which says the same."""
+        return super().unproven - self._superseded
 
     @property
     def lag(self) -> float:
@@ -137,6 +219,7 @@ class Flow(Ear):
     def again(self, **changes: Any) -> None:
         """Send our SYN once more, with changes; the conversation does not move on."""
         packet = replace(self.opening, **changes).to_bytes()
+        self.ends.append(None)
         self.numbers.append(self._board.send(packet, self.owner, "again"))
 
     def resend(self, *, piece: int = 0) -> None:
@@ -161,10 +244,74 @@ class Flow(Ear):
 
     def send_icmp(self, error: IcmpError) -> None:
         """Send an ICMP error to the target."""
+        self.ends.append(None)
         self.numbers.append(self._board.send(error.to_bytes(), self.owner, "ICMP error"))
+
+    # What the target lets us send, and what it has not acknowledged
+
+    def hear(self, segment: Segment, number: int) -> None:
+        before = self.their_rcv_nxt
+        self._their_window.hear(segment, self.opening)
+        super().hear(segment, number)
+        una, edge = self.their_rcv_nxt, self._their_window.edge
+        if edge is None or not self.is_tcp:
+            return
+        self._outbox.acknowledged(una)
+        if una != before and seq.before(una, self._recovers_to):
+            self._send_lost(edge)
+        self._send_what_fits(edge, ack=self._told)
+
+    def _lost(self) -> Written | None:
+        """What the target waits for, of that which belongs to the stream and was sent."""
+        offset = seq.distance(self.isn, self.their_rcv_nxt) - 1
+        if self._outbox.is_empty or offset < 0:
+            return None
+        return self._outbox.lost(self.their_rcv_nxt, offset, b"".join(self.sent))
+
+    def _send_lost(self, edge: int) -> bool:
+        """Send again the first thing that is not acknowledged; whether there is any.
+
+        It acknowledges no more than the case has, which may be waiting for what that brings.
+        """
+        lost = self._lost()
+        if lost is not None:
+            segment = self._segment(lost.within(self.their_rcv_nxt, edge))
+            self._transmit(replace(segment, ack=self._told), "sent again: not acknowledged")
+            self.repeated += 1
+        return lost is not None
+
+    def _repeats_at(self, now: float) -> float | None:
+        edge = self._their_window.edge
+        active = self.is_tcp and self.resends and edge is not None
+        if not active or (self._outbox.first_held is None and self._lost() is None):
+            self.timer.stop()
+            return None
+        return self.timer.due(now + self.lag, (self.their_rcv_nxt, edge))
+
+    def _repeat(self, now: float) -> None:
+        edge, probe = self._their_window.edge, self._outbox.probe()
+        self._recovers_to = self.snd_nxt
+        if not self._send_lost(edge or 0) and probe is not None:
+            self._transmit(replace(self._segment(probe), ack=self._told), "probes the window")
+            self.repeated += 1
+        self.timer.sent_again(now + self.lag)
+
+    def missing(self, what: str) -> Missing:
+        ending = super().missing(what)
+        waiting = sum(len(each.data) for each in self._outbox.held)
+        if waiting:
+            ending.actual += f"; {waiting} bytes of ours wait for its window to open"
+        return ending
 
     # The application's answer
 
+    async def until(self, what: str, condition: Callable[[], bool], **named: Any) -> None:
+        """See Receiver. Raises Skipped for more requests than are answered on a connection."""
+        if self.app.once and len(self.sent) > 1:
+            raise Skipped(ONE_ONLY)
+        await super().until(what, condition, **named)
+
+    @shows(Symptom.SPOILS_DATA)
     async def answered(self, *, within: float | None = None, acking: bool = True) -> None:
         """Wait for the whole answer to all requests; a wrong or doubled one fails the case."""
 
@@ -180,6 +327,7 @@ class Flow(Ear):
     def _asked(self) -> str:
         return f"{len(self.sent)} request(s), {sum(map(len, self.sent))} bytes"
 
+    @shows(Symptom.SPOILS_DATA, missing=Symptom.NEVER_CLOSES)
     async def finish(self, *, within: float | None = None) -> None:
         """Close, wait for the target's close, and demand that every byte came exactly once."""
         await self.answered(within=within)
@@ -188,6 +336,25 @@ class Flow(Ear):
         wrong = self.app.judge(self.sent, bytes(self.stream.data))
         if wrong:
             raise self.failed(wrong, f"one whole answer to {self._asked}", wrong)
+
+    async def goes_on(self, *, rst: int | None = None) -> bool:
+        """See Peer.goes_on, which records the outcome."""
+        self.request()
+        before = self.repeated
+
+        def ended() -> bool:
+            return any(each.is_rst and each.seq != rst for each in self.heard)
+
+        def done() -> bool:
+            wrong = self.app.judge(self.sent, bytes(self.stream.data))
+            self.require(not wrong, str(wrong), "one whole and right answer", str(wrong))
+            return wrong is None or ended()
+
+        await self.until("an answer or a RST", done, acking=True, may_reset=True)
+        if ended() and self.repeated > before:
+            # Whoever resets the second copy left the first without an answer.
+            raise self.missing("an answer or a RST to the first copy")
+        return not ended()
 
     # Ending
 

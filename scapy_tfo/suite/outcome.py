@@ -1,14 +1,40 @@
-"""How a case ends other than by returning: each ending, and what evidence it rests on."""
+"""Exceptions that end a case, and the evidence that each one rests on."""
 
 from __future__ import annotations
+
+import enum
+import functools
+import inspect
+import struct
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Symptom(enum.StrEnum):
+    """What the target did. The value completes the sentence "the target ..."."""
+
+    NONE = ""
+    TAKES_DATA = "accepts SYN data without a valid cookie"
+    REFUSES_COOKIE = "refuses SYN data with a valid cookie"
+    GRANTS_NOTHING = "does not answer a cookie request"
+    ACKS_WRONGLY = "acknowledges another number than was sent"
+    DROPS_SYN = "does not answer a SYN"
+    SPOILS_DATA = "loses, repeats or changes data"
+    NEVER_CLOSES = "does not close after its peer"
 
 
 class Ending(Exception):  # noqa: N818 - an ending is a verdict, not an error
     """A case ends here.
 
     reason: one line. expected, actual: side by side in the report. packets: numbers in the
-    capture. flow: `src:port>dst:port`.
+    capture. flow: `src:port>dst:port`. symptom: what the target did.
     """
+
+    symptom = Symptom.NONE
 
     def __init__(
         self,
@@ -32,8 +58,8 @@ class Failed(Ending):
 
 
 class Missing(Ending):
-    """Something did not come, which loss could explain: the case is tried again, and only a path
-    that loses nothing turns it into a FAIL.
+    """Something did not come, which loss could explain: the case is tried again, and is a FAIL only
+    where that explanation is too improbable (`silence.likelihood`).
     """
 
 
@@ -46,7 +72,7 @@ class WasReset(Missing):
 class Refused(Missing):
     """A fast open with a valid cookie was refused, which a queue that was full could explain:
     the case is tried again, at last alone. A queue is full where an ACK of ours was lost, too:
-    only a path that loses nothing, and a queue with room left, turn it into a FAIL.
+    it is a FAIL where the queue has room left, and loss is too improbable.
     """
 
 
@@ -62,7 +88,8 @@ class Unsupported(Ending):
 
 class Absent(Unsupported):
     """The target does not do this, as far as was heard: no option, no segment of the kind came.
-    A path that loses packets could have kept it away: there the case is inconclusive.
+    A path that loses packets could have kept it away: there the case is tried again, and is
+    inconclusive where loss may explain every try.
     """
 
 
@@ -76,3 +103,56 @@ class Skipped(Ending):
 
 class Inconclusive(Ending):
     """The case cannot tell, and trying again would not help."""
+
+
+BROKEN = (
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, NameError),
+    *(RuntimeError, TypeError, ValueError, struct.error),
+)
+"""What a mistake in a case raises, on an answer that nobody thought of."""
+
+
+def broken(error: Exception) -> Inconclusive:
+    """The ending of a case that raised one of `BROKEN`: it says nothing of the target."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return Inconclusive(
+        f"a fault of scapy-tfo, not of the target: the case broke with {error!r}{where}; please "
+        "report this line, with the run's capture.pcapng"
+    )
+
+
+def shows(
+    wrong: Symptom = Symptom.NONE, *, missing: Symptom = Symptom.NONE, again: bool = False
+) -> Callable[[Function], Function]:
+    """An assertion, sync or async, whose endings name a symptom.
+
+    wrong: where something wrong came. missing: where something did not come, `wrong` if not given.
+    again: also rename the symptom that an assertion inside has named.
+    """
+
+    def name(ending: Ending) -> None:
+        found = missing or wrong if isinstance(ending, Missing) else wrong
+        if found and (again or not ending.symptom):
+            ending.symptom = found
+
+    def wrap(function: Function) -> Function:
+        @functools.wraps(function)
+        async def later(*arguments: Any, **named: Any) -> Any:
+            try:
+                return await function(*arguments, **named)
+            except Ending as ending:
+                name(ending)
+                raise
+
+        @functools.wraps(function)
+        def now(*arguments: Any, **named: Any) -> Any:
+            try:
+                return function(*arguments, **named)
+            except Ending as ending:
+                name(ending)
+                raise
+
+        return cast(Function, later if inspect.iscoroutinefunction(function) else now)
+
+    return wrap

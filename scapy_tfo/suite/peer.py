@@ -1,4 +1,4 @@
-"""What a case talks to: the target at one address, by one family."""
+"""The peer that a case talks to: the target at one address, over one IP family."""
 
 from __future__ import annotations
 
@@ -6,23 +6,36 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from scapy_tfo.capture.annotations import Change, ToldHooks
 from scapy_tfo.errors import SetupError
 from scapy_tfo.lab.hooks import BACKLOG, Hooks, ListenerOptions, Session
 from scapy_tfo.segment import ACK, RST, Address
-from scapy_tfo.suite.app import NoApp, make_app
-from scapy_tfo.suite.changes import Change, ToldHooks
+from scapy_tfo.suite.application import NoApp, make_app
 from scapy_tfo.suite.control import PathRecord
+from scapy_tfo.suite.delivery.timer import first_timeout
 from scapy_tfo.suite.flow import Flow
-from scapy_tfo.suite.outcome import Cookieless, Failed, Inconclusive, Refused, Skipped, Ungranted
-from scapy_tfo.suite.registry import NEEDS
+from scapy_tfo.suite.needs import NEEDS
+from scapy_tfo.suite.outcome import (
+    Cookieless,
+    Failed,
+    Inconclusive,
+    Refused,
+    Skipped,
+    Symptom,
+    Ungranted,
+    Unsupported,
+    shows,
+)
 from scapy_tfo.suite.switchboard import Switchboard
-from scapy_tfo.suite.target import Service, Target
+from scapy_tfo.suite.target import LOOKS_ACCEPTED, Service, Target
 
 _HEADERS = {4: 40, 6: 60}
 """IP and TCP header without options, in bytes."""
 
-
 _PORTS_TRIED = 8
+
+_MANY = 32
+"""Conversations of one case from which a small target may have no room for others."""
 
 _COOKIE_REQUESTS = 3
 """Without a cookie, after so many a target counts as granting none."""
@@ -51,7 +64,7 @@ class Peer:
     ) -> None:
         known = target.sources(family)
         # Two by two, because cases use no more; with hooks, for others may have to allow each.
-        fresh = 2 * (attempt - 1) % len(known) if target.hooks is not None else 0
+        fresh = 2 * (attempt - 1) % len(known) if target.is_ours else 0
         self.sources = known[fresh:] + known[:fresh]
         self.target = target
         self.family = family
@@ -109,7 +122,10 @@ class Peer:
             patience=self.patience,
         )
         flow.slack = self._slack
+        flow.timer.timeout = first_timeout(self._path.rtt)
         self.flows.append(flow)
+        if len(self.flows) >= _MANY:
+            self._path.holding.add(self._owner)
         return flow
 
     def two_clients(self, isns: Sequence[int | None] = (None, None)) -> tuple[Flow, Flow]:
@@ -122,6 +138,7 @@ class Peer:
                 continue
         raise Inconclusive("no port is free at both source addresses")
 
+    @shows(missing=Symptom.GRANTS_NOTHING, again=True)
     async def cookie(
         self, service: Service | None = None, *, source: int = 0, **fields: Any
     ) -> bytes:
@@ -133,16 +150,20 @@ class Peer:
         (RFC 7413 section 4.2.2). Raises Cookieless where the target grants none: it may;
         Ungranted where it has granted one before in this run.
         """
+        usual = service in (None, self.main)
         for _ in range(_COOKIE_REQUESTS):
+            if usual and self._path.grants_nothing(self.family):
+                break
             flow = self.flow(service, source=source)
             flow.syn(cookie=b"", **fields)
             syn_ack = await flow.syn_ack("a SYN-ACK to a cookie request")
             flow.send(RST, seq=flow.their_rcv_nxt)
             if syn_ack.cookie:
-                if service in (None, self.main):
+                if usual:
                     self._path.grants.add(self.family)
                 return syn_ack.cookie
-        if self.family in self._path.grants and service in (None, self.main):
+            self._path.asked[self.family] += usual
+        if self.family in self._path.grants and usual:
             raise Ungranted(
                 "no cookie was granted this time",
                 expected="a SYN-ACK with a cookie, as before",
@@ -180,22 +201,10 @@ class Peer:
     async def goes_on(self, flow: Flow, *, rst: int | None = None) -> bool:
         """Whether a connection still answers, where the standard lets it go on or end.
 
-        Asks for something more: True for the whole and right answer to all of `sent`, False for
-        a RST; anything else fails the case. rst: the sequence number of a RST that rejects one
-        segment and does not end the connection.
+        Asks for more: True for the right answer to all of `sent`, False for a RST; else the case
+        fails. rst: the sequence number of a RST that rejects one segment and ends nothing.
         """
-        flow.request()
-
-        def ended() -> bool:
-            return any(each.is_rst and each.seq != rst for each in flow.heard)
-
-        def done() -> bool:
-            wrong = flow.app.judge(flow.sent, bytes(flow.stream.data))
-            flow.require(not wrong, str(wrong), "one whole and right answer", str(wrong))
-            return wrong is None or ended()
-
-        await flow.until("an answer or a RST", done, acking=True, may_reset=True)
-        lives = not ended()
+        lives = await flow.goes_on(rst=rst)
         self.record("the connection", "goes on" if lives else "is reset")
         return lives
 
@@ -204,9 +213,11 @@ class Peer:
     ) -> list[Flow]:
         """Leave fast opens without an ACK until one is refused, or `most` are pending.
 
-        Those accepted, oldest first; fewer than `most` means that the next one was refused. A
-        target may grant no cookie while its limit is reached: take one before, and give it here.
+        Those accepted, oldest first; fewer than `most` means that the next one was refused. Give
+        a cookie where the limit is reached: a target may grant none. Raises Unsupported.
         """
+        if self.target.keeps_syn_data:
+            raise Unsupported(LOOKS_ACCEPTED)
         cookie = cookie or await self.cookie(service)
         pending: list[Flow] = []
         while len(pending) < most:
@@ -299,9 +310,22 @@ class Peer:
             if any(each.is_syn_ack for each in flow.heard):
                 await self.falls_back(flow, why)
 
-    async def takes_any_data(self) -> bool:
-        """Whether SYN data is accepted with no option at all, as a server without cookies does."""
-        flow = self.flow()
+    async def must_not_be_cookieless(self, why: str) -> None:
+        """Leave the case where data was taken without a good cookie, `why` says how, by a server
+        that needs none: it grants none, and takes data with no option (RFC 7413 section 7.3).
+
+        Raises Unsupported there, since its operator may choose so.
+        """
+        try:
+            await self.cookie()
+        except (Unsupported, Ungranted):
+            if await self.takes_any_data():
+                raise Unsupported(f"{why}: the server takes data without any cookie") from None
+
+    async def takes_any_data(self, service: Service | None = None) -> bool:
+        """Whether SYN data is acknowledged with no option at all: by a server without cookies, or
+        one that keeps it until the handshake ends (RFC 9293 section 3.10.7.2)."""
+        flow = self.flow(service)
         flow.syn(data=flow.app.request())
         return flow.acknowledged(await flow.syn_ack("a SYN-ACK to a SYN with data")) > 0
 
@@ -368,6 +392,7 @@ class Peer:
 
     def hang_up(self) -> None:
         """End every conversation and give the ports back."""
+        self._path.holding.discard(self._owner)
         held = {(flow.source, flow.sport) for flow in self.flows}
         for flow in self.flows:
             flow.hang_up()

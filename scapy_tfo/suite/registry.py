@@ -1,4 +1,4 @@
-"""The registry of cases: a case is found by being written in scapy_tfo/cases."""
+"""The registry of cases: finds every case in scapy_tfo/cases."""
 
 from __future__ import annotations
 
@@ -8,28 +8,14 @@ import inspect
 import pkgutil
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from scapy_tfo.errors import SetupError
+from scapy_tfo.errors import SetupError, did_you_mean
 from scapy_tfo.spec import Catalogue, Level
+from scapy_tfo.suite.needs import NEEDS
+from scapy_tfo.suite.peer import Peer
 
-if TYPE_CHECKING:
-    from scapy_tfo.suite.peer import Peer
-
-Conversation = Callable[["Peer"], Awaitable[None]]
-
-NEEDS = {
-    "answer": "an application that answers: give --app echo or --app http",
-    "echo": "an echo application: run one on the target and give --app echo",
-    "two_addresses": "a second source address: give --source twice, and --intrusive",
-    "listeners": "listeners made to order: use a target of our own (lab: or sim:)",
-    "sessions": "the application's own word: use a target of our own (lab: or sim:)",
-    "key_hook": "a hook that changes the cookie key: use a target of our own (lab: or sim:)",
-    "plain_port": "a listener with fast open off: give --plain-port, or use lab: or sim:",
-    "second_port": "a second listener with fast open: give --second-port, or use lab: or sim:",
-    "counters": "the target's own counters: use lab:linux or sim:",
-}
-"""What a case may need of its target, and how a user meets the need."""
+Conversation = Callable[[Peer], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,8 +121,9 @@ def select(
         if not any(_matches(each, entry) for each in every):
             raise SetupError(
                 f"'{entry}' matches no case: give a case id, a requirement id such as ACC-2, "
-                "a group such as OPT, or a pattern of one ('scapy-tfo list' shows them, those for "
-                "clients 'scapy-tfo client --list')"
+                "a group such as OPT, or a pattern ('scapy-tfo list' prints the cases, "
+                "'scapy-tfo client --list' those for clients)"
+                + did_you_mean(entry, (name for each in every for name in _names(each)))
             )
     chosen = tuple(
         each
@@ -151,5 +138,9 @@ def select(
 
 def _matches(each: Case, entry: str) -> bool:
     wanted = entry.casefold()
-    names = [each.id, *each.requirements, *(r.partition("-")[0] for r in each.requirements)]
-    return any(fnmatch.fnmatchcase(name.casefold(), wanted) for name in names)
+    return any(fnmatch.fnmatchcase(name.casefold(), wanted) for name in _names(each))
+
+
+def _names(each: Case) -> list[str]:
+    """By which a case can be chosen."""
+    return [each.id, *each.requirements, *(r.partition("-")[0] for r in each.requirements)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 import re
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from scapy_tfo.spec import Level
@@ -39,7 +41,11 @@ class Result:
     seconds: how long the case took, all attempts. attempts: how often it was run.
     observed: what the case recorded where the source leaves the outcome open.
     known: the reason given in the list of known failures, or "". silent: a FAIL or
-    UNSUPPORTED that rests on something that did not come.
+    UNSUPPORTED that rests on something that did not come. symptom: what the target did, in words
+    that complete "the target ...", where the assertion that failed names it. cause: id of the case
+    that shows the same fault more plainly, or "". concerns: of the case that shows a fault most
+    plainly, the ids of the requirements which the fault breaks as far as the run can tell, its own
+    first.
     """
 
     case: str
@@ -58,6 +64,9 @@ class Result:
     observed: dict[str, str] = field(default_factory=dict)
     known: str = ""
     silent: bool = False
+    symptom: str = ""
+    cause: str = ""
+    concerns: tuple[str, ...] = ()
 
 
 @value(frozen=True, slots=True, kw_only=True)
@@ -80,12 +89,16 @@ def label_of(comment: str) -> str:
     return told[1] if told else ""
 
 
+INTERRUPTED = 130
+"""Exit status of a run that Ctrl-C or a signal ended."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """Everything a run found. started: seconds since the epoch. seconds: wall time.
 
     gone: how the target stopped answering before the end, or "". loses: packets were seen to be
-    lost on the way.
+    lost on the way. interrupted: before every case had its result.
     """
 
     target: str
@@ -93,10 +106,12 @@ class Run:
     started: float
     seconds: float
     results: tuple[Result, ...]
-    packets: tuple[CapturedPacket, ...] = ()
+    # asyncio prints what its main task returned, if only to throw that away.
+    packets: tuple[CapturedPacket, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()
     gone: str = ""
     loses: bool = False
+    interrupted: bool = False
 
 
 class Standing(enum.StrEnum):
@@ -134,9 +149,17 @@ def standing(result: Result, *, strict: bool = False) -> Standing:
     return Standing.WARNING
 
 
+def largest_first(leads: Iterable[Result], results: Iterable[Result]) -> list[Result]:
+    """Failures, the one that explains most of the results first."""
+    size = Counter((each.cause, each.family) for each in results)
+    return sorted(leads, key=lambda each: -size[each.case, each.family])
+
+
 def exit_status(run: Run, *, strict: bool = False) -> int:
     """0 where nothing failed, 1 where a requirement failed (see `Standing.fails_run`), 3 where
-    nothing failed but the target was gone before the end."""
+    nothing failed but the target was gone before the end, 130 where it was interrupted."""
+    if run.interrupted:
+        return INTERRUPTED
     if any(standing(each, strict=strict).fails_run for each in run.results):
         return 1
     return 3 if run.gone else 0

@@ -1,4 +1,4 @@
-"""The target's byte stream, put together from its segments."""
+"""Reassembles the target's byte stream from its segments."""
 
 from __future__ import annotations
 

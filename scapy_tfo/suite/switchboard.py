@@ -1,4 +1,4 @@
-"""One link shared by many conversations: sorts what comes in, keeps the capture."""
+"""One link shared by many conversations: hands each packet to its flow, keeps the capture."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Protocol
 
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.segment import Address, MalformedPacketError, Segment
+from scapy_tfo.suite.limits import Bounds
 from scapy_tfo.suite.result import CapturedPacket, label_of
 from scapy_tfo.wire.link import Link
 
@@ -15,7 +16,8 @@ Key = tuple[Address, int, Address, int]
 
 
 class Heard(Protocol):
-    """Who a conversation's packets are handed to. owner: what the capture names it."""
+    """Who a conversation's packets are handed to. owner: what the capture names it. number: of the
+    packet there, counted from 1; 0 where the capture was full."""
 
     owner: str
 
@@ -25,7 +27,7 @@ class Heard(Protocol):
 
 
 class Switchboard:
-    """Sends for many flows over one link, and keeps every packet in order.
+    """Sends for many flows over one link, and keeps every packet in order, within `bounds`.
 
     capture: False keeps none, and only numbers them.
     """
@@ -35,6 +37,7 @@ class Switchboard:
         self._capture = capture
         self._count = 0
         self.packets: list[CapturedPacket] = []
+        self.bounds = Bounds()
         self.random = random.Random(seed)
         self._flows: dict[Key, tuple[Heard, float]] = {}
         self._announced: dict[str, list[str]] = {}
@@ -51,6 +54,7 @@ class Switchboard:
     def close(self, key: Key) -> None:
         """Stop handing in; later packets of the flow are kept in the capture only."""
         self._flows.pop(key, None)
+        self.bounds.forget(key)
 
     def send(self, data: bytes, owner: str, comment: str = "") -> int:
         """Send an IP packet for a conversation; its number in the capture."""
@@ -66,7 +70,7 @@ class Switchboard:
 
     def note(self, numbers: tuple[int, ...], comment: str) -> None:
         """Write a comment beside packets already captured."""
-        for number in numbers if self._capture else ():
+        for number in filter(None, numbers if self._capture else ()):
             kept = self.packets[number - 1]
             self.packets[number - 1] = CapturedPacket(
                 number=number,
@@ -110,8 +114,12 @@ class Switchboard:
                 return
             key = (segment.dst, segment.dport, segment.src, segment.sport)
         heard = self._flow(key, when)
+        if heard is not None and not self.bounds.hands(key, heard.owner):
+            heard = None
         owner = heard.owner if heard else "no case (its flow is closed)"
-        number = self._keep(data, outbound=False, when=when, owner=owner, comment="")
+        number = 0
+        if not self._capture or self.bounds.keeps(len(data)):
+            number = self._keep(data, outbound=False, when=when, owner=owner, comment="")
         if heard is None:
             return
         if error is not None:

@@ -1,1 +1,1 @@
-"""Packets to and from a live target: raw sockets, port guard, neighbours, capture."""
+"""Sends packets to a live target and receives them: links, port guard, neighbours, routes."""

@@ -1,4 +1,4 @@
-"""The few classic BPF programs that this room hangs on its sockets."""
+"""The few classic BPF programs that this package attaches to its sockets."""
 
 from __future__ import annotations
 

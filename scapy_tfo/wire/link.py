@@ -1,4 +1,4 @@
-"""What the suite needs of a way to the target, live or simulated."""
+"""The interface of a link to the target, live or simulated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole Ethernet frames of ARP (RFC 826, RFC 5227) and neighbour discovery (RFC 4861)."""
+"""Ethernet frames of ARP (RFC 826, RFC 5227) and neighbour discovery (RFC 4861)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ports of addresses that no kernel owns: nobody else can have them."""
+"""Hands out ports of addresses that no kernel owns: no other process can have them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the host's own routing says about a target. Nothing is sent to find out."""
+"""Asks the host's own routing about a target, without sending anything."""
 
 from __future__ import annotations
 

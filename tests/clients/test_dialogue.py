@@ -1,4 +1,4 @@
-"""What is wrong with the bytes that a client sent so far, and when they are all there."""
+"""Errors in what a client has sent so far, and the point at which it is complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real clients in a namespace: this kernel's, by curl and from Python."""
+"""Real clients in a namespace: this kernel's, used by curl and from Python."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import pytest
 
 from scapy_tfo import spec
 from scapy_tfo.clients.command import Command, CommandClient, commands, ready_made
+from scapy_tfo.clients.environment import Here, Namespace
 from scapy_tfo.clients.judge import Options, judge
-from scapy_tfo.clients.places import Here, Namespace
 from scapy_tfo.clients.registry import all_cases
 from scapy_tfo.errors import SetupError, TargetError
 from scapy_tfo.option import FastOpen, pull_options
@@ -108,7 +108,7 @@ def test_a_run_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
 
     def children() -> list[str]:
         found = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
-        return [each for each in found if "starter.py" in Path(f"/proc/{each}/cmdline").read_text()]
+        return [pid for pid in found if "launcher.py" in Path(f"/proc/{pid}/cmdline").read_text()]
 
     def within(condition: Callable[[], object]) -> bool:
         for _ in range(400):
@@ -140,7 +140,7 @@ def test_a_run_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_network_without_room() -> None:
-    with pytest.raises(SetupError, match="no room for servers"):
+    with pytest.raises(SetupError, match="no room for the servers"):
         Here(["198.51.100.250/24"])
 
 
@@ -149,7 +149,7 @@ def test_a_network_without_room() -> None:
     [
         ([], "no command"),
         (["curl", "http://{host}/"], "no {port}"),
-        (["no-such-client", "{host}", "{port}"], "no such command"),
+        (["no-such-client", "{host}", "{port}"], "no command no-such-client on PATH"),
     ],
 )
 def test_what_cannot_be_a_command(words: list[str], said: str) -> None:

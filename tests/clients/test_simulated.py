@@ -10,8 +10,8 @@ import pytest
 from scapy_tfo import spec
 from scapy_tfo.cli import main
 from scapy_tfo.clients.judge import Options
-from scapy_tfo.clients.reception import Reception, Server
 from scapy_tfo.clients.registry import all_cases
+from scapy_tfo.clients.server import Reception, Server
 from scapy_tfo.clients.simulated import simulate
 from scapy_tfo.errors import SetupError
 from scapy_tfo.suite.registry import select
@@ -54,7 +54,7 @@ def test_a_client_behind_a_middlebox(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_a_middlebox_is_for_clients_in_memory(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["client", "--behind", "none", "--", "curl", "http://{host}:{port}/"]) == 2
-    assert "--behind is for sim:" in capsys.readouterr().err
+    assert "--behind works only with sim:" in capsys.readouterr().err
 
 
 class _Board:

@@ -1,4 +1,4 @@
-"""A client on another host: another namespace, which a program called ssh reaches."""
+"""A client on another host: a second namespace, reached through a program called ssh."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ nsenter -t $pid -n sh -c '
 """
 
 SENDER = [sys.executable, "-I", "-S"]
-FILE = Path(__file__).parents[2] / "scapy_tfo" / "clients" / "sender.py"
+FILE = Path(__file__).parents[2] / "scapy_tfo" / "clients" / "linux_client.py"
 CASES = "CLI-1.the-first-syn-asks,CLI-2.a-granted-cookie-is-used,CLI-6.refused-data-is-sent-again"
 
 
@@ -107,11 +107,11 @@ def test_the_exit_status_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ("words", "said"),
     [
         (["--ssh", "there", "--", "curl", "http://{host}:{port}/"], "--ssh needs --address"),
-        (["--ssh", "there", "--address", "10.99.0.1/20", "lab:curl"], "needs a command behind --"),
-        (["--ssh", "there", "sim:reference"], "--ssh and --address are for a command"),
-        (["--address", "10.99.0.1/20", "sim:reference"], "--ssh and --address are for a command"),
-        (["--dialogue", "post", "sim:reference"], "--dialogue is for a command"),
-        (["--dialogue", "raw", "lab:python-msg"], "--dialogue is for a command"),
+        (["--ssh", "there", "--address", "10.99.0.1/20", "lab:curl"], "needs a command after --"),
+        (["--ssh", "there", "sim:reference"], "--ssh and --address do not go with sim:"),
+        (["--address", "10.99.0.1/20", "sim:reference"], "--ssh and --address do not go with sim:"),
+        (["--dialogue", "post", "sim:reference"], "--dialogue needs a command after --"),
+        (["--dialogue", "raw", "lab:python-msg"], "--dialogue needs a command after --"),
     ],
 )
 def test_what_options_need(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""The ways to read a capture, which the tests with real kernels have, are for these tests, too."""
+"""Makes the ways to read a capture, written for tests with real kernels, available here too."""
 
 import sys
 from pathlib import Path

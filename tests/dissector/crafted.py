@@ -1,4 +1,4 @@
-"""Captures of conversations that are written down packet by packet."""
+"""Captures of conversations that are written packet by packet."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from scapy_tfo import option as opt
+from scapy_tfo.capture.writer import write_pcapng
 from scapy_tfo.segment import ACK, FIN, RST, SYN, Segment
-from scapy_tfo.wire.pcapng import write_pcapng
 
 COOKIE, ANOTHER = bytes(range(1, 9)), bytes(range(11, 19))
 DATA = b"twenty bytes of data"

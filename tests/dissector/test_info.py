@@ -1,4 +1,4 @@
-"""What stands on single frames: the Info column, roles, kinds; and what must stay as it was."""
+"""Display of single frames: the Info column, roles, kinds; other frames stay as they were."""
 
 from __future__ import annotations
 

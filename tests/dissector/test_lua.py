@@ -1,4 +1,4 @@
-"""The plugin's source."""
+"""The plugin's source: luacheck, and Lua versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which options break a rule, and which are none of ours."""
+"""Options that break a rule, and options that are not Fast Open's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of a connection, from its packets, in every way to read a capture."""
+"""The outcome of a connection, read from its packets in every way to read a capture."""
 
 from __future__ import annotations
 

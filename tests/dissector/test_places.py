@@ -1,4 +1,4 @@
-"""Where a segment may stand in a frame: link layers, extension headers, tunnels, fragments."""
+"""Places of a segment in a frame: link layers, extension headers, tunnels, fragments."""
 
 from __future__ import annotations
 

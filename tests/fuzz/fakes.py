@@ -1,4 +1,4 @@
-"""A target that answers at once, as a function of the program alone, with faults planted in it."""
+"""A target that answers at once, as a function of the program alone, with planted faults."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from scapy_tfo.errors import TargetError
-from scapy_tfo.fuzz.plan import Plan
-from scapy_tfo.fuzz.program import Flow, Option, Program, Send, Step, Wait
-from scapy_tfo.fuzz.verdict import TracedPacket, Verdict, Violation
+from scapy_tfo.executor.verdict import TracedPacket, Verdict
+from scapy_tfo.fuzz.generation.plan import Plan
+from scapy_tfo.oracle.violation import Violation
+from scapy_tfo.program.program import Flow, Option, Program, Send, Step, Wait
 
 SYN = bytes.fromhex(
     "4500002800004000400600000a0000020a0000019c40271100000001000000005002000000000000"

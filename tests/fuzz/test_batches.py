@@ -1,4 +1,4 @@
-"""A batch depends on its number alone: whatever order verdicts come in, and whoever sends it."""
+"""A batch depends on its number alone, not on the order of verdicts or on who sends it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.fuzz import surgery
-from scapy_tfo.fuzz.batches import Batch, Tally
-from scapy_tfo.fuzz.corpus import MOST_SENDS, mutated
-from scapy_tfo.fuzz.fingerprint import of_seeded, total
-from scapy_tfo.fuzz.plan import parse_duration, parse_shard
-from scapy_tfo.fuzz.program import Program, Wait, check, dumps, loads
+from scapy_tfo.fuzz.generation.batches import Batch, Tally
+from scapy_tfo.fuzz.generation.corpus import MOST_SENDS, mutated
+from scapy_tfo.fuzz.generation.plan import parse_duration, parse_shard
+from scapy_tfo.program import splice
+from scapy_tfo.program.fingerprint import of_seeded, total
+from scapy_tfo.program.program import Program, Wait, check, dumps, loads
 from tests.fuzz.fakes import FakeBench, make, plan
 
 
@@ -129,7 +129,7 @@ def test_long_waits_are_put_off_where_time_is_real() -> None:
     def slow(seed: int, themes: str) -> Program:
         program = make(seed, themes)
         seconds = 30.0 if seed % 8 == 0 else 0.5
-        return surgery.with_steps(program, (*program.steps, Wait(seconds)))
+        return splice.with_steps(program, (*program.steps, Wait(seconds)))
 
     for live, expected in ((False, []), (True, list(range(0, 64, 8)))):
         batch = Batch(plan(live=live, mutate=False), 0, range(64), slow, {})

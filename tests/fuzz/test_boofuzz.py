@@ -1,4 +1,4 @@
-"""Campaigns as boofuzz sessions: read back with boofuzz's own reader."""
+"""Campaigns as boofuzz sessions, whose results are read with boofuzz's own reader."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ import pytest
 
 from scapy_tfo.cli import main
 from scapy_tfo.errors import TargetError
-from scapy_tfo.fuzz import benches
-from scapy_tfo.fuzz.batches import LONG, waits
-from scapy_tfo.fuzz.boofuzz_cases import PATHS, Deck, Numbers, node_of
-from scapy_tfo.fuzz.grammar import program_for
-from scapy_tfo.fuzz.liveness import Patient
-from scapy_tfo.fuzz.plan import Plan
-from scapy_tfo.fuzz.program import loads
-from scapy_tfo.fuzz.simulated import SimulatedBench
-from scapy_tfo.fuzz.volley import Result
+from scapy_tfo.executor.bench import VolleyResult
+from scapy_tfo.executor.simulated import SimulatedBench
+from scapy_tfo.fuzz.boofuzz.cases import PATHS, Deck, Numbers, node_of
+from scapy_tfo.fuzz.campaign.liveness import Patient
+from scapy_tfo.fuzz.generation.batches import LONG
+from scapy_tfo.fuzz.generation.grammar import program_for
+from scapy_tfo.fuzz.generation.plan import Plan
+from scapy_tfo.program.program import loads, waits
+from scapy_tfo.targets import benches
 from tests.fuzz.fakes import FakeBench, Fault
 
 boofuzz = pytest.importorskip("boofuzz", reason="boofuzz is not installed (the extra 'boofuzz')")
@@ -53,7 +53,7 @@ def campaign(
     plan: Plan = PLAN,
     **wishes: Any,
 ):
-    from scapy_tfo.fuzz.boofuzz_session import Campaign, Wishes
+    from scapy_tfo.fuzz.boofuzz.session import Campaign, Wishes
 
     patient = Patient(reopen or (lambda: bench), bench)
     fires = hasattr(bench, "volley")
@@ -206,7 +206,7 @@ def test_one_node_may_have_all_cases(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert sent[-1] == b'{"node": "fast-open", "programs": [64, 128]}'
     arguments = ["fuzz", "boofuzz", "sim:reference", "--node", "volley"]
     assert main([*arguments, *to(tmp_path / "none.db")]) == 2
-    assert "here there are cookie-request, fast-open, teardown" in capsys.readouterr().err
+    assert "give one of cookie-request, fast-open, teardown" in capsys.readouterr().err
 
 
 def test_without_boofuzz_it_says_what_to_install(
@@ -234,7 +234,7 @@ def test_a_target_that_dies_is_opened_anew(tmp_path: Path) -> None:
 
 def test_a_target_that_is_gone_for_good_ends_it(tmp_path: Path) -> None:
     dead = FakeBench(kills=lambda _: True)
-    with pytest.raises(TargetError, match="does not come back"):
+    with pytest.raises(TargetError, match="does not recover"):
         campaign(tmp_path / "boofuzz.db", dead)
 
 
@@ -253,9 +253,9 @@ def test_counters_that_cannot_be_fail_a_case(tmp_path: Path) -> None:
 
 def test_volleys_have_a_node_where_they_can_be_sent(tmp_path: Path) -> None:
     class Firing(FakeBench):
-        def volley(self, seed: int) -> Result:
+        def volley(self, seed: int) -> VolleyResult:
             fault = next(program_for(each, "auto") for each in range(9) if each == seed)
-            return Result(1024, 1000, 0, [(fault, "looks wrong")])
+            return VolleyResult(1024, 1000, 0, [(fault, "looks wrong")])
 
     bench = Firing(faults=[Fault(lambda _: True)])
     made = campaign(tmp_path / "boofuzz.db", bench, cases=4)
@@ -281,17 +281,17 @@ def test_a_taken_port_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[s
         port = str(taken.getsockname()[1])
         arguments = ["fuzz", "boofuzz", "sim:reference", "--web-port", port]
         assert main([*arguments, *to(tmp_path / "boofuzz.db")]) == 2
-    assert f"--web-port {port} cannot be had" in capsys.readouterr().err
+    assert f"cannot use --web-port {port}" in capsys.readouterr().err
 
 
 def test_a_database_is_never_written_over(passed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fuzz", "boofuzz", "sim:reference", *to(passed)]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
 
 
 def test_cases_are_sent_without_boofuzz_counting_them() -> None:
     """Counting all mutations before each case is what boofuzz spends most of its time on."""
-    from scapy_tfo.fuzz.boofuzz_session import Cases
+    from scapy_tfo.fuzz.boofuzz.session import Cases
 
     def never() -> Any:
         raise AssertionError

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from scapy_tfo.errors import TargetError
-from scapy_tfo.fuzz.balance import MISCOUNTS
-from scapy_tfo.fuzz.campaign import Campaign
-from scapy_tfo.fuzz.findings import ALIVE, BALANCED, Finding, Status
-from scapy_tfo.fuzz.program import Program
-from scapy_tfo.fuzz.store import Store
-from scapy_tfo.fuzz.verdict import TracedPacket, Verdict
+from scapy_tfo.executor.verdict import TracedPacket, Verdict
+from scapy_tfo.fuzz.campaign.campaign import Campaign
+from scapy_tfo.fuzz.findings.finding import ALIVE, BALANCED, Finding, Status
+from scapy_tfo.fuzz.findings.store import Store
+from scapy_tfo.oracle.counters import MISCOUNTS
+from scapy_tfo.program.program import Program
 from scapy_tfo.report.fuzz_report import figures_of, summary
 from tests.fuzz.fakes import FakeBench, Fault, make, plan, sends
 
@@ -30,9 +30,9 @@ KILLS = 20
 CHILD = """
 import os, sys
 from pathlib import Path
-from scapy_tfo.fuzz.campaign import Campaign
-from scapy_tfo.fuzz.store import Store
-from scapy_tfo.fuzz.store_file import is_empty
+from scapy_tfo.fuzz.campaign.campaign import Campaign
+from scapy_tfo.fuzz.findings.store import Store
+from scapy_tfo.fuzz.findings.database import is_empty
 from scapy_tfo.report.fuzz_report import figures_of, summary
 from tests.fuzz.fakes import FakeBench, Fault, make, plan, sends
 
@@ -49,8 +49,8 @@ for line in sys.stdin:
                 if dice.random() < 1 / 100:
                     os.kill(os.getpid(), signal.SIGKILL)
                 return super().judge(program)
-        signal.setitimer(signal.ITIMER_REAL, dice.uniform(0.001, 0.05) * (1 + int(line) / 20))
         signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        signal.setitimer(signal.ITIMER_REAL, dice.uniform(0.001, 0.05) * (1 + int(line) / 20))
         store = Store.create(path, plan()) if is_empty(path) else Store.open(path, to_write=True)
         bench = Mortal(faults)
         Campaign(store, make, bench, lambda: bench, programs=programs).run()
@@ -149,7 +149,7 @@ def test_what_an_interrupted_run_has_not_tried_is_told(tmp_path: Path) -> None:
         run(path, Interrupted([Fault(lambda _: True)], window=4, at=30))
     with closing(Store.open(path)) as store:
         assert store.findings() == []
-        assert summary(figures_of(store)).endswith("violations of 1 kind seen and not tried yet")
+        assert summary(figures_of(store)).endswith("1 kind of violations not tried again yet")
     assert len(run(path, FakeBench([Fault(lambda _: True)]))) == 1
     with closing(Store.open(path)) as store:
         assert figures_of(store)["untried"] == 0
@@ -264,7 +264,7 @@ def test_a_target_that_miscounts_is_a_finding_of_its_own(tmp_path: Path) -> None
 def test_a_target_that_stays_dead_ends_the_campaign(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     bench = FakeBench(kills=lambda program: len(program.steps) == 8)
-    with pytest.raises(TargetError, match="does not come back"):
+    with pytest.raises(TargetError, match="does not recover"):
         run(path, bench, 640)
     with closing(Store.open(path)) as store:
         (finding,) = store.findings()
@@ -276,7 +276,7 @@ def test_a_target_that_dies_of_everything_ends_the_campaign(tmp_path: Path) -> N
     def reopen() -> FakeBench:
         return FakeBench(kills=lambda _: True)
 
-    with pytest.raises(TargetError, match="again and again"):
+    with pytest.raises(TargetError, match="keeps failing"):
         run(tmp_path / "a.sqlite", reopen(), reopen=reopen)
 
 

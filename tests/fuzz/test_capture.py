@@ -1,4 +1,4 @@
-"""Captures of fuzzed packets, and tshark's word on them."""
+"""Captures of fuzzed packets, and their dissection by tshark."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from scapy_tfo.capture.reader import read_frames
 from scapy_tfo.cli import main
 from scapy_tfo.dissector.files import own_plugin
 from scapy_tfo.dissector.trial import dissect
 from scapy_tfo.dissector.tshark import has_tshark
 from scapy_tfo.fuzz.captures import fuzzed, write_capture
-from scapy_tfo.wire.capture_file import read_frames
 
 needs_tshark = pytest.mark.skipif(
     not has_tshark(), reason="tshark is not installed: apt-get install tshark"

@@ -1,123 +1,47 @@
-"""A campaign on a Dask cluster of this machine, whose workers are lost and whose user is hasty."""
+"""The tests of on_a_cluster.py, run in a process of their own.
+
+Dask leaves threads behind, and other tests fork: a process that has threads must not.
+"""
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-from collections.abc import Iterator
-from contextlib import closing
+import ast
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
-from scapy_tfo.cli import main
-from scapy_tfo.errors import SetupError
-from scapy_tfo.fuzz import cluster
-from scapy_tfo.fuzz.merge import merge
-from scapy_tfo.fuzz.shard import Job, run_shard
-from scapy_tfo.fuzz.store import Store
+TESTS = Path(__file__).with_name("on_a_cluster.py")
+NAMES = [
+    node.name
+    for node in ast.parse(TESTS.read_text(encoding="utf-8")).body
+    if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+]
 
-JOB = Job(target="sim:reference", seed=5, programs=384, batch=32)
-SHARDS = 4
-
-distributed = pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
+pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
 
 
 @pytest.fixture(scope="module")
-def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Two workers, each a process that is started again when it dies."""
-    configured = {
-        "distributed.logging.distributed": "critical",
-        "temporary-directory": str(tmp_path_factory.mktemp("workers")),
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """Of each test what went wrong with it; of one that was not run there is nothing."""
+    report = tmp_path_factory.mktemp("cluster") / "junit.xml"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", TESTS]
+    done = subprocess.run(
+        [*command, f"--junitxml={report}"],
+        cwd=TESTS.parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert report.is_file(), done.stdout + done.stderr
+    return {
+        case.attrib["name"]: [each.text or each.attrib.get("message", each.tag) for each in case]
+        for case in ElementTree.parse(report).iter("testcase")
     }
-    import dask
-
-    with (
-        dask.config.set(configured),
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            host="127.0.0.1",
-            silence_logs=50,
-        ) as found,
-    ):
-        yield found
 
 
-def pids_at_work(client: Any) -> list[int]:
-    """Of the workers that have a shard under way."""
-    pids = client.run(os.getpid)
-    return [pids[address] for address, keys in client.processing().items() if keys]
-
-
-def test_the_shards_of_a_lost_worker_are_run_by_others(local: Any, tmp_path: Path) -> None:
-    killed: list[int] = []
-    with cluster.connected(local.scheduler_address) as client:
-
-        def kill(_: cluster.Shard) -> None:
-            at_work = pids_at_work(client)
-            if not killed and at_work:
-                killed.append(at_work[0])
-                os.kill(at_work[0], signal.SIGKILL)
-
-        kept, lost = cluster.run_on(client, JOB, SHARDS, tmp_path, kill)
-    assert killed
-    assert not lost
-    assert sorted(each.number for each in kept) == [1, 2, 3, 4]
-    (tmp_path / "whole.sqlite").write_bytes(run_shard(JOB, (1, 1), lambda: False))
-    with (
-        closing(merge(tmp_path / "merged.sqlite", [each.path for each in kept])) as merged,
-        closing(Store.open(tmp_path / "whole.sqlite")) as whole,
-    ):
-        one, other = merged.totals(), whole.totals()
-        assert (one.programs, one.batches) == (other.programs, other.batches) == (384, 12)
-        assert (one.seeded, one.mutated) == (other.seeded, other.mutated)
-
-
-def test_ctrl_c_keeps_the_shards_that_came_back(local: Any, tmp_path: Path) -> None:
-    def interrupt(_: cluster.Shard) -> None:
-        raise KeyboardInterrupt
-
-    with (
-        cluster.connected(local.scheduler_address) as client,
-        pytest.raises(KeyboardInterrupt),
-    ):
-        cluster.run_on(client, JOB, SHARDS, tmp_path, interrupt)
-    assert list(tmp_path.glob("shard-*.sqlite"))
-
-
-def test_from_the_command_line(
-    local: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    at = ["--scheduler", local.scheduler_address, "--out", str(tmp_path)]
-    campaign = ["fuzz", "sim:data-is-not-acknowledged", "--programs", "64"]
-    assert main([*campaign, "--shards", "1", *at]) == 1
-    assert "shard 1/1 is back" in capsys.readouterr().out
-    found = json.loads((tmp_path / "results.json").read_text())
-    assert (found["sequences"], found["ended"]) == (64, "finished")
-    assert any(each["requirement"] == "ACC-2" for each in found["findings"])
-
-
-def test_a_target_that_is_none_is_told_at_once(local: Any, tmp_path: Path) -> None:
-    with cluster.connected(local.scheduler_address) as client, pytest.raises(SetupError):
-        cluster.run_on(client, Job(target="sim:no-such-thing", programs=64), 2, tmp_path)
-
-
-def test_no_scheduler_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "_CONNECTING", 0.3)
-    with (
-        pytest.raises(SetupError, match="no Dask scheduler answers at"),
-        cluster.connected("tcp://127.0.0.1:9"),
-    ):
-        pass
-
-
-def test_what_only_one_machine_can_do(capsys: pytest.CaptureFixture[str]) -> None:
-    at = ["fuzz", "sim:reference", "--scheduler", "tcp://127.0.0.1:9"]
-    assert main([*at, "--resume"]) == 2
-    assert "--resume is for a campaign on one machine" in capsys.readouterr().err
-    assert main(["fuzz", "sim:reference", "--shards", "4"]) == 2
+@pytest.mark.parametrize("name", NAMES)
+def test_a_campaign_on_a_cluster(told: dict[str, list[str]], name: str) -> None:
+    assert told[name] == []

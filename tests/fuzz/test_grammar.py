@@ -1,4 +1,4 @@
-"""A seed is a program: the same one always, everywhere, as long as the version is the same."""
+"""A seed always makes the same program, on any machine, as long as the version is the same."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections import Counter
 
 import pytest
 
-from scapy_tfo.fuzz import grammar
-from scapy_tfo.fuzz.grammar import VERSION, program_for
-from scapy_tfo.fuzz.program import MAX_STEPS, Program, Wait, check, dumps, loads
+from scapy_tfo.fuzz.generation import grammar
+from scapy_tfo.fuzz.generation.grammar import VERSION, program_for
+from scapy_tfo.program.program import MAX_STEPS, Program, Wait, check, dumps, loads
 
 PROFILES = ("auto", "rfc", "live", "linux")
 

@@ -1,4 +1,4 @@
-"""Programs that hunts found (`make hunt`) still show what they showed."""
+"""Programs found by hunts (`make hunt`) still show the violations that they showed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
-from scapy_tfo.fuzz.program import from_json
-from scapy_tfo.fuzz.simulated import SimulatedBench
+from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.mutants.registry import all_mutants
+from scapy_tfo.program.program import from_json
 
 TABLE = json.loads(
-    (Path(__file__).parents[2] / "docs" / "fuzz-mutants.json").read_text(encoding="utf-8")
+    (Path(__file__).parents[2] / "docs" / "generated" / "fuzz-mutants.json").read_text(
+        encoding="utf-8"
+    )
 )
 MUTANTS: dict[str, dict[str, Any]] = TABLE["mutants"]
 FOUND = {name: each for name, each in MUTANTS.items() if "rule" in each}

@@ -1,4 +1,4 @@
-"""The nightly workflow's own steps, run here: GitHub's part is a directory for each job."""
+"""The steps of the nightly workflow, run here, with a directory for each job in GitHub's place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A campaign as others read it: Markdown on a job page, all its files at once, what is known."""
+"""Reports of a campaign: Markdown for a job page, all exports at once, known findings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scapy_tfo.cli import main
-from scapy_tfo.report.fuzz_markdown import markdown
+from scapy_tfo.report.tables.fuzz import markdown
 
 MUTANT = "sim:data-is-not-acknowledged"
 
@@ -69,7 +69,9 @@ class TestMarkdown:
         assert "|" not in page
 
     def test_one_that_is_gone_is_told(self) -> None:
-        assert "Known finding ACC-2-abcdef is gone" in markdown(figures(gone=["ACC-2-abcdef"]))
+        assert "Known finding ACC-2-abcdef no longer occurs" in markdown(
+            figures(gone=["ACC-2-abcdef"])
+        )
 
     def test_what_a_target_says_is_no_markup(self) -> None:
         (finding,) = figures()["findings"]
@@ -110,7 +112,7 @@ class TestStores:
     ) -> None:
         store = str(campaign / "campaign.sqlite")
         assert main(["fuzz", "export", "all", "--store", store, "--format", "pkt"]) == 2
-        assert "leave --format out" in capsys.readouterr().err
+        assert "leave out --format" in capsys.readouterr().err
 
     def test_a_merge_makes_a_new_file_only(
         self, campaign: Path, capsys: pytest.CaptureFixture[str]

@@ -1,4 +1,4 @@
-"""The programs of fuzz/corpus: each can be read, blames nobody who is right, and finds someone."""
+"""The programs of fuzz/corpus: each can be read, passes at the reference, and finds a mutant."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 
 from scapy_tfo.cli import main
 from scapy_tfo.errors import SetupError
-from scapy_tfo.fuzz.program import to_json
-from scapy_tfo.fuzz.program_files import read_directory, read_program
-from scapy_tfo.fuzz.simulated import SimulatedBench
+from scapy_tfo.executor.simulated import SimulatedBench
+from scapy_tfo.program.files import read_directory, read_program
+from scapy_tfo.program.program import to_json
 from scapy_tfo.spec import load
 
 FUZZ = Path(__file__).resolve().parents[2] / "fuzz"

@@ -1,4 +1,4 @@
-"""What is sent beside the batches: programs that wait for long, and volleys of single SYNs."""
+"""Sending besides the batches: programs that wait for long, and volleys of single SYNs."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from pathlib import Path
 import pytest
 
 from scapy_tfo.errors import TargetError
-from scapy_tfo.fuzz import sender, surgery
-from scapy_tfo.fuzz.batches import LONG, waits
-from scapy_tfo.fuzz.campaign import Campaign
-from scapy_tfo.fuzz.program import Flow, Program, Send, Wait
-from scapy_tfo.fuzz.store import Part, Store
-from scapy_tfo.fuzz.verdict import Verdict
-from scapy_tfo.fuzz.volley import Result
+from scapy_tfo.executor.bench import VolleyResult
+from scapy_tfo.executor.verdict import Verdict
+from scapy_tfo.fuzz.campaign import sender
+from scapy_tfo.fuzz.campaign.campaign import Campaign
+from scapy_tfo.fuzz.findings.store import Part, Store
+from scapy_tfo.fuzz.generation.batches import LONG
+from scapy_tfo.program import splice
+from scapy_tfo.program.program import Flow, Program, Send, Wait, waits
 from tests.fuzz.fakes import FakeBench, Fault, make, plan, sends
 
 
 def slow(seed: int, themes: str) -> Program:
     """Every eighth program waits for long."""
     program = make(seed, themes)
-    return surgery.with_steps(program, (*program.steps, Wait(30.0 if seed % 8 == 0 else 0.5)))
+    return splice.with_steps(program, (*program.steps, Wait(30.0 if seed % 8 == 0 else 0.5)))
 
 
 def run(path: Path, bench: FakeBench, programs: int = 256, **limits: float) -> Store:
@@ -102,13 +103,13 @@ class Gunner(FakeBench):
     fired: list[int] = field(default_factory=list)
     fails_at: int = -1
 
-    def volley(self, seed: int) -> Result:
+    def volley(self, seed: int) -> VolleyResult:
         if len(self.fired) == self.fails_at:
             self.fails_at = -1
             raise TargetError("gone")
         self.fired.append(seed)
         suspect = Program((Flow(),), (Send(size=77), Wait()))
-        return Result(sent=1000, heard=990, suspects=[(suspect, "no answer")])
+        return VolleyResult(sent=1000, heard=990, suspects=[(suspect, "no answer")])
 
     def run(self, programs: Iterable[tuple[int, Program]]) -> Iterator[tuple[int, Verdict]]:
         assert not getattr(self, "is_running", False)

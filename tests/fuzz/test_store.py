@@ -1,4 +1,4 @@
-"""The store: all or nothing of a batch, and honest when the file is not what it was."""
+"""The store keeps a batch whole or not at all, and reports a file that was damaged."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.fuzz.batches import Batch
-from scapy_tfo.fuzz.campaign import Campaign
-from scapy_tfo.fuzz.findings import Status
-from scapy_tfo.fuzz.merge import merge
-from scapy_tfo.fuzz.store import Store
-from scapy_tfo.fuzz.store_file import is_empty
+from scapy_tfo.fuzz.campaign.campaign import Campaign
+from scapy_tfo.fuzz.findings.database import is_empty
+from scapy_tfo.fuzz.findings.finding import Status
+from scapy_tfo.fuzz.findings.merge import merge
+from scapy_tfo.fuzz.findings.store import Store
+from scapy_tfo.fuzz.generation.batches import Batch
 from tests.fuzz.fakes import FakeBench, Fault, make, plan, sends
 
 RESET_WITH_DATA = Fault(
@@ -117,12 +117,12 @@ def test_no_store_at_all(path: Path) -> None:
     path.write_text("just text, and a good deal of it" * 10)
     with pytest.raises(SetupError, match="is damaged"):
         Store.open(path)
-    with pytest.raises(SetupError, match="is there already"):
+    with pytest.raises(SetupError, match="already exists"):
         Store.create(path, plan())
     path.unlink()
     with closing(sqlite3.connect(path)) as other:
         other.execute("CREATE TABLE something (value)")
-    with pytest.raises(SetupError, match="no campaign of this tool"):
+    with pytest.raises(SetupError, match="not a campaign of this tool"):
         Store.open(path)
 
 
@@ -170,7 +170,7 @@ def test_what_is_not_of_one_campaign_is_not_merged(tmp_path: Path) -> None:
     for name, change in zip(names, changes, strict=True):
         campaign(tmp_path / name, 64, **change).close()
     for name in names[1:]:
-        with pytest.raises(SetupError, match=f"is of another campaign than .*: {name} "):
+        with pytest.raises(SetupError, match=f"belongs to another campaign than .*: {name} "):
             merge(tmp_path / "out", [tmp_path / "first", tmp_path / name])
     with pytest.raises(SetupError, match="give each shard once"):
         merge(tmp_path / "out", [tmp_path / "first", tmp_path / "first"])

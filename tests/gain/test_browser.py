@@ -1,4 +1,4 @@
-"""The relay at a browser's side, and Chromium itself where it is installed."""
+"""The relay in front of a browser, and Chromium itself if it is installed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ pytest.importorskip("matplotlib", reason="the extra 'gain' is not installed")
 
 from scapy_tfo.cli import main
 from scapy_tfo.errors import SetupError
-from scapy_tfo.gain.browser import browse, find_browser
-from scapy_tfo.gain.page import Page, Resource
-from scapy_tfo.gain.page_content import contents
-from scapy_tfo.gain.page_hosts import PORT, PageHosts
+from scapy_tfo.gain.pages.browser import browse, find_browser
+from scapy_tfo.gain.pages.content import contents
+from scapy_tfo.gain.pages.hosts import PORT, PageHosts
+from scapy_tfo.gain.pages.page import Page, Resource
 
-RELAY = Path(__file__).parents[2] / "scapy_tfo" / "gain" / "page_relay.py"
+RELAY = Path(__file__).parents[2] / "scapy_tfo" / "gain" / "pages" / "relay.py"
 NEAR, OWN = "127.1.0.1", "127.2.0.1"
 CLIENT = f"""
 import http.client

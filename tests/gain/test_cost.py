@@ -1,4 +1,4 @@
-"""What checks of cookies take, in Python and in the kernel."""
+"""The cost of cookie checks, in Python and in the kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference's ends, the control without fast open, and servers that are not ours."""
+"""The ends of the reference, the control without fast open, and servers that are not ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages that a browser recorded."""
+"""Pages recorded by a browser (HAR files)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.gain.har import read_har
+from scapy_tfo.gain.pages.har import read_har
 
 
 def entry(url: str, started: float, took: float, **more: Any) -> dict[str, Any]:
@@ -133,11 +133,11 @@ def test_what_came_after_the_load_event_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("{", "no JSON"),
-        ("[]", "no HAR file"),
-        ('{"log": {}}', "no HAR file"),
-        ('{"log": {"entries": {}}}', "no list"),
-        ('{"log": {"entries": []}}', "no answers"),
+        ("{", "not JSON"),
+        ("[]", "not a HAR file"),
+        ('{"log": {}}', "not a HAR file"),
+        ('{"log": {"entries": {}}}', "not a list"),
+        ('{"log": {"entries": []}}', "no HTTP answers"),
         ('{"log": {"entries": [{}]}}', "entry 1 is damaged"),
         ('{"log": {"entries": [7]}}', "entry 1 is damaged"),
         (json.dumps({"log": {"entries": [{**DOCUMENT, "time": "soon"}]}}), "entry 1 is damaged"),
@@ -165,5 +165,5 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     path = tmp_path / "broken.har"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(SetupError, match="no JSON"):
+    with pytest.raises(SetupError, match="not text in UTF-8"):
         read_har(path)

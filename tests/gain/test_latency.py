@@ -11,11 +11,11 @@ pytest.importorskip("scipy", reason="the extra 'gain' is not installed")
 pytest.importorskip("matplotlib", reason="the extra 'gain' is not installed")
 
 from scapy_tfo.cli import main
+from scapy_tfo.commands.gain.latency import drowns
 from scapy_tfo.errors import SetupError
 from scapy_tfo.gain.chart import draw
+from scapy_tfo.gain.estimate import Estimate
 from scapy_tfo.gain.latency import Cell, Plan, measure
-from scapy_tfo.gain.saving import Estimate
-from scapy_tfo.gain_latency_command import drowns
 
 TRIES = 4
 

@@ -1,11 +1,11 @@
-"""The pages that come with us, and pages that nobody could load."""
+"""The pages that come with the project, and pages that cannot be loaded."""
 
 from __future__ import annotations
 
 import pytest
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.gain.page import MODELS, Page, Resource, bundled
+from scapy_tfo.gain.pages.page import MODELS, Page, Resource, bundled
 from tests.gain.write_page_models import FOLDER, PLANS, Plan, build, text
 
 
@@ -53,14 +53,14 @@ def part(name: str, after: str | None = None, **more: float) -> Resource:
     [
         ((), "no resources"),
         ((part("a"), part("b")), "comes after none"),
-        ((part("a"), part("a", "a")), "there twice"),
-        ((part("a"), part("b", "c"), part("c", "a")), "does not stand before it"),
-        ((part("a"), part("b", "b")), "does not stand before it"),
-        ((part("a"), part("b", "a", at=1.5)), "0 to 1"),
-        ((part("a"), part("b", "a", delay=-1)), "0 at least"),
+        ((part("a"), part("a", "a")), "appears twice"),
+        ((part("a"), part("b", "c"), part("c", "a")), "is not listed before it"),
+        ((part("a"), part("b", "b")), "is not listed before it"),
+        ((part("a"), part("b", "a", at=1.5)), "from 0 to 1"),
+        ((part("a"), part("b", "a", delay=-1)), "at least 0"),
         (
             (Resource(name="a", host="a.test", type="x/y", size=10**9),),
-            "over 100,000,000 bytes",
+            "more than 100,000,000 bytes",
         ),
         (
             (
@@ -70,7 +70,7 @@ def part(name: str, after: str | None = None, **more: float) -> Resource:
                     for each in range(250)
                 ),
             ),
-            "over 250 hosts",
+            "more than 250 hosts",
         ),
     ],
 )

@@ -1,11 +1,11 @@
-"""What a real browser is given: documents, scripts and style sheets that name each other."""
+"""Content served to a real browser: documents, scripts and style sheets that name each other."""
 
 from __future__ import annotations
 
 import pytest
 
-from scapy_tfo.gain.page import MODELS, Page, Resource, bundled
-from scapy_tfo.gain.page_content import contents, start_page
+from scapy_tfo.gain.pages.content import contents, start_page
+from scapy_tfo.gain.pages.page import MODELS, Page, Resource, bundled
 
 NAMES_NEED = 1200
 """Bytes that a small script or document may need beyond its size, for its names."""

@@ -19,12 +19,12 @@ pytest.importorskip("matplotlib", reason="the extra 'gain' is not installed")
 
 from scapy_tfo.cli import main
 from scapy_tfo.errors import SetupError, TargetError
-from scapy_tfo.gain.line import BARE, Line
-from scapy_tfo.gain.page import Page, Resource
-from scapy_tfo.gain.page_chart import draw
-from scapy_tfo.gain.page_hosts import PORT, PageHosts
-from scapy_tfo.gain.pages import WAYS, Load, Plan, all_pages, cells, measure
-from scapy_tfo.gain.published import CS244, PAPER
+from scapy_tfo.gain.link_shape import BARE, Line
+from scapy_tfo.gain.pages.chart import draw
+from scapy_tfo.gain.pages.experiment import WAYS, Load, Plan, all_pages, cells, measure
+from scapy_tfo.gain.pages.hosts import PORT, PageHosts
+from scapy_tfo.gain.pages.page import Page, Resource
+from scapy_tfo.gain.pages.published import CS244, PAPER
 from tests.gain.test_har import DOCUMENT, entry, written
 
 TRIES = 4
@@ -238,7 +238,7 @@ def test_ctrl_c_keeps_what_was_measured_and_leaves_nothing(tmp_path: Path) -> No
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as command:
         try:
-            while command.poll() is None and "page_loader" not in started_by(command.pid):
+            while command.poll() is None and "loader.py" not in started_by(command.pid):
                 time.sleep(0.05)
             os.killpg(command.pid, signal.SIGINT)
             _, errors = command.communicate(timeout=20)

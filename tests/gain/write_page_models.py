@@ -1,8 +1,8 @@
-"""Writes scapy_tfo/gain/page_models/: four pages of our own making, after the paper's four.
+"""Writes scapy_tfo/gain/pages/models/: four pages of our own making, after the paper's four.
 
 Counts of requests, hosts and bytes are those that the CS244 reproduction's browser logged for the
-pages in March 2013 (docs/gain-pages.md); how they are spread over resources is ours, and always the
-same. `python tests/gain/write_page_models.py` writes them anew.
+pages in March 2013 (docs/gain-pages.md); how they are spread over resources is our choice, always
+the same. `python tests/gain/write_page_models.py` writes them anew.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from scapy_tfo.gain.page import Page, Resource
+from scapy_tfo.gain.pages.page import Page, Resource
 
-FOLDER = Path(__file__).parents[2] / "scapy_tfo" / "gain" / "page_models"
+FOLDER = Path(__file__).parents[2] / "scapy_tfo" / "gain" / "pages" / "models"
 LEAST = 43
 """Bytes of the smallest image there is, a beacon's."""
 

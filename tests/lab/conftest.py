@@ -6,7 +6,7 @@ import pytest
 from lab_client import Wire
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.lab.linux import LinuxLab
+from scapy_tfo.lab.kernel.target import LinuxLab
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A client made of single segments, for tests that talk to a lab's target."""
+"""A client that sends single segments, for tests that talk to a lab's target."""
 
 from __future__ import annotations
 

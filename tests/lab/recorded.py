@@ -1,4 +1,4 @@
-"""Packets of a link kept for the record, and what tshark makes of them."""
+"""Records the packets of a link, and shows what tshark reads in them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from scapy_tfo.capture.writer import write_pcapng
 from scapy_tfo.segment import Segment
 from scapy_tfo.wire.link import Link, Receiver
-from scapy_tfo.wire.pcapng import write_pcapng
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The applications alone, over a transport that only remembers."""
+"""The applications alone, over a transport that only records calls."""
 
 from __future__ import annotations
 
@@ -29,6 +29,9 @@ class Transport(asyncio.Transport):
     def write(self, data):
         assert not self.end
         self.written.append(data)
+
+    def write_eof(self):
+        self.written.append(None)
 
     def close(self):
         self.end = self.end or "closed"
@@ -82,6 +85,12 @@ PEER = ("2001:db8::1", 1234)
         ("send:0", [], [b""], ""),
         ("send-close:3", [b"a"], [b"\0\1\2"], "closed"),
         ("two-sends:2", [], [b"\0\1", b"\0\1"], "closed"),
+        ("half-close:2", [b"a"], [b"\0\1", None], ""),
+        ("half-close:2", [b"a", b""], [b"\0\1", None], "closed"),
+        ("think:0", [b"a", b"b", b""], [b"a", b"b"], "closed"),
+        ("late-close:0", [b"a", b""], [b"a"], "closed"),
+        ("late-close:9", [b"a", b""], [b"a"], ""),
+        ("never-reads", [], [], ""),
     ],
 )
 def test_what_each_application_does(spec, events, written, end):
@@ -158,6 +167,8 @@ def test_a_wrong_name_is_a_value_error(spec):
         app_factory(spec, SessionLog())
     with pytest.raises(ValueError, match="size"):
         app_factory(f"send:{MAX_WRITE + 1}", SessionLog())
+    with pytest.raises(ValueError, match="time of 0 to 3600000 milliseconds"):
+        app_factory("think:3600001", SessionLog())
 
 
 def test_every_application_is_told_apart_by_its_docstring():

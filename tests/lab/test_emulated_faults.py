@@ -1,4 +1,4 @@
-"""The emulator's process between two sockets: what it does to packets, each way of its own."""
+"""The emulator's process between two sockets: its effects on packets, for each direction apart."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from scapy_tfo.lab.emulator import Emulator
-from scapy_tfo.lab.link_model import Shape
-from scapy_tfo.lab.packet_pair import packet_pair
-from scapy_tfo.lab.priority import go_first
+from scapy_tfo.lab.links.emulator import Emulator
+from scapy_tfo.lab.links.link_model import Shape
+from scapy_tfo.lab.process.packet_pair import packet_pair
+from scapy_tfo.lab.process.priority import go_first
 
 TRIES = 5
 """Of a measurement: another process that takes the core for a moment makes a packet late."""

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from scapy_tfo.lab.reference import TARGET_V4, ReferenceLab
+from scapy_tfo.lab.memory.target import TARGET_V4, ReferenceLab
+from scapy_tfo.runner.clock import VirtualLoop, run_virtually
 from scapy_tfo.segment import SYN, Segment
-from scapy_tfo.suite.clock import VirtualLoop, run_virtually
 
 A_TURN = 0.01
 """Seconds that one turn of the busy loop takes."""

@@ -1,4 +1,4 @@
-"""However a run ends, and whoever runs it, nothing is left on the machine."""
+"""Nothing is left on the machine, however a run ends and whoever runs it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ ROOT = Path(__file__).parents[2]
 RUN = """
 import asyncio, os, sys
 from scapy_tfo.errors import SetupError
-from scapy_tfo.lab.linux import LinuxLab
-from scapy_tfo.lab.servers import RealServerLab
+from scapy_tfo.lab.kernel.target import LinuxLab
+from scapy_tfo.lab.kernel.servers import RealServerLab
 
 async def main():
     target = sys.argv[1]
@@ -118,7 +118,8 @@ def _unprivileged():
         "PYTHONDONTWRITEBYTECODE": "1",
         "HOME": "/",
     }
-    probe = "import sys, scapy_tfo.lab.linux, pyroute2; sys.exit(sys.version_info < (3, 11))"
+    modules = "sys, scapy_tfo.lab.kernel.target, pyroute2"
+    probe = f"import {modules}; sys.exit(sys.version_info < (3, 11))"
     for interpreter in (sys.executable, shutil.which("python3", path="/usr/bin")):
         try:
             done = subprocess.run(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scapy_tfo.lab.link_model import Direction, Shape
+from scapy_tfo.lab.links.link_model import Direction, Shape
 
 
 def link(seed: int = 0, **shape: float) -> Direction:

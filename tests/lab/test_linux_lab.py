@@ -1,4 +1,4 @@
-"""The running kernel as a target: what the wire shows and what the hooks say agree."""
+"""The running kernel as a target: the wire and the hooks agree."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from scapy_tfo.errors import SetupError, TargetError
 from scapy_tfo.lab.apps import pattern
 from scapy_tfo.lab.hooks import ListenerOptions
-from scapy_tfo.lab.linux import LinuxLab
+from scapy_tfo.lab.kernel.target import LinuxLab
 from scapy_tfo.segment import ACK, FIN, RST
 
 both_families = pytest.mark.parametrize("family", [4, 6])
@@ -227,7 +227,7 @@ def test_sysctls_reach_the_namespace_and_a_wrong_one_is_a_setup_error(converse):
 
 
 def test_a_host_without_ipv6_has_a_target_all_the_same(converse, monkeypatch):
-    monkeypatch.setattr("scapy_tfo.lab.linux.host_families", lambda: (4,))
+    monkeypatch.setattr("scapy_tfo.lab.kernel.target.host_families", lambda: (4,))
 
     async def talk(wire):
         assert set(wire.lab.addresses) == {4}

@@ -1,4 +1,4 @@
-"""What is said where Python cannot be started again."""
+"""The error message if Python cannot be started again."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Callable
 import pytest
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.lab.control import Agent
-from scapy_tfo.lab.link_process import LinkProcess
-from scapy_tfo.lab.namespace_holder import Holder
+from scapy_tfo.lab.links.link_process import LinkProcess
+from scapy_tfo.lab.process.control import Agent
+from scapy_tfo.lab.process.namespace_holder import Holder
 
 
 @pytest.mark.parametrize(
     "start",
     [
-        lambda: LinkProcess("scapy_tfo.lab.emulator", []),
-        lambda: Holder("scapy_tfo.lab.agent", {}, descriptors=0, name="it"),
+        lambda: LinkProcess("scapy_tfo.lab.links.emulator", []),
+        lambda: Holder("scapy_tfo.lab.kernel.agent", {}, descriptors=0, name="it"),
         lambda: asyncio.run(Agent.start({})),
     ],
 )

@@ -1,4 +1,4 @@
-"""A link of netem's: what datagrams meet on it, and the messages that make it."""
+"""A netem link: its effects on datagrams, and the messages that set it up."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ipaddress import ip_interface
 import pytest
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.lab import netem, qdisc
-from scapy_tfo.lab.client_network import ClientNetwork
-from scapy_tfo.lab.link_model import Shape
+from scapy_tfo.lab.kernel.client_network import ClientNetwork
+from scapy_tfo.lab.links import netem, qdisc
+from scapy_tfo.lab.links.link_model import Shape
 
 NEAR = {4: ip_interface("192.0.2.16/24"), 6: ip_interface("fd00:7413::10/64")}
 FAR = {4: ip_interface("192.0.2.1/24"), 6: ip_interface("fd00:7413::1/64")}

@@ -9,7 +9,7 @@ import pytest
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.lab.apps import pattern
-from scapy_tfo.lab.servers import BIG, SERVERS, RealServerLab
+from scapy_tfo.lab.kernel.servers import BIG, SERVERS, RealServerLab
 from scapy_tfo.segment import ACK
 
 every_server = pytest.mark.parametrize("name", sorted(SERVERS))
@@ -37,8 +37,8 @@ def test_a_get_in_the_syn_is_answered_before_the_handshake_ends(converse, name, 
 
 @every_server
 def test_a_host_without_ipv6_has_its_servers_all_the_same(converse, monkeypatch, name):
-    for module in ("linux", "servers"):
-        monkeypatch.setattr(f"scapy_tfo.lab.{module}.host_families", lambda: (4,))
+    for module in ("target", "servers"):
+        monkeypatch.setattr(f"scapy_tfo.lab.kernel.{module}.host_families", lambda: (4,))
 
     async def talk(wire):
         assert await wire.cookie(4, wire.lab.ports["http"])

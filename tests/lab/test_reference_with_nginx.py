@@ -10,8 +10,8 @@ from recorded import Recorded, seen_by_tshark
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.lab.apps import pattern
-from scapy_tfo.lab.host import ReferenceHost
-from scapy_tfo.lab.servers import BIG, RealServerLab
+from scapy_tfo.lab.kernel.servers import BIG, RealServerLab
+from scapy_tfo.lab.memory.host import ReferenceHost
 from scapy_tfo.reference import Stack
 
 PATIENCE = 10.0

@@ -1,4 +1,4 @@
-"""`scapy-tfo lab serve`, and what other programs make of it, in a namespace of their own."""
+"""`scapy-tfo lab serve`, used by other programs, in a namespace of their own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.lab.device import parse_place
+from scapy_tfo.lab.memory.device import parse_place
 
 V4, V6 = "198.51.100.2", "fd00:7413:1::2"
 PATIENCE = 60
@@ -21,7 +21,8 @@ SCAPY_TFO = (sys.executable, "-m", "scapy_tfo.cli")
 HOLD = """
 import sys
 from scapy_tfo.errors import SetupError
-from scapy_tfo.lab import interface, namespace
+from scapy_tfo.lab.kernel import interface
+from scapy_tfo.lab.process import namespace
 
 try:
     namespace.enter_namespace()
@@ -167,23 +168,23 @@ def test_a_network_that_is_in_use_is_refused(host):
     done = host.run(*SCAPY_TFO, "lab", "serve", "--address", "198.51.100.130/25")
     assert done.returncode == 2
     (complaint,) = done.stderr.splitlines()
-    assert "198.51.100.128/25 is in use here" in complaint
+    assert "198.51.100.128/25 is in use on this host" in complaint
     assert "--address" in complaint
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--address", "nonsense"], "'nonsense' is no address"),
+        (["--address", "nonsense"], "'nonsense' is not an address"),
         (["--address", "127.0.0.9"], "not the address of a host on a link"),
         (["--address", "ff02::1"], "not the address of a host on a link"),
-        (["--address", "198.51.100.0/24"], "not an address of one host"),
+        (["--address", "198.51.100.0/24"], "not the address of one host"),
         (["--address", "198.51.100.2/31"], "has no room"),
         (["--address", V4, "--address", "203.0.113.2"], "more than one --address of a family"),
         (["--app", "gopher"], "no application 'gopher'"),
         (["--plain-port", "80"], "must differ"),
-        (["--port", "0"], "'0' is no port"),
-        (["--queue", "-1"], "no limit"),
+        (["--port", "0"], "'0' is not a port"),
+        (["--queue", "-1"], "'-1' is not valid"),
         (["--mutant", "gopher"], "no such stack: 'gopher'"),
     ],
 )
@@ -210,7 +211,7 @@ def test_an_address_of_no_sort_is_a_setup_error():
 
 
 def test_the_command_line_says_what_it_serves_by_default():
-    from scapy_tfo.lab_command import ADDRESSES, PORT, QUEUE
+    from scapy_tfo.commands.lab import ADDRESSES, PORT, QUEUE
 
     done = subprocess.run(
         [*SCAPY_TFO, "lab", "serve", "--help"], capture_output=True, text=True, timeout=PATIENCE

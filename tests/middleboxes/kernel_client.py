@@ -2,11 +2,11 @@
 
     python kernel_client.py PLAN
 
-PLAN is a file of JSON: by the name of a path, how to send (`msg`: sendto with MSG_FASTOPEN;
-`connect`: TCP_FASTOPEN_CONNECT; `curl`: as what curl asks a web server for), the server's address
-and port and the texts, each on a connection of its own, one after the other. Prints JSON: by name,
-what came back of each (with curl, the text itself where it was answered) and the error, "" for
-none.
+PLAN is a file of JSON. For the name of each path it says how to send (`msg`: sendto with
+MSG_FASTOPEN; `connect`: TCP_FASTOPEN_CONNECT; `curl`: as the path that curl requests from a web
+server), the server's address and port, and the texts, which are sent one after the other, each on a
+connection of its own. Prints JSON: by name, for each text the bytes that came back (with curl, the
+text itself if it was answered) and the error, "" for none.
 """
 
 from __future__ import annotations

@@ -7,16 +7,16 @@ import random
 
 import pytest
 
-from scapy_tfo.lab.boxed import BoxedPath
 from scapy_tfo.lab.hooks import ListenerOptions
-from scapy_tfo.lab.host import ReferenceHost
-from scapy_tfo.lab.reference import SOURCES, TARGET_V4, TARGET_V6
+from scapy_tfo.lab.links.boxed import BoxedPath
+from scapy_tfo.lab.memory.host import ReferenceHost
+from scapy_tfo.lab.memory.target import SOURCES, TARGET_V4, TARGET_V6
 from scapy_tfo.middleboxes.box import Box
 from scapy_tfo.middleboxes.registry import BOXES
 from scapy_tfo.middleboxes.tampering import DelaysSynWithData
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.stack import Stack
-from scapy_tfo.suite.clock import run_virtually
+from scapy_tfo.runner.clock import run_virtually
 
 PORT = 7
 LIFE = 5.0

@@ -1,5 +1,7 @@
-"""docs/assertions.md and client-assertions.md are current: each assertion of the cases is there,
-and guards what it says."""
+"""assertions.md and client-assertions.md in docs/generated are current.
+
+They list every assertion of the cases, and each guards what they say.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from scapy_tfo.clients.matrix import CLIENTS
-from scapy_tfo.suite.assertions import How, Role, Weakening, weakenings
-from scapy_tfo.suite.guards import keys, takes_away
-from scapy_tfo.suite.matrix import SERVERS, Arena
-from scapy_tfo.suite.weakening import weakened
+from scapy_tfo.trust.assertion_checks import keys, takes_away
+from scapy_tfo.trust.assertion_finder import How, Role, Weakening, weakenings
+from scapy_tfo.trust.assertion_mutation import weakened
+from scapy_tfo.trust.client_matrix import CLIENTS
+from scapy_tfo.trust.matrix import SERVERS, Arena
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "generated"
 AGAIN = "run 'make weaken' and look at what it says"
 
 Witnesses = dict[str, tuple[str, str, int] | None]

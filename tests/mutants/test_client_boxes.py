@@ -1,4 +1,4 @@
-"""docs/client-boxes.md is current: behind each box, the cases say and catch what it says."""
+"""docs/generated/client-boxes.md is current: behind each box, cases catch what it lists."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from scapy_tfo.clients.behind import NOTHING, reasons, still_catches, verdicts
 from scapy_tfo.middleboxes.registry import BOXES
+from scapy_tfo.trust.client_boxes import NOTHING, reasons, still_catches, verdicts
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "generated"
 AGAIN = "run 'make client-matrix' and look at what it says"
 
 DAMAGED = {"the client's text is damaged", "the application did not get our answer whole"}

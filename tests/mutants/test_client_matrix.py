@@ -1,4 +1,6 @@
-"""docs/client-matrix.md is current: nothing survives, nothing idles, nothing is unchecked."""
+"""docs/generated/client-matrix.md is current: no mutant survives, no case idles, nothing is
+unchecked.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from scapy_tfo import spec
-from scapy_tfo.clients.matrix import CLIENTS
 from scapy_tfo.clients.registry import all_cases
 from scapy_tfo.mutants.registry import all_client_mutants
-from scapy_tfo.suite.matrix import catches
+from scapy_tfo.trust.client_matrix import CLIENTS
+from scapy_tfo.trust.matrix import catches
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "generated"
 AGAIN = "run 'make client-matrix' and look at what it says"
 MUTANTS = all_client_mutants()
 CATALOGUE = spec.load()

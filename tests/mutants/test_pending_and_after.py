@@ -1,4 +1,4 @@
-"""Every rule on pending fast opens, and on what they become, has a stack that breaks it."""
+"""For every rule on pending fast opens, and on their later life, a mutant breaks it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The registry of mutants: each is named once, breaks a requirement, and still is a TCP."""
+"""The registry of mutants: each is named once, breaks a requirement, and is still a TCP."""
 
 from __future__ import annotations
 
@@ -31,6 +31,14 @@ def test_each_breaks_a_known_requirement_in_one_sentence(each: Mutant) -> None:
     assert re.fullmatch(r"[A-Z0-9].*[^.]\.", each.description), each.description
     assert ". " not in each.description
     assert re.fullmatch(r"[a-z0-9-]+", each.name)
+
+
+@pytest.mark.parametrize("each", MUTANTS, ids=lambda each: each.name)
+def test_what_each_breaks_besides_is_known_and_named_once_in_order(each: Mutant) -> None:
+    order = list(CATALOGUE)
+    assert set(each.also) <= set(order) - {each.breaks}
+    assert list(each.also) == sorted(set(each.also), key=order.index)
+    assert len(each.also) <= 4
 
 
 @pytest.mark.parametrize("each", MUTANTS, ids=lambda each: each.name)

@@ -2,7 +2,7 @@
 
     python near_program.py PORT ADDRESS...
 
-PORT: of servers without an agent, or 0 where all have one. Prints one JSON object: the result by
+PORT: of servers without an agent, or 0 if all have one. Prints one JSON object: the result by
 address.
 """
 

@@ -1,4 +1,4 @@
-"""The agent answers what it is asked, tells no address about another, and bears any nonsense."""
+"""The agent answers questions, tells no address about another, and survives any nonsense."""
 
 from __future__ import annotations
 

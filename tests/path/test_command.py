@@ -60,4 +60,4 @@ def test_what_cannot_be_written_is_told_first(
 @pytest.mark.parametrize("words", [["--json", "x.json"], ["--connections", "9"], ["-4"]])
 def test_serve_takes_a_port_alone(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["path", "serve", *words]) == 2
-    assert "takes --port alone" in capsys.readouterr().err
+    assert "takes only --port" in capsys.readouterr().err

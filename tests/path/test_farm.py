@@ -1,4 +1,4 @@
-"""Several servers behind one address: how many keys there are, and is a rotation in step?"""
+"""Several servers behind one address: their number of keys, and rotations in and out of step."""
 
 from __future__ import annotations
 

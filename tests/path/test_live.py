@@ -1,4 +1,4 @@
-"""Between two namespaces, each box on a path of its own: all named, at once."""
+"""Between two namespaces, with each box on a path of its own, all boxes are named at once."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.lab import two_ends
-from scapy_tfo.lab.control import Agent
-from scapy_tfo.lab.linux import host_families
+from scapy_tfo.lab.kernel.target import host_families
+from scapy_tfo.lab.links import two_ends
+from scapy_tfo.lab.process.control import Agent
 from scapy_tfo.middleboxes.nat import BEYOND
 from scapy_tfo.middleboxes.registry import BOXES
 from scapy_tfo.middleboxes.tampering import DelaysSynWithData
@@ -26,7 +26,7 @@ AGENT_PORT = 7415
 COMMAND = [sys.executable, "-c", "import sys; from scapy_tfo.cli import main; sys.exit(main())"]
 NEAR = [sys.executable, str(Path(__file__).with_name("near_program.py")), "0"]
 DELAY = 0.01
-LIMIT = 60.0
+LIMIT = 300.0
 """Seconds for all paths together."""
 
 LATE = 0.6
@@ -37,8 +37,7 @@ async def judged() -> dict[str, Any]:
     """The results by box; `told`: what the command says of the path that has none."""
     with ExitStack() as stack:
         client = await two_ends.namespace(stack, CLIENT, "1")
-        server = await two_ends.namespace(stack, SERVER, "3")
-        await two_ends.take_all_places(server, SERVER)
+        server = await two_ends.namespace(stack, SERVER, "3", everywhere=True)
         families = host_families()
         servers = {
             name: two_ends.address(families[at % len(families)], SERVER, at + 1)

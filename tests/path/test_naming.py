@@ -1,4 +1,4 @@
-"""Each middlebox is called by its name, by what both ends saw alone."""
+"""Each middlebox is named from what both ends saw alone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from scapy_tfo.lab.path import Impairment
+from scapy_tfo.lab.links.impairment import Impairment
 from scapy_tfo.middleboxes.box import Box, Out, changed, without_option
 from scapy_tfo.middleboxes.registry import BOXES
 from scapy_tfo.option import Form

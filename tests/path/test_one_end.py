@@ -1,4 +1,4 @@
-"""What is said with one end only: what shows there, and that no more can be told."""
+"""Judgements from one end only: what shows there, and a note that no more can be told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the size matters, the limit is found to the byte."""
+"""The limit on the size of data or cookies is found to the byte."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from scapy_tfo.lab.path import Impairment
+from scapy_tfo.lab.links.impairment import Impairment
 from scapy_tfo.middleboxes.box import Box, Out, without_option
 from scapy_tfo.middleboxes.dropping import DropsSynWithMuchData
 from scapy_tfo.middleboxes.registry import BOXES

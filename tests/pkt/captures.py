@@ -1,4 +1,4 @@
-"""Captures made for tests, and what holds for every script that is made of one."""
+"""Makes captures for tests, and checks what holds for every script exported from one."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from scapy_tfo import option as opt
+from scapy_tfo.capture.writer import write_pcapng
 from scapy_tfo.cli import main
-from scapy_tfo.pkt.lint import refuse_nonsense
-from scapy_tfo.pkt.parse import parse
-from scapy_tfo.pkt.portable import refuse_additions
-from scapy_tfo.pkt.printing import show_script
+from scapy_tfo.pkt.checks.lint import refuse_nonsense
+from scapy_tfo.pkt.checks.portable import refuse_additions
+from scapy_tfo.pkt.language.parse import parse
+from scapy_tfo.pkt.language.printing import show_script
 from scapy_tfo.segment import ACK, PSH, RST, SYN, Segment
-from scapy_tfo.wire.pcapng import write_pcapng
 
 CLIENT, SERVER = ip_address("192.0.2.1"), ip_address("192.0.2.7")
 MY_ISN, ITS_ISN = 1_000_000, 5_000_000

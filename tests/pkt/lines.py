@@ -1,11 +1,11 @@
-"""Single lines of scripts as values, for tests."""
+"""Parses single lines of scripts, for tests."""
 
 from __future__ import annotations
 
-from scapy_tfo.pkt import tree
-from scapy_tfo.pkt.numbers import Flow
-from scapy_tfo.pkt.parse import parse
-from scapy_tfo.pkt.settings import Settings
+from scapy_tfo.pkt.language import tree
+from scapy_tfo.pkt.language.parse import parse
+from scapy_tfo.pkt.language.settings import Settings
+from scapy_tfo.pkt.packets.live_numbers import Flow
 
 LOCAL, REMOTE = Settings().addresses
 LOCAL_6, REMOTE_6 = Settings(version="ipv6").addresses

@@ -1,4 +1,4 @@
-"""Scripts run on this host's kernel, for tests."""
+"""Runs scripts on this host's kernel, for tests."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.pkt.local_run import Task
-from scapy_tfo.pkt.outcome import Outcome
-from scapy_tfo.pkt.pool import Answer, run_all
-from scapy_tfo.pkt.settings import Settings
+from scapy_tfo.pkt.language.settings import Settings
+from scapy_tfo.pkt.local.pool import Answer, run_all
+from scapy_tfo.pkt.local.run import Task
+from scapy_tfo.pkt.play.outcome import Outcome
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 """Seconds in which what was killed must have ended."""
 
 SOCKET = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"

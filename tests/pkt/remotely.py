@@ -1,4 +1,4 @@
-"""Scripts against simulated targets, for tests: no privilege, no waiting."""
+"""Runs scripts against simulated targets, for tests: no privilege, no waiting."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from scapy_tfo.lab.path import Impairment
-from scapy_tfo.lab.reference import ReferenceLab
-from scapy_tfo.pkt.assumed import Assumed
-from scapy_tfo.pkt.flows import Flows
+from scapy_tfo.lab.links.impairment import Impairment
+from scapy_tfo.lab.memory.target import ReferenceLab
+from scapy_tfo.pkt.language.parse import parse
+from scapy_tfo.pkt.language.settings import Settings
 from scapy_tfo.pkt.library import find_scripts, own_directory, task_of
-from scapy_tfo.pkt.local_run import Task
-from scapy_tfo.pkt.outcome import Outcome
-from scapy_tfo.pkt.parse import parse
-from scapy_tfo.pkt.pool import Answer
-from scapy_tfo.pkt.remote_player import RemotePlayer
-from scapy_tfo.pkt.remote_run import run_remote
-from scapy_tfo.pkt.remote_wire import RemoteWire
-from scapy_tfo.pkt.settings import Settings
-from scapy_tfo.suite.clock import VirtualLoop
+from scapy_tfo.pkt.local.pool import Answer
+from scapy_tfo.pkt.local.run import Task
+from scapy_tfo.pkt.play.flows import Flows
+from scapy_tfo.pkt.play.outcome import Outcome
+from scapy_tfo.pkt.remote.actions import Assumed
+from scapy_tfo.pkt.remote.player import RemotePlayer
+from scapy_tfo.pkt.remote.run import run_remote
+from scapy_tfo.pkt.remote.wire import RemoteWire
+from scapy_tfo.runner.clock import VirtualLoop
 
 LISTENER = """\
 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3

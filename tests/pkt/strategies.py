@@ -1,4 +1,4 @@
-"""Any tree of the language, as a Hypothesis strategy."""
+"""A Hypothesis strategy for all trees of the language."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from hypothesis import strategies as st
 
-from scapy_tfo.pkt import fields, tree
+from scapy_tfo.pkt.language import fields, tree
 
 T = TypeVar("T")
 

@@ -24,7 +24,7 @@ def written(folder: Path, **scripts: str) -> list[str]:
 
 def test_scripts_in_the_language_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pkt", "check", *written(tmp_path, a=GOOD, b=LOOSE)]) == 0
-    assert capsys.readouterr() == ("2 scripts, 0 not in the language\n", "")
+    assert capsys.readouterr() == ("2 scripts, 0 not valid\n", "")
 
 
 def test_each_script_that_is_not_is_shown_with_its_place(
@@ -33,8 +33,8 @@ def test_each_script_that_is_not_is_shown_with_its_place(
     bad, good, worse = written(tmp_path, bad=BAD, good=GOOD, worse="\x1b[2J")
     assert main(["pkt", "check", bad, good, worse, "--json", str(tmp_path / "o")]) == 1
     out, err = capsys.readouterr()
-    assert out == "3 scripts, 2 not in the language\n"
-    assert f"{bad}:1:12: the script ends where" in err
+    assert out == "3 scripts, 2 not valid\n"
+    assert f"{bad}:1:12: the script ends too early: expected" in err
     assert "\x1b" not in err
     found = json.loads((tmp_path / "o").read_text())
     assert found["summary"] == {"scripts": 3, "wrong": 2}
@@ -68,7 +68,7 @@ def test_additions_are_refused_where_packetdrill_itself_must_do(
     scripts = written(tmp_path, a=f"// a\n  {event}\n")
     assert main(["pkt", "check", *scripts]) == 0
     assert main(["pkt", "check", "--portable", *scripts]) == 1
-    assert ":2:3: packetdrill does not know" in capsys.readouterr().err
+    assert ":2:3: packetdrill does not support" in capsys.readouterr().err
 
 
 def test_published_language_is_portable(tmp_path: Path) -> None:
@@ -126,8 +126,8 @@ def test_options_that_no_run_would_take(
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("// nothing\n", "packetdrill takes no script without an event"),
-        ("+.1 pipe() = 0\n", "packetdrill wants the first event at time 0"),
+        ("// nothing\n", "packetdrill refuses a script without an event"),
+        ("+.1 pipe() = 0\n", "packetdrill needs the first event at time 0"),
     ],
 )
 def test_what_packetdrill_does_not_begin(

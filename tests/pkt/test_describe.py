@@ -1,4 +1,4 @@
-"""What a segment off the wire is called in a script."""
+"""The description of a segment off the wire in a script's words."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scapy_tfo.pkt import fields, tree
-from scapy_tfo.pkt.describe import describe, describe_options
-from scapy_tfo.pkt.parse import parse
-from scapy_tfo.pkt.printing import show_action, show_option, show_script
+from scapy_tfo.pkt.language import fields, tree
+from scapy_tfo.pkt.language.parse import parse
+from scapy_tfo.pkt.language.printing import show_action, show_option, show_script
+from scapy_tfo.pkt.packets.describe import describe, describe_options
 from scapy_tfo.segment import ACK, SYN, Segment
 from tests.test_segment import segments
 

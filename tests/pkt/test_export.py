@@ -87,9 +87,9 @@ def test_portable_scripts_have_cookies_as_bytes(
     text = exported(capture, capsys, "--portable", *other)
     assert f"< S 0:5(5) win 65535 <mss 1460,FO {COOKIE.hex()},eol,eol>" in events(text)
     told = " ".join(text.replace("//", "").split())
-    assert f"The cookie {COOKIE.hex()} is given nowhere in this" in told
+    assert f"The cookie {COOKIE.hex()} is not granted in this script" in told
     assert main(["pkt", "export", str(capture), "--portable", *flow, *other]) == 2
-    assert "knows one connection of a listener, and here are 2" in capsys.readouterr().err
+    assert "supports one connection to a listener, but the capture has 2" in capsys.readouterr().err
 
 
 def test_a_server_gives_the_cookie_that_it_takes(

@@ -1,4 +1,4 @@
-"""`scapy-tfo pkt export`: captures of any program, captures of runs, and choosing in them."""
+"""`scapy-tfo pkt export`: captures of any program, captures of runs, and choices among them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from scapy_tfo.capture.writer import write_pcapng
 from scapy_tfo.cli import main
 from scapy_tfo.segment import ACK, PSH, SYN
-from scapy_tfo.wire.pcapng import write_pcapng
 from tests.pkt.captures import CLIENT, SERVER, Sent, Talk, events, exported, fast_opens, saved
 
 CASE = "ACC-2.answer-comes-before-our-ack"
@@ -72,9 +72,9 @@ def test_packets_that_were_cut_are_filled_up_and_told(
 
     text = exported(capture(60), capsys)
     assert events(text)[-1] == "< P. 1:101(100) ack 1 win 65535"
-    assert "checksums taken for right: frames 4." in text
+    assert "checksums assumed to be right: frames 4." in text
     assert main(["pkt", "export", str(capture(42))]) == 2
-    assert "frame 1: its TCP header was cut off" in capsys.readouterr().err
+    assert "frame 1: the TCP header was not captured whole" in capsys.readouterr().err
 
 
 def test_several_connections_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -130,8 +130,8 @@ def test_choices_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixtur
     capture = str(saved(tmp_path, *fast_opens()))
     for choice, message in [
         (["--flow", "192.0.2.1:1>192.0.2.7:80"], "no connection 192.0.2.1:1>192.0.2.7:80 in"),
-        (["--case", "ACC-99.none"], "no packets of a case ACC-99.none in"),
-        (["-6"], "is of that IP version"),
+        (["--case", "ACC-99.none"], "holds no packets of the case ACC-99.none"),
+        (["-6"], "holds no connection over that IP version"),
     ]:
         assert main(["pkt", "export", capture, *choice]) == 2
         assert message in capsys.readouterr().err

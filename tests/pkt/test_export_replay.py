@@ -1,4 +1,4 @@
-"""Runs of cases against this host's kernel, exported, and played to it again."""
+"""Runs of cases against this host's kernel are exported, and then replayed to it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scapy_tfo.cli import main
-from scapy_tfo.pkt.outcome import Outcome
+from scapy_tfo.pkt.play.outcome import Outcome
 from tests.pkt.locally import answers, task
 
 CASES = {

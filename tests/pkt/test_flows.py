@@ -1,4 +1,4 @@
-"""Whose a packet is, in a script and on the wire."""
+"""Assignment of packets to connections, in a script and on the wire."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scapy_tfo.pkt import tree
-from scapy_tfo.pkt.flows import Flows, NoFlowError
-from scapy_tfo.pkt.numbers import Flow
+from scapy_tfo.pkt.language import tree
+from scapy_tfo.pkt.packets.live_numbers import Flow
+from scapy_tfo.pkt.play.flows import Flows, NoFlowError
 from scapy_tfo.segment import ACK, RST, SYN, Segment
 from tests.pkt.lines import LOCAL, REMOTE, flow_of, inbound, outbound
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from scapy_tfo.errors import SetupError
+from scapy_tfo.pkt.language.settings import VERSIONS, Settings
 from scapy_tfo.pkt.library import chosen_versions, find_scripts, read_script, task_of
-from scapy_tfo.pkt.settings import VERSIONS, Settings
 
 
 def put(place: Path, text: str = "") -> Path:
@@ -94,8 +94,8 @@ def test_symbols_stand_beside_a_script_or_above_it(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("[ipv4", "cannot read the symbols"),
-        ("ipv4 = 5", r"\[ipv4\] is to be a table"),
-        ("[ipv4]\nA = 5", r"\[ipv4\] is to be a table"),
+        ("ipv4 = 5", r"\[ipv4\] must be a table"),
+        ("[ipv4]\nA = 5", r"\[ipv4\] must be a table"),
     ],
 )
 def test_a_damaged_file_of_symbols_is_said(tmp_path: Path, text: str, problem: str) -> None:

@@ -1,13 +1,13 @@
-"""Scripts on this host's kernel: what passes, and what is said of what does not."""
+"""Scripts on this host's kernel: runs that pass, and the messages of runs that fail."""
 
 from __future__ import annotations
 
 import pytest
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.pkt import local_program
-from scapy_tfo.pkt.errors import ScriptError
-from scapy_tfo.pkt.settings import VERSIONS
+from scapy_tfo.pkt.language.errors import ScriptError
+from scapy_tfo.pkt.language.settings import VERSIONS
+from scapy_tfo.pkt.local import actions
 from tests.pkt.locally import LISTEN, OPEN, SOCKET, answers, outcome, task, told
 
 CLIENT = SOCKET + (
@@ -39,7 +39,7 @@ def test_symbols_stand_for_values() -> None:
     assert told(script, symbols={"MSS": "1400"}) == ["5: mss: expected mss MSS, got mss 1460"]
     (answer,) = answers(task(script))
     assert isinstance(answer, ScriptError)
-    assert (answer.line, answer.problem) == (5, "nothing says what MSS is: give -D MSS=VALUE")
+    assert (answer.line, answer.problem) == (5, "MSS is not defined: give -D MSS=VALUE")
 
 
 def test_code_looks_at_the_connection() -> None:
@@ -65,7 +65,7 @@ def test_without_packets_and_without_events() -> None:
     for text in ("", "// said\n", "`true`\n"):
         (answer,) = answers(task(text))
         assert isinstance(answer, ScriptError)
-        assert answer.problem == "there is no event in it"
+        assert answer.problem == "the script has no events"
 
 
 # What does not.
@@ -90,13 +90,13 @@ def test_a_wrong_result_is_told_and_the_run_goes_on() -> None:
 
 
 def test_a_call_that_should_not_block_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_program, "_LONGEST_CALL", 0.1)
+    monkeypatch.setattr(actions, "_LONGEST_CALL", 0.1)
     script = LISTEN + "+0 accept(3, ..., ...) = 4\n+0 close(3) = 0\n"
     assert told(script) == ["4: it blocked, and was interrupted after 0.1 s"]
 
 
 def test_a_call_that_never_returns_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_program, "_STILL_BLOCKED", 0.05)
+    monkeypatch.setattr(actions, "_STILL_BLOCKED", 0.05)
     assert told(LISTEN + "+0...0.01 accept(3, ..., ...) = 4\n") == ["4: it has not returned"]
 
 
@@ -123,7 +123,7 @@ def test_calls_that_cannot_be_made() -> None:
     ],
 )
 def test_a_command_that_fails(command: str, problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_program, "_LONGEST_COMMAND", 0.2 if "sleep" in command else 60)
+    monkeypatch.setattr(actions, "_LONGEST_COMMAND", 0.2 if "sleep" in command else 60)
     (one,) = told(f"{SOCKET}+0 `{command}`\n")
     assert one.startswith("2: ")
     assert problem in one
@@ -134,7 +134,7 @@ def test_a_command_that_fails(command: str, problem: str, monkeypatch: pytest.Mo
 def test_what_a_command_leaves_in_the_background_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(local_program, "_LONGEST_COMMAND", 5)
+    monkeypatch.setattr(actions, "_LONGEST_COMMAND", 5)
     assert told(SOCKET + "+0 `sleep 60 &`\n") == []
 
 
@@ -155,7 +155,7 @@ def test_code_that_raises(code: str, problem: str) -> None:
 
 def test_code_without_a_socket() -> None:
     assert told("0 %{ assert True }%") == [
-        "1: no values for the code: no socket has been made that the code could read of"
+        "1: no values for the code: the script has made no socket that code could read"
     ]
 
 

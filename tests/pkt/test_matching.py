@@ -1,4 +1,4 @@
-"""What a script wants beside what came: every difference, and nothing else."""
+"""Comparison of a script's packet with the one that came: every difference, and nothing else."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scapy_tfo.pkt.matching import Comparison, Heard, compare, in_script_terms
-from scapy_tfo.pkt.meanings import MeaningError, Meanings
-from scapy_tfo.pkt.numbers import Flow
-from scapy_tfo.pkt.printing import show_action
-from scapy_tfo.pkt.sending import segment_to_send
+from scapy_tfo.pkt.language.printing import show_action
+from scapy_tfo.pkt.packets.bindings import MeaningError, Meanings
+from scapy_tfo.pkt.packets.live_numbers import Flow
+from scapy_tfo.pkt.packets.matching import Comparison, Heard, compare, in_script_terms
+from scapy_tfo.pkt.packets.sending import segment_to_send
 from scapy_tfo.segment import PSH, Segment
 from tests.pkt.lines import flow_of, inbound, outbound, seen_from_the_other_side
 

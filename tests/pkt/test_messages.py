@@ -1,4 +1,4 @@
-"""What is not in the language is refused, with the place."""
+"""Text that is not in the language is refused with a message that names the place."""
 
 from __future__ import annotations
 
@@ -6,36 +6,36 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scapy_tfo.pkt.errors import ScriptError
-from scapy_tfo.pkt.parse import parse
+from scapy_tfo.pkt.language.errors import ScriptError
+from scapy_tfo.pkt.language.parse import parse
 
 # Script, with a caret below the place, and a part of the message.
 WRONG = [
     (
         "   +0 < S 0:0(0) wim 10",
         "                 ^",
-        "'wim' has no place here: is 'win' meant?",
+        "'wim' is not allowed here: did you mean 'win'?",
     ),
     (
         "   +0 < S 0:0(0) win 10 <mss 1460,sackOk>",
         "                                  ^",
-        "is 'sackOK' meant?",
+        "did you mean 'sackOK'?",
     ),
     ("   +0 < Sx 0:0(0)", "        ^", "TCP flags"),
     ("   +0 < S 0:0(0) <>", "                  ^", "'mss'"),
-    ("   +0 < S 0:0(0) <mss1460>", "                  ^", "is 'mss' meant?"),
+    ("   +0 < S 0:0(0) <mss1460>", "                  ^", "did you mean 'mss'?"),
     ("   +0 < S 0:0(0) <FO 123>", "                     ^", "odd number of hex digits"),
-    ("   +0 < S 0:0(0) <FO 12xx>", "                     ^", "not in hex digits"),
+    ("   +0 < S 0:0(0) <FO 12xx>", "                     ^", "not hexadecimal"),
     ("   +0 < S 0:0(0) <kind 256>", "                       ^", "0 to 255"),
-    ("   +0 < S 0:0(0", "               ^", "the script ends where ')' is needed"),
-    ("   +0 < S 0:0(0) <FO *>", "      ^", "only in packets that the kernel sends"),
-    ("   +0 > S 0:0(0) with doff 4", "      ^", "have faults"),
-    ("   +0 < S 0:0(0) or < R 0:0(0)", "                 ^", "have alternatives"),
-    ("   +0 \u0663 > S 0:0(0)", "      ^", "has no place here"),
-    ("   +0 > udp (100)", "        ^", "'udp' has no place here"),
-    ("   +0 read(3, ...) 5", "                   ^", "'=' may stand here"),
-    ("   +0 read(3, ) = 5", "              ^", "')' has no place here"),
-    ('   +0 write(3, "\\q", 1) = 1', "               ^", "'\\q' is no escape"),
+    ("   +0 < S 0:0(0", "               ^", "the script ends too early: expected ')'"),
+    ("   +0 < S 0:0(0) <FO *>", "      ^", "only for packets that the kernel sends"),
+    ("   +0 > S 0:0(0) with doff 4", "      ^", "can have faults"),
+    ("   +0 < S 0:0(0) or < R 0:0(0)", "                 ^", "can have an 'or'"),
+    ("   +0 \u0663 > S 0:0(0)", "      ^", "is not allowed here"),
+    ("   +0 > udp (100)", "        ^", "'udp' is not allowed here"),
+    ("   +0 read(3, ...) 5", "                   ^", "expected '='"),
+    ("   +0 read(3, ) = 5", "              ^", "')' is not allowed here"),
+    ('   +0 write(3, "\\q", 1) = 1', "               ^", "'\\q' is not an escape"),
     ('   +0 open("file) = 1', "           ^", "no closing '\"'"),
     ("   +0 `true", "      ^", "no closing '`'"),
     ("   +0 %{ assert x", "      ^", "no closing '}%'"),
@@ -44,7 +44,7 @@ WRONG = [
     ("   +.2~+.1 > . 1:1(0)", "        ^", "ends before it begins"),
     ("   read(3) = 0", "   ^", "a time"),
     ("\t+0 < Q 0:0(0)", "\t     ^", "TCP flags"),
-    ("   +0 f() = " + "9" * 50, "            ^", "no number is this long"),
+    ("   +0 f() = " + "9" * 50, "            ^", "this number is too long"),
 ]
 
 
@@ -61,11 +61,11 @@ def test_the_place_is_shown(script: str, margin: str, part: str) -> None:
 @pytest.mark.parametrize(
     ("script", "line", "part"),
     [
-        ("`a`\n`b`\n+0 f() = 0", 2, "only one command may stand by the first event"),
-        ("+0 f() = 0\n`a`\n`b`", 3, "only one command may stand by the last event"),
+        ("`a`\n`b`\n+0 f() = 0", 2, "only one command is allowed before the first event"),
+        ("+0 f() = 0\n`a`\n`b`", 3, "only one command is allowed after the last event"),
         ("+0 f() = 0\n`a`\n+0 f() = 0", 2, "needs a time before it"),
-        ("+0 f() = 0\n--mss=5", 2, "options stand at the script's beginning"),
-        ("`a`\n--mss=5", 2, "options stand at the script's beginning"),
+        ("+0 f() = 0\n--mss=5", 2, "options must be at the beginning of the script"),
+        ("`a`\n--mss=5", 2, "options must be at the beginning of the script"),
     ],
 )
 def test_what_stands_in_the_wrong_order(script: str, line: int, part: str) -> None:

@@ -1,4 +1,4 @@
-"""This project's own scripts: their form, what they say they check, and their cookies."""
+"""This project's own scripts: their form, the requirements that they check, and their cookies."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pytest
 from scapy_tfo import spec
 from scapy_tfo.address import known_address
 from scapy_tfo.cookie import SipHashCookie, key_from_sysctl
-from scapy_tfo.pkt.errors import ScriptError
+from scapy_tfo.pkt.checks.lint import refuse_nonsense
+from scapy_tfo.pkt.checks.portable import refuse_additions
+from scapy_tfo.pkt.language.errors import ScriptError
+from scapy_tfo.pkt.language.parse import parse
+from scapy_tfo.pkt.language.printing import show_script
+from scapy_tfo.pkt.language.settings import VERSIONS
 from scapy_tfo.pkt.library import SYMBOLS, ScriptFile, find_scripts, own_directory
-from scapy_tfo.pkt.lint import refuse_nonsense
-from scapy_tfo.pkt.parse import parse
-from scapy_tfo.pkt.portable import refuse_additions
-from scapy_tfo.pkt.printing import show_script
-from scapy_tfo.pkt.settings import VERSIONS
 
 SCRIPTS = find_scripts([str(own_directory())])
 

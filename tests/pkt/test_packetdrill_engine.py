@@ -1,4 +1,4 @@
-"""packetdrill itself as the engine: a stand-in on PATH says what it says; then the real one."""
+"""packetdrill itself as the engine: first a stand-in on PATH with set output, then the real one."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 
 from scapy_tfo.cli import main
 from scapy_tfo.errors import SetupError
-from scapy_tfo.pkt import packetdrill
-from scapy_tfo.pkt.errors import ScriptError
-from scapy_tfo.pkt.outcome import Failure, Outcome
-from scapy_tfo.pkt.pool import Answer
+from scapy_tfo.pkt.language.errors import ScriptError
+from scapy_tfo.pkt.local import packetdrill
+from scapy_tfo.pkt.local.pool import Answer
+from scapy_tfo.pkt.play.outcome import Failure, Outcome
 from tests.pkt.locally import LISTEN, OPEN, SOCKET, answers, soon, task
 
 DIFFERS = """a.pkt:6: error handling packet: live packet field tcp_data_offset: expected: 5 (0x5) \
@@ -155,7 +155,7 @@ def test_where_there_is_none_it_is_said_where_to_get_it(
         assert main(["pkt", "run", str(tmp_path / "a.pkt"), "--engine", engine]) == 2
         out, err = capsys.readouterr()
         assert out == ""
-        assert err.startswith("scapy-tfo: there is no packetdrill on PATH: Fedora")
+        assert err.startswith("scapy-tfo: packetdrill is not on PATH: Fedora")
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def real() -> str:
     answers(task(""))
     found = shutil.which(packetdrill.NAME)
     if found is None:
-        pytest.skip(f"there is no {packetdrill.NAME} on PATH: {packetdrill.WHERE}")
+        pytest.skip(f"{packetdrill.NAME} is not on PATH: {packetdrill.WHERE}")
     return found
 
 

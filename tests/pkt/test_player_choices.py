@@ -1,13 +1,13 @@
-"""What a script leaves open: packets that may come or not, how data is divided, other addresses."""
+"""Parts that a script leaves open: optional packets, the division of data, other addresses."""
 
 from __future__ import annotations
 
 import pytest
 
-from scapy_tfo.pkt.errors import ScriptError
-from scapy_tfo.pkt.outcome import Outcome
-from scapy_tfo.pkt.parse import parse
-from scapy_tfo.pkt.portable import refuse_additions
+from scapy_tfo.pkt.checks.portable import refuse_additions
+from scapy_tfo.pkt.language.errors import ScriptError
+from scapy_tfo.pkt.language.parse import parse
+from scapy_tfo.pkt.play.outcome import Outcome
 from tests.pkt.virtual_kernel import Reply, played
 
 LISTEN = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 listen(3, 1) = 0\n"
@@ -102,10 +102,10 @@ def test_after_both_fins_the_next_connection_has_its_own_numbers() -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("< . 1:1(0) ack 1 or none", "only a packet that the kernel sends"),
-        ("< 5000 > 8080@2 . 1:1(0) ack 1", "behind the script's port, not the kernel's"),
-        ("> 8080 > 5000@0 . 1:1(0) ack 1", "count from 1 to 255"),
-        ("> . 1:1(0) ack 1 with doff 4", "have faults"),
+        ("< . 1:1(0) ack 1 or none", "only packets that the kernel sends"),
+        ("< 5000 > 8080@2 . 1:1(0) ack 1", "after the script's port, not the kernel's"),
+        ("> 8080 > 5000@0 . 1:1(0) ack 1", "numbered 1 to 255"),
+        ("> . 1:1(0) ack 1 with doff 4", "can have faults"),
     ],
 )
 def test_what_has_no_meaning_is_refused(line: str, problem: str) -> None:
@@ -118,8 +118,8 @@ def test_what_has_no_meaning_is_refused(line: str, problem: str) -> None:
     [
         ("--any_segments\n0 `true`\n", "--any_segments"),
         ("0 > . 1:1(0) ack 2 or none\n", "'or none'"),
-        ("0 < 5000@2 > 8080 S 0:0(0) win 1\n", "'@' and an address"),
-        ("0 > R. 0:0(0) ack 1 with seq 0\n", "'with' and a fault"),
+        ("0 < 5000@2 > 8080 S 0:0(0) win 1\n", "an address after '@'"),
+        ("0 > R. 0:0(0) ack 1 with seq 0\n", "a fault after 'with'"),
         ("0 bind(3, {sin_port=htons(81)}, ...) = 0\n", r"a port in bind\(\)"),
     ],
 )

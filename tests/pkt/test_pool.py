@@ -1,4 +1,4 @@
-"""Many scripts at a time, each in its namespace, and nothing that stays behind."""
+"""Many scripts at a time, each in its own namespace, with nothing left behind."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from scapy_tfo.pkt import pool
-from scapy_tfo.pkt.errors import ScriptError
-from scapy_tfo.pkt.outcome import Failure, Outcome
+from scapy_tfo.pkt.language.errors import ScriptError
+from scapy_tfo.pkt.local import pool
+from scapy_tfo.pkt.play.outcome import Failure, Outcome
 from tests.pkt.locally import LISTEN, OPEN, PATIENCE, SOCKET, answers, soon, task
 
 ROOT = Path(__file__).parents[2]
@@ -171,3 +171,16 @@ def holders(namespace: str) -> list[str]:
         except OSError:
             continue
     return found
+
+
+@pytest.mark.parametrize(("can_hurry", "failures"), [(True, 1), (False, 0)])
+def test_one_that_was_disturbed_is_run_again(
+    can_hurry: bool, failures: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it may not hurry: here it fails whenever it is run for the first time."""
+    monkeypatch.setattr(pool, "can_hurry", lambda: can_hurry)
+    once = LISTEN + "+0 `test -e was-here || { touch was-here; false; }`\n"
+    first, second = answers(task(once, tmp_path), task(LISTEN, tmp_path))
+    assert isinstance(first, Outcome)
+    assert isinstance(second, Outcome)
+    assert (len(first.failures), second.failures) == (failures, [])

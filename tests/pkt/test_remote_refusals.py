@@ -1,4 +1,4 @@
-"""What no application of a target would do is refused before anything is sent."""
+"""Actions that no application of a target would take are refused before anything is sent."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from scapy_tfo.pkt.errors import ScriptError
-from scapy_tfo.pkt.local_run import Task
-from scapy_tfo.pkt.outcome import Outcome
-from scapy_tfo.pkt.remote_run import run_remote
-from scapy_tfo.pkt.settings import Settings
+from scapy_tfo.pkt.language.errors import ScriptError
+from scapy_tfo.pkt.language.settings import Settings
+from scapy_tfo.pkt.local.run import Task
+from scapy_tfo.pkt.play.outcome import Outcome
+from scapy_tfo.pkt.remote.run import run_remote
 from tests.pkt.remotely import LISTENER, run_text
 
 OPENED = f"""\
@@ -31,14 +31,14 @@ REFUSED = [
     pytest.param(
         "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 connect(3, ..., ...) = 0\n+0 > S 0:0(0)\n",
         2,
-        "waits for clients",
+        "does not connect",
         id="connect",
     ),
     pytest.param(
         "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
         "+0 sendto(3, ..., 10, MSG_FASTOPEN, ..., ...) = 10\n+0 > S 0:0(0)\n",
         2,
-        "waits for clients",
+        "does not connect",
         id="fast open of a client",
     ),
     pytest.param(
@@ -47,7 +47,12 @@ REFUSED = [
         "keeps its options",
         id="another key",
     ),
-    pytest.param(f"{OPENED}+0 `sysctl -q net.ipv4.tcp_fastopen=0`\n", 9, "no command", id="sysctl"),
+    pytest.param(
+        f"{OPENED}+0 `sysctl -q net.ipv4.tcp_fastopen=0`\n",
+        9,
+        "commands after the first packet",
+        id="sysctl",
+    ),
     pytest.param(f"{OPENED}+0 write(4, ..., 5) = 5\n", 9, "0 bytes, not 5", id="speaks first"),
     pytest.param(f"{SENT}+0 write(4, ..., 20) = 20\n", 11, "10 bytes, not 20", id="more than read"),
     pytest.param(f"{SENT}+0 expect none for 50ms\n", 10, "sends back", id="reads and says nothing"),
@@ -68,7 +73,7 @@ REFUSED = [
         LISTENER.replace("listen(3, 5) = 0", "listen(3, 5) = -1 EINVAL (Invalid argument)")
         + "+0 < S 0:0(0) win 9\n+0 > R. 0:0(0) ack 1\n",
         4,
-        r"listen\(\) of a target's application does not fail",
+        r"listen\(\) does not fail in a target's application",
         id="cannot listen",
     ),
     pytest.param(f"{SENT}{ENDED}", 10, "not 0, before line 11", id="answers too late"),
@@ -88,7 +93,7 @@ REFUSED = [
     pytest.param(
         f"{LISTENER}+0 < S 0:0(0) win 9\n+0 %{{ assert tcpi_state == 1 }}%\n",
         1,
-        "nothing else can be seen",
+        "nothing else of it can be checked",
         id="nothing to look at",
     ),
 ]

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.pkt.breaking import breaks
-from scapy_tfo.pkt.outcome import Outcome
-from scapy_tfo.pkt.parse import parse
-from scapy_tfo.pkt.remote_run import run_remote
-from scapy_tfo.pkt.settings import Settings
+from scapy_tfo.pkt.checks.mutation import breaks
+from scapy_tfo.pkt.language.parse import parse
+from scapy_tfo.pkt.language.settings import Settings
+from scapy_tfo.pkt.play.outcome import Outcome
+from scapy_tfo.pkt.remote.run import run_remote
 from scapy_tfo.segment import Segment
 from tests.pkt.remotely import LISTENER, own_tasks, run_text
 
@@ -135,7 +135,7 @@ def test_what_is_assumed_is_told() -> None:
     assert not outcome.failures
     assert outcome.notes == [
         "assumed: `sysctl -q net.ipv4.tcp_fastopen=2`",
-        "not looked at: %{ }%, for a target does not show its tcp_info",
+        "not checked: %{ }%, since a target does not show its tcp_info",
     ]
 
 
@@ -161,7 +161,7 @@ def test_the_application_of_a_known_target_is_not_to_be_assumed_wrongly() -> Non
 def test_an_unknown_target_and_an_unknown_application_are_told() -> None:
     with pytest.raises(SetupError, match="no such stack: 'nosuch'"):
         run_text(ASK_AND_USE, "sim:nosuch")
-    with pytest.raises(SetupError, match="no application is called 'smtp'"):
+    with pytest.raises(SetupError, match="unknown application 'smtp'"):
         run_text(ASK_AND_USE, app="smtp")
 
 

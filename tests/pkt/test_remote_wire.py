@@ -1,4 +1,4 @@
-"""A path that delays and doubles, and what a run leaves behind on the target."""
+"""A path that delays and duplicates, and connections that a run leaves at the target."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scapy_tfo.lab.path import Impairment
-from scapy_tfo.pkt.remote_wire import RemoteWire
-from scapy_tfo.suite.clock import VirtualLoop
+from scapy_tfo.lab.links.impairment import Impairment
+from scapy_tfo.pkt.remote.wire import RemoteWire
+from scapy_tfo.runner.clock import VirtualLoop
 from tests.pkt.remotely import LISTENER, simulated
 
 TALK = f"""\

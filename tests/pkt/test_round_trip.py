@@ -1,13 +1,13 @@
-"""Whatever tree is printed, the same is read; and comments keep their places."""
+"""Every tree is read back as it was printed, and comments keep their places."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import given
 
-from scapy_tfo.pkt import tree
-from scapy_tfo.pkt.parse import parse
-from scapy_tfo.pkt.printing import show_script
+from scapy_tfo.pkt.language import tree
+from scapy_tfo.pkt.language.parse import parse
+from scapy_tfo.pkt.language.printing import show_script
 from tests.pkt.strategies import scripts
 
 # As people write it, and in canonical form.

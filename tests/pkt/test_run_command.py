@@ -11,7 +11,7 @@ import pytest
 
 from scapy_tfo.cli import main
 from scapy_tfo.errors import SetupError
-from scapy_tfo.pkt import pool
+from scapy_tfo.pkt.local import pool
 from tests.pkt.locally import OPEN, SOCKET, answers, task
 
 BAD = "// ACC-2\n" + OPEN.replace("mss 1460", "mss 1400")
@@ -112,7 +112,7 @@ def test_ip_versions(run: Run) -> None:
 
 def test_no_script_for_an_ip_version(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     run({"only-v6": SOCKET})
-    assert "none of the scripts is for ipv4" in refused(
+    assert "none of the scripts runs over ipv4" in refused(
         capsys, "only-v6.pkt", "--ip-version", "ipv4"
     )
 
@@ -179,16 +179,19 @@ def test_reports(run: Run, tmp_path: Path) -> None:
     ("arguments", "problem"),
     [
         (["nowhere.pkt"], "scapy-tfo: cannot read nowhere.pkt: No such file or directory"),
-        (["empty"], "scapy-tfo: no script in empty: none of its files is called *.pkt"),
-        (["a.pkt", "-D", "A"], "scapy-tfo: --define wants NAME=VALUE"),
-        (["a.pkt", "-D", "=A"], "scapy-tfo: --define wants NAME=VALUE"),
-        (["a.pkt", "--mtu", "1"], "--mtu is from 68 to 65535 bytes, not 1"),
-        (["a.pkt", "--mtu", "big"], "--mtu is a number, not 'big'"),
-        (["a.pkt", "--tolerance-usecs", "-1"], "is a number, not '-1'"),
+        (["empty"], "scapy-tfo: no script in empty: it holds no file named *.pkt"),
+        (["a.pkt", "-D", "A"], "scapy-tfo: --define needs NAME=VALUE"),
+        (["a.pkt", "-D", "=A"], "scapy-tfo: --define needs NAME=VALUE"),
+        (["a.pkt", "--mtu", "1"], "--mtu must be from 68 to 65535 bytes, not 1"),
+        (["a.pkt", "--mtu", "big"], "--mtu must be a number, not 'big'"),
+        (["a.pkt", "--tolerance-usecs", "-1"], "must be a number, not '-1'"),
         (["a.pkt", "--json", "nowhere/o.json"], "cannot write nowhere/o.json"),
         (["a.pkt", "--junit", "empty"], "cannot write empty: it is a directory"),
         (["a.pkt", "--out", "a.pkt/all"], "a.pkt is not a directory"),
-        (["a.pkt", "--engine", "both", "--target", "lab:linux"], "--engine both has no --target"),
+        (
+            ["a.pkt", "--engine", "both", "--target", "lab:linux"],
+            "--engine both does not go with --target",
+        ),
     ],
 )
 def test_what_cannot_be_is_told(

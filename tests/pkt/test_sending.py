@@ -1,4 +1,4 @@
-"""Inbound packets of scripts, as bytes for the kernel."""
+"""Inbound packets of scripts, turned into bytes for the kernel."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.option import MAX_OPTIONS, padded, push_options
-from scapy_tfo.pkt import fields, tree
-from scapy_tfo.pkt.matching import Heard, compare
-from scapy_tfo.pkt.meanings import MeaningError, Meanings
-from scapy_tfo.pkt.options import raw_option
-from scapy_tfo.pkt.parse import parse
-from scapy_tfo.pkt.sending import icmp_to_send, reset_to_send, segment_to_send
+from scapy_tfo.pkt.language import fields, tree
+from scapy_tfo.pkt.language.parse import parse
+from scapy_tfo.pkt.packets.bindings import MeaningError, Meanings
+from scapy_tfo.pkt.packets.matching import Heard, compare
+from scapy_tfo.pkt.packets.options import raw_option
+from scapy_tfo.pkt.packets.sending import icmp_to_send, reset_to_send, segment_to_send
 from scapy_tfo.segment import ACK, RST, MalformedPacketError, Segment
 from tests.pkt.lines import flow_of, inbound, seen_from_the_other_side
 
@@ -184,11 +184,11 @@ def test_cookies_may_be_symbols_or_kept() -> None:
     ("text", "problem"),
     [
         ("S 0:0(0) <FO COOKIE>", "give -D COOKIE=VALUE"),
-        ("S 0:0(0) <FO WORD>", "WORD stands for no hex digits"),
-        ("S 0:0(0) <mss WORD>", "WORD stands for no number"),
+        ("S 0:0(0) <FO WORD>", "WORD is not hexadecimal"),
+        ("S 0:0(0) <mss WORD>", "WORD is not a number"),
         ("S 0:0(0) <mss BIG>", "does not fit into 16 bits"),
-        ("S 0:0(0) <FO $N>", "is a number, where a cookie is needed"),
-        ("S 0:0(0) <mss $C>", "is a cookie, where a number is needed"),
+        ("S 0:0(0) <FO $N>", "is a number, but a cookie is needed"),
+        ("S 0:0(0) <mss $C>", "is a cookie, but a number is needed"),
         ("S 0:0(0) <mss $X>", "has not come"),
         ("S 0:0(0) win BIG", "does not fit its field"),
         ("S 0:LEN(LEN)", "-5 bytes of data do not fit"),
@@ -302,10 +302,10 @@ def test_icmp_errors_quote_a_segment_of_the_kernel(
 
 
 def test_an_icmp_error_that_its_ip_version_has_not() -> None:
-    with pytest.raises(MeaningError, match="no ICMP type of IPv4 is called packet_too_big"):
+    with pytest.raises(MeaningError, match="IPv4 has no ICMP type packet_too_big"):
         icmp_to_send(icmp("icmp packet_too_big [1:1(0)]"), flow_of(1, 2), NOTHING)
     text = "icmp unreachable frag_needed [1:1(0)]"
-    with pytest.raises(MeaningError, match="no ICMP code of IPv6 is called frag_needed"):
+    with pytest.raises(MeaningError, match="IPv6 has no code frag_needed"):
         icmp_to_send(icmp(text), flow_of(1, 2, family=6), NOTHING)
 
 

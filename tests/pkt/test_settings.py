@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from scapy_tfo.pkt.errors import ScriptError
-from scapy_tfo.pkt.icmp_names import IcmpNameError, icmp_names, icmp_numbers
-from scapy_tfo.pkt.parse import parse
-from scapy_tfo.pkt.settings import SettingError, Settings, with_option, with_options
+from scapy_tfo.pkt.language.errors import ScriptError
+from scapy_tfo.pkt.language.icmp_names import IcmpNameError, icmp_names, icmp_numbers
+from scapy_tfo.pkt.language.parse import parse
+from scapy_tfo.pkt.language.settings import SettingError, Settings, with_option, with_options
 
 
 def of(text: str, **base: Any) -> Settings:
@@ -58,24 +58,24 @@ def test_the_script_wins() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "problem"),
     [
-        ("nonsense", "1", "no option is called --nonsense"),
-        ("mtu", None, "--mtu wants a value"),
+        ("nonsense", "1", "unknown option --nonsense"),
+        ("mtu", None, "--mtu needs a value"),
         ("mtu", "67", "from 68 to 65535"),
-        ("mtu", "x", "is a number, not 'x'"),
-        ("mtu", "-5", "is a number"),
+        ("mtu", "x", "must be a number, not 'x'"),
+        ("mtu", "-5", "must be a number"),
         ("bind_port", "0", "from 1 to 65535"),
         ("bind_port", "65536", "from 1 to 65535"),
-        ("ip_version", "ipv5", "is one of ipv4, ipv6, ipv4-mapped-ipv6"),
-        ("local_ip", "localhost", "'localhost' is no IP address"),
-        ("netmask_ip", "255.0.255.0", "is no netmask"),
-        ("tolerance_usecs", "1.5", "is a number"),
+        ("ip_version", "ipv5", "must be one of ipv4, ipv6, ipv4-mapped-ipv6"),
+        ("local_ip", "localhost", "'localhost' is not an IP address"),
+        ("netmask_ip", "255.0.255.0", "is not a netmask"),
+        ("tolerance_usecs", "1.5", "must be a number"),
         ("tolerance_percent", "101", "from 0 to 100"),
         ("tolerance_percent", "nan", "from 0 to 100"),
-        ("define", "A", "wants NAME=VALUE"),
-        ("define", "=A", "wants NAME=VALUE"),
-        ("define", None, "wants NAME=VALUE"),
+        ("define", "A", "needs NAME=VALUE"),
+        ("define", "=A", "needs NAME=VALUE"),
+        ("define", None, "needs NAME=VALUE"),
         ("tcp_ts_ecr_scaled", "1", "takes no value"),
-        ("wire_server", None, "belongs to packetdrill's own way"),
+        ("wire_server", None, "has a meaning only in packetdrill"),
     ],
 )
 def test_what_cannot_be_set_is_said(name: str, value: str | None, problem: str) -> None:
@@ -86,7 +86,7 @@ def test_what_cannot_be_set_is_said(name: str, value: str | None, problem: str) 
 def test_with_its_place_in_the_script() -> None:
     with pytest.raises(ScriptError) as caught:
         of("// A script.\n--mtu=1400\n--mtu=5")
-    assert str(caught.value).startswith("a.pkt:3:1: --mtu is from")
+    assert str(caught.value).startswith("a.pkt:3:1: --mtu must be from")
     assert caught.value.show().endswith("  --mtu=5\n  ^")
 
 
@@ -99,7 +99,7 @@ def test_with_its_place_in_the_script() -> None:
     ],
 )
 def test_addresses_are_of_the_ip_version(text: str) -> None:
-    with pytest.raises(ScriptError, match="is no address for --ip_version="):
+    with pytest.raises(ScriptError, match="does not match --ip_version="):
         of(text)
 
 
@@ -125,5 +125,5 @@ def test_each_number_of_an_icmp_error_has_a_name_that_means_it(family: int) -> N
     ],
 )
 def test_others_are_none(kind: str, code: str | None, family: int) -> None:
-    with pytest.raises(IcmpNameError, match=r"is called .*: write .*_N"):
+    with pytest.raises(IcmpNameError, match=r"has no .*: write .*_N"):
         icmp_numbers(kind, code, family)

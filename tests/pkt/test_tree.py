@@ -1,11 +1,11 @@
-"""Each piece of the language, and the tree it makes."""
+"""Each piece of the language, and the tree that it makes."""
 
 from __future__ import annotations
 
 import pytest
 
-from scapy_tfo.pkt import tree
-from scapy_tfo.pkt.fields import (
+from scapy_tfo.pkt.language import tree
+from scapy_tfo.pkt.language.fields import (
     AccEcn,
     Eol,
     FastOpen,
@@ -21,9 +21,9 @@ from scapy_tfo.pkt.fields import (
     Wildcard,
     WindowScale,
 )
-from scapy_tfo.pkt.parse import parse
-from scapy_tfo.pkt.printing import show_script
-from scapy_tfo.pkt.tree import (
+from scapy_tfo.pkt.language.parse import parse
+from scapy_tfo.pkt.language.printing import show_script
+from scapy_tfo.pkt.language.tree import (
     AnyOf,
     Anything,
     Array,

@@ -1,4 +1,4 @@
-"""A kernel that sends what a test says, on virtual time."""
+"""A kernel on virtual time that sends what a test tells it to."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from scapy_tfo.address import Address
-from scapy_tfo.pkt import tree
-from scapy_tfo.pkt.meanings import Meanings
-from scapy_tfo.pkt.numbers import Flow
-from scapy_tfo.pkt.outcome import Outcome
-from scapy_tfo.pkt.parse import parse
-from scapy_tfo.pkt.player import Player
-from scapy_tfo.pkt.program import Program
-from scapy_tfo.pkt.sending import segment_to_send
-from scapy_tfo.pkt.settings import Settings, with_options
-from scapy_tfo.pkt.wires import Arrival
+from scapy_tfo.pkt.language import tree
+from scapy_tfo.pkt.language.parse import parse
+from scapy_tfo.pkt.language.settings import Settings, with_options
+from scapy_tfo.pkt.packets.bindings import Meanings
+from scapy_tfo.pkt.packets.live_numbers import Flow
+from scapy_tfo.pkt.packets.sending import segment_to_send
+from scapy_tfo.pkt.play.actions import Program
+from scapy_tfo.pkt.play.outcome import Outcome
+from scapy_tfo.pkt.play.player import Player
+from scapy_tfo.pkt.play.wire import Arrival
 from scapy_tfo.segment import SYN, MalformedPacketError, Segment
 from tests.pkt.lines import inbound
 

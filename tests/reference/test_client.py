@@ -1,4 +1,4 @@
-"""Conversations with the reference client, from the first request for a cookie on."""
+"""Conversations with the reference client, starting with its first request for a cookie."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The account of pending fast opens: limits, resets, and the law that it is never below zero."""
+"""The account of pending fast opens: limits, resets, and the law that it never falls below zero."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from scapy_tfo import option as opt
 from scapy_tfo.reference import Settings
-from scapy_tfo.reference.pending import ClientPending, Pending, Ticket
+from scapy_tfo.reference.parts.pending import ClientPending, Pending, Ticket
 from scapy_tfo.segment import ACK, FIN, RST, SYN
 
 from .wire import CLIENT, ISN, OTHER, Script

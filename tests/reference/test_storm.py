@@ -1,4 +1,4 @@
-"""Any segments in any order: nothing raises, nothing hangs, nothing is told twice."""
+"""Any segments in any order: nothing raises, nothing hangs, no event is reported twice."""
 
 from __future__ import annotations
 

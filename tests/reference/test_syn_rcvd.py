@@ -1,4 +1,4 @@
-"""What goes out before the handshake ends, and what a second SYN gets."""
+"""Segments sent before the handshake ends, and the answers to a second SYN."""
 
 from __future__ import annotations
 

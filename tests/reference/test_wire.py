@@ -1,4 +1,4 @@
-"""Both ends ours, over a wire that loses, doubles and reorders."""
+"""Reference client and server, over a wire that loses, duplicates and reorders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs to report on."""
+"""Fixtures: runs to report on."""
 
 from __future__ import annotations
 

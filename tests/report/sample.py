@@ -1,4 +1,4 @@
-"""A run made by hand, as data: one case for each thing that a report has to tell."""
+"""A run made by hand, as data: one case for each thing that a report has to show."""
 
 from __future__ import annotations
 

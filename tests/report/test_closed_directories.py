@@ -1,4 +1,4 @@
-"""Files in directories that one may not enter: told in a line."""
+"""Files in directories that the user may not enter: one line reports the error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.fuzz.store import Store
+from scapy_tfo.fuzz.findings.store import Store
 from scapy_tfo.report.output import check_file
 
 NOBODY = 65534

@@ -1,4 +1,4 @@
-"""Sequence diagrams: what a reader sees of packets."""
+"""Sequence diagrams: what they show of packets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scapy_tfo.icmp import packet_too_big
-from scapy_tfo.option import Form, RawOption, push_options
+from scapy_tfo.option import Form, RawOption, fast_open, push_options
 from scapy_tfo.report.diagram import Trace, draw
 from scapy_tfo.segment import ACK, FIN, RST, SYN
 from scapy_tfo.suite.result import Result, Verdict
@@ -23,6 +23,11 @@ from .sample import (
     result,
     with_cookie,
 )
+
+WRAPPED = """\
+  *      1      0.000  |-- S seq 0 len 1 win 65535 -------------------------->|
+                       |   TFO=00000000000000000000000000000000               |
+                       |   TFO=0000000000000000000000000000                   |"""
 
 
 def judging(*numbers: int) -> Result:
@@ -154,3 +159,19 @@ def test_any_bytes_can_be_drawn(data: list[bytes]) -> None:
     packets = captured(*data)
     text = Trace(packets).draw(judging(*(each.number for each in packets)))
     assert len(rows(text)) == len(packets)
+
+
+def test_what_is_too_long_goes_on_in_the_next_line_between_words() -> None:
+    cookies = push_options([fast_open(bytes(16)), fast_open(bytes(14))])
+    packets = captured(
+        outbound(SYN, options=cookies, payload=b"x"),
+        inbound(SYN | ACK, ack=1001, options=cookies, window=64240),
+        comment="sent by a case that has a great deal to say about its packets, " * 2,
+    )
+    for width in (60, 80, 100):
+        text = draw(packets, [1], width=width)
+        assert max(map(len, text.split("\n"))) <= width
+        assert width == 60 or "TFO=" + "00" * 16 in text
+        bars = {(line.index("|"), line.rindex("|")) for line in text.split("\n") if "|" in line}
+        assert len(bars) == 1
+    assert draw(packets, [1], width=80).split("\n")[2:5] == WRAPPED.split("\n")

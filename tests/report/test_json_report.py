@@ -1,4 +1,4 @@
-"""JSON: the contract's schema, whatever the strings."""
+"""JSON: reports obey the contract's schema, whatever strings they hold."""
 
 from __future__ import annotations
 
@@ -44,6 +44,8 @@ def test_a_failure_carries_its_evidence(run: Run) -> None:
         "attempts": 2,
         "observed": {},
         "known": "",
+        "cause": None,
+        "concerns": [],
     }
 
 

@@ -1,4 +1,4 @@
-"""JUnit: what CI systems read, parsed back."""
+"""JUnit: reports that CI systems read, parsed back."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_what_does_not_say_that_the_target_is_wrong_is_skipped(
 
 def test_a_known_failure_that_passes_fails(run: Run) -> None:
     (failure,) = case(parsed(run), "ACC-9-once [ipv4]")
-    assert "take it off the list" in (failure.get("message") or "")
+    assert "remove it from the list" in (failure.get("message") or "")
 
 
 def test_observations_are_kept(run: Run) -> None:

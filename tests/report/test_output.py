@@ -16,7 +16,8 @@ from scapy_tfo.suite.result import Run
 
 Catalogue = dict[str, Requirement]
 
-FILES = ["capture.pcapng", "junit.xml", "report.html", "report.txt", "results.json"]
+KEPT_APART, OURS = [".gitignore"], ["conftest.py", "latest"]
+FILES = ["capture.pcapng", "junit.xml", "report.html", "report.txt", "results.json", "tfo.lua"]
 
 
 def names(directory: Path) -> list[str]:
@@ -36,7 +37,7 @@ def test_a_run_without_a_directory_gets_one_of_its_own(
     second = write_all(run, base=base, catalogue=catalogue)
     assert second == base / "20260102T030405Z-2"
     assert (base / "latest").resolve() == second.resolve()
-    assert names(base) == ["20260102T030405Z", "20260102T030405Z-2", "latest"]
+    assert names(base) == [*KEPT_APART, "20260102T030405Z", "20260102T030405Z-2", *OURS]
 
 
 def test_a_directory_of_the_users_is_made_and_written_again(
@@ -67,7 +68,7 @@ def test_a_latest_that_is_no_link_is_left_alone(
         check_writable(base=tmp_path)
     with pytest.raises(SetupError, match=r"the reports are in .* move it away, or give --out"):
         write_all(run, base=tmp_path, catalogue=catalogue)
-    assert names(tmp_path) == ["20260102T030405Z", "latest"]
+    assert names(tmp_path) == [*KEPT_APART, "20260102T030405Z", *OURS]
 
 
 def test_what_is_no_directory_is_named(run: Run, catalogue: Catalogue, tmp_path: Path) -> None:

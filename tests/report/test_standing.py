@@ -1,4 +1,4 @@
-"""What a verdict means for the run."""
+"""The effect of a verdict on its run."""
 
 from __future__ import annotations
 

@@ -6,13 +6,18 @@ import dataclasses
 import io
 import re
 
+import pytest
 from rich.console import Console
 
+from scapy_tfo import option as opt
 from scapy_tfo.report.text import print_summary, summary
+from scapy_tfo.runner.session import Request
+from scapy_tfo.runner.session import run as judged
+from scapy_tfo.segment import SYN
 from scapy_tfo.spec import Requirement
 from scapy_tfo.suite.result import Run, Verdict
 
-from .sample import REFUSED, REFUSED_DRAWN, captured, result
+from .sample import REFUSED, REFUSED_DRAWN, captured, outbound, result
 
 Catalogue = dict[str, Requirement]
 
@@ -34,15 +39,15 @@ FAILED (2)
 """
 
 ENDING = """\
-INCONCLUSIVE (1): loss, or silence that proves nothing
+INCONCLUSIVE (1): packets lost, silence proves nothing, or another cause
   no answer
       LIM-1-full [ipv4]
 
-UNSUPPORTED (1): not done by this target, which is allowed
+UNSUPPORTED (1): this target does not do it, which is allowed
   no fresh cookie
       SRV-5-fresh [ipv4]
 
-SKIPPED (2): and what it takes to run them
+SKIPPED (2): what it takes to run them
   give --source twice
       SRV-1-bound [ipv4, ipv6]
 
@@ -58,9 +63,9 @@ NOTES
 """
 
 
-def printed(run: Run, catalogue: Catalogue, **console: object) -> str:
+def printed(run: Run, catalogue: Catalogue | None, *, width: int = 100, **console: object) -> str:
     file = io.StringIO()
-    print_summary(run, Console(file=file, width=100, **console), catalogue=catalogue)
+    print_summary(run, Console(file=file, width=width, **console), catalogue=catalogue)
     return file.getvalue()
 
 
@@ -103,17 +108,50 @@ def test_the_real_catalogue_is_read_only_where_something_failed(run: Run, monkey
     assert summary(passed).endswith("1 pass - exit 0: no requirement failed\n")
 
 
+TABLE = re.compile(r"\n(section .*?\nall [^\n]*\n)", re.DOTALL)
 OBSERVED = re.compile(r"OBSERVED: .*?\n\n", re.DOTALL)
 
 
 def test_a_pipe_gets_what_the_file_gets_but_for_the_facts(run: Run, catalogue: Catalogue) -> None:
     in_short = printed(run, catalogue)
-    assert "facts, told in report.txt\n" in in_short
+    assert "facts, listed in report.txt\n" in in_short
     whole = summary(run, catalogue=catalogue)
-    assert OBSERVED.sub("", in_short) == OBSERVED.sub("", whole)
+    (table,) = TABLE.findall(whole)
+    assert TABLE.findall(in_short) == [table]
+    assert OBSERVED.sub("", TABLE.sub("", in_short)) == OBSERVED.sub("", TABLE.sub("", whole))
 
 
-def test_a_terminal_gets_the_same_in_colour(run: Run, catalogue: Catalogue) -> None:
+def test_the_table_is_what_a_terminal_shows_last(run: Run, catalogue: Catalogue) -> None:
+    above, table, verdict = printed(run, catalogue).rstrip().rsplit("\n\n", 2)
+    assert above.endswith("NOTES\n  control handshake: 0.3 ms")
+    assert table.startswith("section ")
+    assert table.split("\n")[-1].startswith("all ")
+    assert verdict.startswith("1 fail,")
+
+
+def test_everything_but_commands_fits_a_terminal_of_80_columns(run: Run) -> None:
+    done = simulated("sim:accepts-any-cookie", only=["ACC-3"])
+    long = outbound(SYN, options=opt.push_options([opt.fast_open(bytes(16))] * 2), payload=b"x")
+    first, *others = done.results
+    wide = dataclasses.replace(first, packets=(1,), case=f"ACC-3.{'word-' * 11}end")
+    for each in (
+        run,
+        done,
+        dataclasses.replace(run, results=(wide, *others), packets=captured(long)),
+    ):
+        lines = printed(each, None, width=80).split("\n")
+        assert [line for line in lines if len(line) > 80 and "tshark" not in line] == []
+
+
+def simulated(target: str, **asked: object) -> Run:
+    return judged(Request(target=target, **asked))
+
+
+def test_a_terminal_gets_the_same_in_colour(
+    run: Run, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Rich takes no other width than 80 from a dumb one.
+    monkeypatch.setenv("TERM", "xterm")
     coloured = printed(run, catalogue, force_terminal=True, color_system="standard")
     assert "\x1b[1;31mACC-2-accept [ipv4]" in coloured
     plain = re.sub(r"\x1b\[[0-9;]*m", "", coloured)

@@ -1,4 +1,4 @@
-"""What control handshakes tell of a path."""
+"""Loss and round-trip time, as control handshakes find them."""
 
 from __future__ import annotations
 

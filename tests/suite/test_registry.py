@@ -1,4 +1,4 @@
-"""How cases are found and chosen."""
+"""Cases are found, and chosen by id, requirement, group and pattern."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The target's byte stream, however its segments come."""
+"""The target's byte stream, in whatever order its segments come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which conversation a packet is handed to."""
+"""The switchboard hands each packet to its conversation."""
 
 from __future__ import annotations
 

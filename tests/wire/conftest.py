@@ -1,4 +1,4 @@
-"""Network namespaces that only this process holds: when it dies, however, they are gone."""
+"""Network namespaces that only this process holds: they are gone when it ends, however it ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 
 from scapy_tfo.segment import Address, Segment
 from scapy_tfo.wire.link import Link
-from scapy_tfo.wire.tun import open_tun
+from scapy_tfo.wire.links.tun import open_tun
 
 CLONE_NEWNET = 0x40000000
 TCP_FASTOPEN = 23
@@ -151,6 +151,9 @@ def neighbour(namespace: Namespace) -> Iterator[Namespace]:
     with other.entered():
         ip("address add 10.7.0.2/24 dev veth1")
         ip("address add fd07::2/64 dev veth1 nodad")
+        # Its link-local address answers at once, and not after a second of looking for others.
+        if (detection := Path("/proc/sys/net/ipv6/conf/veth1/accept_dad")).exists():
+            detection.write_text("0")
         ip("link set veth1 up")
     yield other
     os.close(other.fd)

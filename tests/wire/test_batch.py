@@ -1,4 +1,4 @@
-"""Packets by the batch, over a pair of sockets that keep packets apart as a TUN device does."""
+"""Packets in batches, over a pair of sockets that keep packets apart as a TUN device does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ipaddress import ip_address
 import pytest
 
 from scapy_tfo.errors import TargetError
-from scapy_tfo.wire.batch import TunBatch
+from scapy_tfo.wire.links.batch import TunBatch
 
 SOURCES = (ip_address("192.0.2.16"), ip_address("fd00:7413::10"))
 

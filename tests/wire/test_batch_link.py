@@ -1,4 +1,4 @@
-"""A link as a batch: asyncio inside, and nothing of it outside."""
+"""A link as a batch uses asyncio inside, and shows none of it outside."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from scapy_tfo.wire.batch_link import LinkBatch
+from scapy_tfo.wire.links.batch_link import LinkBatch
 
 
 class EchoLink:

@@ -1,4 +1,4 @@
-"""Sources that no kernel owns: the link is a host of its own on the wire."""
+"""A link from sources that no kernel owns is a host of its own on the wire."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from scapy_tfo import option as opt
 from scapy_tfo.errors import SetupError, TargetError
 from scapy_tfo.segment import ACK, SYN, Address, Segment
-from scapy_tfo.wire import ethernet, neighbours
-from scapy_tfo.wire.ethernet import EthernetLink
+from scapy_tfo.wire import neighbours
+from scapy_tfo.wire.links import ethernet
+from scapy_tfo.wire.links.ethernet import EthernetLink
 from scapy_tfo.wire.neighbours import Answer, Question
 
 from .conftest import Inbox, Namespace, ip, listener, resets_sent, unheard
@@ -175,7 +176,7 @@ def test_a_silent_target_is_named(tap: int, target: str, monkeypatch: pytest.Mon
         stack = Stack(tap, dst, lambda _: False)
         link = EthernetLink("tap0", [ours], [dst])
         link.start(unheard)
-        with pytest.raises(TargetError, match=f"{target} does not answer on tap0 to {ours}"):
+        with pytest.raises(TargetError, match=f"{target} does not answer {ours} on tap0"):
             await link.prepare()
         assert [each.asker for each in stack.asked] == [ours] * 3
         link.close()

@@ -1,4 +1,4 @@
-"""The host's own addresses: the kernel stays out of the way, and nothing is left behind."""
+"""A link from the host's own addresses: the kernel does not interfere, and nothing is left."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ import pytest
 from scapy_tfo import option as opt
 from scapy_tfo.icmp import IcmpError, unreachable
 from scapy_tfo.segment import ACK, SYN, Address, Segment
-from scapy_tfo.wire.choose import open_link
-from scapy_tfo.wire.guard import PortGuard
-from scapy_tfo.wire.host import HostLink
+from scapy_tfo.wire.links.choose import open_link
+from scapy_tfo.wire.links.host import HostLink
+from scapy_tfo.wire.port_guard import PortGuard
 
 from .conftest import Inbox, Namespace, ip, listener, resets_sent
 
@@ -207,7 +207,7 @@ KILLED = """
 import asyncio, sys
 from ipaddress import ip_address
 from scapy_tfo.segment import SYN, Segment
-from scapy_tfo.wire.choose import open_link
+from scapy_tfo.wire.links.choose import open_link
 
 async def run(target, dport, iface=None, *sources):
     target = ip_address(target)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from scapy_tfo.icmp import unreachable
 from scapy_tfo.segment import ACK, SYN, Segment
-from scapy_tfo.wire import bpf, packets
-from scapy_tfo.wire.pace import Pacer
+from scapy_tfo.wire import bpf, ip_header
+from scapy_tfo.wire.rate_limit import Pacer
 
 A4, B4, C4 = (ip_address(f"192.0.2.{number}") for number in (1, 2, 3))
 A6, B6, C6 = (ip_address(f"2001:db8::{number}") for number in (1, 2, 3))
@@ -130,10 +130,10 @@ def test_our_end_of_a_segment_and_of_an_error_about_ours(
         dport=dport,
         payload=payload,
     )
-    assert packets.our_end(came.to_bytes()) == (came.dst.packed, dport)
+    assert ip_header.our_end(came.to_bytes()) == (came.dst.packed, dport)
     went = replace(came, src=came.dst, dst=came.src, sport=dport, dport=sport)
     error = unreachable(went.to_bytes(), code=3)
-    assert packets.our_end(error.to_bytes()) == (came.dst.packed, dport)
+    assert ip_header.our_end(error.to_bytes()) == (came.dst.packed, dport)
 
 
 @given(PAIRS, st.integers(0, 65535), st.binary(max_size=21))
@@ -143,12 +143,12 @@ def test_a_checksum_written_anew_is_right(
     src, dst = pair
     right = Segment(src=src, dst=dst, sport=1, dport=2, flags=SYN | ACK, payload=payload)
     wrong = replace(right, checksum=checksum).to_bytes()
-    assert packets.with_checksum(wrong) == right.to_bytes()
+    assert ip_header.with_checksum(wrong) == right.to_bytes()
 
 
 @given(st.binary(max_size=80), st.sampled_from([b"\x45", b"\x60", b"\x4f", b""]))
 def test_no_bytes_upset_the_readers(data: bytes, start: bytes) -> None:
     packet = start + data
-    packets.our_end(packet)
-    packets.with_checksum(packet)
-    assert packet.startswith(packets.unpadded(packet))
+    ip_header.our_end(packet)
+    ip_header.with_checksum(packet)
+    assert packet.startswith(ip_header.unpadded(packet))

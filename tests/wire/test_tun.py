@@ -12,9 +12,9 @@ import pytest
 from scapy_tfo import option as opt
 from scapy_tfo.errors import SetupError
 from scapy_tfo.segment import ACK, SYN, Segment
-from scapy_tfo.wire.bare import BareLink
+from scapy_tfo.wire.links.bare import BareLink
+from scapy_tfo.wire.links.tun import TunLink, open_tun
 from scapy_tfo.wire.ports import PortPool
-from scapy_tfo.wire.tun import TunLink, open_tun
 
 from .conftest import Inbox, ip, listener, resets_sent
 

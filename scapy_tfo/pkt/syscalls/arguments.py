@@ -1,12 +1,12 @@
-"""The arguments of one call, read one by one as what each must be."""
+"""Reads the arguments of one system call, each as the kind of value that it must be."""
 
 from __future__ import annotations
 
 import ctypes
 from typing import Any
 
-from scapy_tfo.pkt import tree
-from scapy_tfo.pkt.printing import show_expression
+from scapy_tfo.pkt.language import tree
+from scapy_tfo.pkt.language.printing import show_expression
 from scapy_tfo.pkt.syscalls.libc import Iovec
 from scapy_tfo.pkt.syscalls.state import Descriptor, State
 from scapy_tfo.pkt.syscalls.values import CallError, Values, unfit
@@ -48,7 +48,7 @@ class Arguments:
             case tree.Array((alone,)):
                 return alone
             case other:
-                raise unfit(other, "[value], one in brackets")
+                raise unfit(other, "[value], a single value in brackets")
 
     def descriptor(self, index: int) -> Descriptor:
         """An open file, by the script's number."""
@@ -58,7 +58,7 @@ class Arguments:
         """`...` stands there."""
         for index in indexes:
             if not isinstance(self[index], tree.Anything):
-                raise unfit(self[index], "'...': the engine has its own value for this")
+                raise unfit(self[index], "'...': the engine chooses this value")
 
     def result(self) -> int:
         """What the script says that the call returns, as an `int`; for a file descriptor."""
@@ -82,7 +82,7 @@ class Arguments:
             case other:
                 raise unfit(other, "[{..., length}, ...]")
         if len(buffers) != count:
-            raise CallError(f"{count} pieces are announced and {len(buffers)} are there")
+            raise CallError(f"the call announces {count} pieces, but has {len(buffers)}")
         array = (Iovec * max(1, count))()
         # Where nothing is announced, one stays empty.
         for vector, (buffer, length) in zip(array, buffers, strict=False):
@@ -104,7 +104,7 @@ def memory(count: int) -> Any:
     The kernel would write behind a buffer that is shorter than the call says.
     """
     if not 0 <= count <= _LARGEST_BUFFER:
-        raise CallError(f"a buffer of {count} bytes: from 0 to {_LARGEST_BUFFER} is possible")
+        raise CallError(f"a buffer of {count} bytes is out of range: 0 to {_LARGEST_BUFFER}")
     return ctypes.create_string_buffer(max(1, count))
 
 

@@ -1,4 +1,4 @@
-"""Control messages of sendmsg() and recvmsg(): to bytes and back, and compared by their kind."""
+"""Control messages of sendmsg() and recvmsg(): packs, unpacks and compares them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from socket import CMSG_LEN, CMSG_SPACE, SOL_SOCKET
 
-from scapy_tfo.pkt import tree
-from scapy_tfo.pkt.difference import Difference
+from scapy_tfo.pkt.language import tree
+from scapy_tfo.pkt.packets.difference import Difference
 from scapy_tfo.pkt.syscalls.names import constants
 from scapy_tfo.pkt.syscalls.state import State
 from scapy_tfo.pkt.syscalls.values import CallError, Values, unfit
@@ -122,7 +122,7 @@ def _attribute(item: tree.Expression | tree.Field, values: Values) -> bytes:
     size = struct.calcsize(kind)
     number = _ANY if isinstance(item.value, tree.Anything) else values.integer(item.value, 64)
     if number >= 1 << 8 * size:
-        raise CallError(f"{item.name} has {8 * size} bits, and {number} does not fit")
+        raise CallError(f"{number} does not fit into the {8 * size} bits of {item.name}")
     number &= (1 << 8 * size) - 1
     whole = _ATTRIBUTE.pack(_ATTRIBUTE.size + size, values.integer(tree.Name(item.name)))
     whole += struct.pack(f"={kind}", number)

@@ -1,11 +1,11 @@
-"""Bytes in and out. What a script writes is zeros; what it reads is not compared, only how much."""
+"""Calls that move data. Scripts write zeros; of what they read, only the length is compared."""
 
 from __future__ import annotations
 
 import ctypes
 from typing import Any
 
-from scapy_tfo.pkt import tree
+from scapy_tfo.pkt.language import tree
 from scapy_tfo.pkt.syscalls.arguments import Arguments
 from scapy_tfo.pkt.syscalls.names import constants
 from scapy_tfo.pkt.syscalls.plan import Plan

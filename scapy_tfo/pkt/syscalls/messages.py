@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from scapy_tfo.pkt import tree
-from scapy_tfo.pkt.difference import Difference
+from scapy_tfo.pkt.language import tree
+from scapy_tfo.pkt.packets.difference import Difference
 from scapy_tfo.pkt.syscalls import control
 from scapy_tfo.pkt.syscalls.arguments import Arguments
 from scapy_tfo.pkt.syscalls.data import pin
@@ -73,7 +73,7 @@ def sendmsg(arguments: Arguments) -> Plan:
     message = _read(arguments)
     header = message.header
     if message.flags:
-        raise CallError("sendmsg() does not look at msg_flags: give its flags as its last argument")
+        raise CallError("sendmsg() ignores msg_flags: give its flags as its last argument")
     descriptor = arguments.descriptor(0)
     effect: Effect | None = None
     if message.is_named:

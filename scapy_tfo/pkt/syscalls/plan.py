@@ -1,4 +1,4 @@
-"""A call that is ready to be made: what it will do, and what to look at when it has returned."""
+"""A system call that is ready to be made: its effect, and what to compare when it has returned."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scapy_tfo.pkt.difference import Difference
+from scapy_tfo.pkt.packets.difference import Difference
 from scapy_tfo.segment import Address
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from socket import SHUT_RDWR, SO_LINGER, SOL_SOCKET
 
-from scapy_tfo.pkt import tree
-from scapy_tfo.pkt.difference import Difference
+from scapy_tfo.pkt.language import tree
+from scapy_tfo.pkt.packets.difference import Difference
 from scapy_tfo.pkt.syscalls import libc, settings, tcp_info
 from scapy_tfo.pkt.syscalls.arguments import Arguments, sides
 from scapy_tfo.pkt.syscalls.names import name_error
@@ -126,7 +126,7 @@ class Process:
         Raises CallError where there is no socket, or none of TCP that is open.
         """
         if self.current is None:
-            raise CallError("no socket has been made that the code could read of")
+            raise CallError("the script has made no socket that code could read")
         return tcp_info.read(self.current)
 
     def close(self) -> None:

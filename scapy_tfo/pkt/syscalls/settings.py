@@ -7,9 +7,9 @@ import struct
 import sys
 from collections.abc import Iterator
 
-from scapy_tfo.pkt import tree
-from scapy_tfo.pkt.difference import Difference
-from scapy_tfo.pkt.printing import show_expression
+from scapy_tfo.pkt.language import tree
+from scapy_tfo.pkt.language.printing import show_expression
+from scapy_tfo.pkt.packets.difference import Difference
 from scapy_tfo.pkt.syscalls import libc
 from scapy_tfo.pkt.syscalls.arguments import Arguments, memory, sides
 from scapy_tfo.pkt.syscalls.names import constants, name_error
@@ -44,9 +44,9 @@ def getsockopt(arguments: Arguments) -> Plan:
     length = arguments.values.signed(arguments.bracketed(4))
     value = arguments.values.sized(arguments[3])
     if value is None and length != _INT:
-        raise CallError(f"the option's length is {length}, and [value] has {_INT} bytes")
+        raise CallError(f"the option's length is {length}, but [value] has {_INT} bytes")
     if value is not None and length != len(value):
-        raise CallError(f"the option's length is {length}, and its value has {len(value)} bytes")
+        raise CallError(f"the option's length is {length}, but its value has {len(value)} bytes")
     expected = value
     if expected is None:
         number = arguments.values.signed(arguments.bracketed(3))

@@ -1,4 +1,4 @@
-"""From socket() to close()."""
+"""Calls that make, connect and close sockets: from socket() to close()."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ctypes
 import struct
 from socket import htons
 
-from scapy_tfo.pkt import tree
+from scapy_tfo.pkt.language import tree
 from scapy_tfo.pkt.syscalls.arguments import Arguments
 from scapy_tfo.pkt.syscalls.plan import Connects, Effect, Listens, Plan
 from scapy_tfo.pkt.syscalls.state import Descriptor

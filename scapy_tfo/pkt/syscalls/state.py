@@ -1,4 +1,4 @@
-"""What a script has at hand when it calls: its open files, its addresses, its clock."""
+"""The state that a script's calls share: its open files, its addresses, its clock."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class State:
     def refuse_taken(self, number: int) -> None:
         """Raise CallError where the script has this number in use."""
         if number in self.descriptors:
-            raise CallError(f"the script has file descriptor {number} open already")
+            raise CallError(f"file descriptor {number} is open already")
 
     def add(self, number: int, descriptor: Descriptor) -> None:
         """The script's number stands for this from now on; what had it before is a stray."""

@@ -1,7 +1,7 @@
-"""What code in a script reads of a socket: tcp_info, its congestion control, its memory.
+"""Values of a socket that code in a script can read: tcp_info, congestion control, memory.
 
-The layouts are those of linux/tcp.h and linux/inet_diag.h. A kernel that answers with fewer bytes
-has fewer fields, and what a newer one adds behind them is not read.
+The layouts are those of linux/tcp.h and linux/inet_diag.h. If a kernel answers with fewer bytes,
+it has fewer fields; those that a newer kernel adds at the end are not read.
 """
 
 from __future__ import annotations

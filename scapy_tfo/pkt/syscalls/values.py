@@ -1,4 +1,4 @@
-"""From what stands in a script to numbers and bytes."""
+"""Evaluates expressions of a script to numbers and bytes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import sys
 from collections.abc import Mapping
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
-from scapy_tfo.pkt import tree
-from scapy_tfo.pkt.printing import show_expression
+from scapy_tfo.pkt.language import tree
+from scapy_tfo.pkt.language.printing import show_expression
 from scapy_tfo.pkt.syscalls.names import constants, error_numbers, nearest
 
 Symbol = int | bytes | str
@@ -125,9 +125,9 @@ def unfit(expression: tree.Expression | tree.Field, wanted: str) -> CallError:
 
 
 def unknown(kind: str, name: str, known: Mapping[str, object]) -> str:
-    """`unknown constant 'SOL_TPC': is 'SOL_TCP' meant?`"""
+    """`unknown constant 'SOL_TPC': did you mean 'SOL_TCP'?`"""
     near = nearest(name, known, alike=_ALIKE)
-    return f"unknown {kind} '{name}'" + (f": is '{near}' meant?" if near else "")
+    return f"unknown {kind} '{name}'" + (f": did you mean '{near}'?" if near else "")
 
 
 def _written(text: str) -> tree.Expression:
@@ -145,4 +145,4 @@ def _packed(kind: type[IPv4Address] | type[IPv6Address], content: bytes) -> byte
     try:
         return kind(text).packed
     except AddressValueError as error:
-        raise CallError(f"no address: {error}") from error
+        raise CallError(f"not an address: {error}") from error

@@ -1,10 +1,10 @@
-"""Which names of a call nobody knows, told without making it."""
+"""Finds unknown names in a call, without making the call."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from scapy_tfo.pkt import tree
+from scapy_tfo.pkt.language import tree
 from scapy_tfo.pkt.syscalls.names import constants, error_numbers, nearest
 from scapy_tfo.pkt.syscalls.table import CALLS
 from scapy_tfo.pkt.syscalls.values import unknown
@@ -25,7 +25,7 @@ def unknown_names(call: tree.Syscall, own: Collection[str] = ()) -> Iterator[str
             continue
         near = nearest(name, constants(), alike=_MISSPELT)
         if near is not None:
-            yield f"unknown constant '{name}': is '{near}' meant?"
+            yield f"unknown constant '{name}': did you mean '{near}'?"
     if call.errno is not None and call.errno not in error_numbers() and call.errno not in own:
         yield unknown("errno", call.errno, error_numbers())
 

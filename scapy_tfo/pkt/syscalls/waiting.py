@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scapy_tfo.pkt import tree
-from scapy_tfo.pkt.difference import Difference
+from scapy_tfo.pkt.language import tree
+from scapy_tfo.pkt.packets.difference import Difference
 from scapy_tfo.pkt.syscalls.arguments import Arguments
 from scapy_tfo.pkt.syscalls.libc import EpollEvent, PollDescriptor
 from scapy_tfo.pkt.syscalls.names import name_flags
@@ -31,7 +31,7 @@ def poll(arguments: Arguments) -> Plan:
             raise unfit(other, "[{fd=, events=, revents=}, ...]")
     count = arguments.integer(1)
     if count != len(waited_for):
-        raise CallError(f"{count} descriptors are announced and {len(waited_for)} are there")
+        raise CallError(f"the call announces {count} descriptors, but has {len(waited_for)}")
     array = (PollDescriptor * max(1, count))(*waited_for)
     expected = [each.returned for each in waited_for]
 
@@ -74,7 +74,7 @@ def epoll_ctl(arguments: Arguments) -> Plan:
     live = arguments.descriptor(2).live
     event, kind = _event(arguments, arguments[3])
     if kind == "fd" and event.data != live:
-        raise CallError("the event's fd is not the one that it is about")
+        raise CallError("the fd in the event is not the fd that the call is about")
     epoll, operation = arguments.descriptor(0).live, arguments.integer(1)
     return Plan("epoll_ctl", (epoll, operation, live, (EpollEvent * 1)(event)))
 
@@ -88,7 +88,7 @@ def epoll_wait(arguments: Arguments) -> Plan:
     expected, kind = _event(arguments, arguments[1])
     maximum = arguments.integer(2)
     if maximum > _LARGEST_COUNT:
-        raise CallError(f"at most {_LARGEST_COUNT} events are taken at once")
+        raise CallError(f"epoll_wait() takes at most {_LARGEST_COUNT} events at a time here")
     events = (EpollEvent * max(1, maximum))()
     epoll = arguments.descriptor(0).live
 
@@ -112,7 +112,7 @@ def _event(arguments: Arguments, expression: tree.Expression) -> tuple[EpollEven
     fields = arguments.values.fields(expression)
     kind = next((name for name in fields if name in _DATA_BITS), None)
     if kind is None or set(fields) != {"events", kind}:
-        raise unfit(expression, "{events=, fd=}, nor with ptr, u32 or u64 for fd")
+        raise unfit(expression, "{events=, fd=}, or the same with ptr, u32 or u64 instead of fd")
     bits = _DATA_BITS[kind]
     data = arguments.values.integer(fields[kind].value, bits) & (1 << bits) - 1
     if kind == "fd":

@@ -1,4 +1,4 @@
-"""A home of the test's own, and tshark."""
+"""Fixtures: a home directory for one test, and tshark."""
 
 from __future__ import annotations
 

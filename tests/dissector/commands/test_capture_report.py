@@ -1,4 +1,4 @@
-"""`scapy-tfo capture report`: what is read from tshark, and what is said of it."""
+"""`scapy-tfo capture report`: reading tshark's output, and reporting it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from scapy_tfo.capture.writer import write_pcapng
 from scapy_tfo.cli import main
 from scapy_tfo.dissector import check, files
 from scapy_tfo.dissector.connections import Connection, Problem, Reading, read
 from scapy_tfo.errors import SetupError
-from scapy_tfo.report.capture_html import MOST_CONNECTIONS, html_page
-from scapy_tfo.report.capture_json import json_text
-from scapy_tfo.report.capture_text import print_capture
+from scapy_tfo.report.capture.html import MOST_CONNECTIONS, html_page
+from scapy_tfo.report.capture.json import json_text
+from scapy_tfo.report.capture.text import print_capture
 from scapy_tfo.segment import SYN, Segment
-from scapy_tfo.wire.pcapng import write_pcapng
 
 SAMPLE = files.sample()
 
@@ -234,7 +234,7 @@ class TestReading:
 
     def test_a_wrong_filter_is_told(self, capsys: pytest.CaptureFixture[str]) -> None:
         line = complaint(capsys, str(SAMPLE), "--filter", "no such thing")
-        assert "'no such thing' is no display filter: " in line
+        assert "'no such thing' is not a display filter: " in line
 
     def test_a_file_cut_short_is_told_as_far_as_it_goes(self, tmp_path: Path) -> None:
         part = tmp_path / "part.pcapng"
@@ -270,7 +270,7 @@ class TestErrors:
     def test_an_empty_capture(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         path = tmp_path / "empty.pcapng"
         write_pcapng(path, [])
-        assert complaint(capsys, str(path)) == f"scapy-tfo: {path} holds no packets"
+        assert complaint(capsys, str(path)) == f"scapy-tfo: {path} contains no packets"
 
     @pytest.mark.usefixtures("stub")
     def test_a_capture_without_fast_open_is_no_error(

@@ -1,4 +1,4 @@
-"""The plugin proves on a capture with known outcomes that it works, or it is said why not."""
+"""`scapy-tfo dissector check`: the plugin reads a known capture right, or the reason is given."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from scapy_tfo.capture.reader import read_frames
 from scapy_tfo.cli import main
 from scapy_tfo.dissector import check, files, tshark
 from scapy_tfo.dissector.connections import OUTCOMES
 from scapy_tfo.dissector.folders import Folders
-from scapy_tfo.wire.capture_file import read_frames
 
 STRANGE = """
 local tfo = Proto("tfo", "scapy-tfo, of another opinion")
@@ -57,8 +57,8 @@ def test_not_installed_it_works_when_named_and_is_explained(
     assert version.startswith("ok  TShark (Wireshark) ")
     assert works.startswith("ok  ")
     assert re.fullmatch(
-        r"NO  tshark by itself does not load it: it is not installed; "
-        r"'scapy-tfo dissector install( --system)?' does that",
+        r"NO  tshark does not load the plugin: it is not installed; "
+        r"'scapy-tfo dissector install( --system)?' installs it",
         by_itself,
     )
 
@@ -67,7 +67,7 @@ def test_installed_it_works_by_itself(capsys: pytest.CaptureFixture[str]) -> Non
     skip_if_root_is_refused()
     main(["dissector", "install"])
     status, lines = checked(capsys)
-    assert (status, lines[-1]) == (0, "ok  Wireshark and tshark load it by themselves")
+    assert (status, lines[-1]) == (0, "ok  Wireshark and tshark load the installed plugin")
 
 
 def test_a_copy_of_another_version_is_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,7 +101,7 @@ def test_a_plugin_that_does_not_work_is_told_first(
     monkeypatch.setattr(files, "own_plugin", lambda: here / "tfo.lua")
     status, lines = checked(capsys)
     assert status == 1
-    assert "does not work: of port 20000 it says nothing where" in lines[-1]
+    assert "does not work: for port 20000 it says nothing instead of" in lines[-1]
     assert "unexpected symbol" in lines[-1]
 
 

@@ -1,4 +1,4 @@
-"""Where Wireshark looks: by its rules for each platform, and as tshark says."""
+"""Wireshark's folders, by its rules for each platform and as tshark names them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plugin and the profile are put in their places, and taken away, and nothing else is."""
+"""Plugin and profile are installed and removed, and no other file is touched."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class TestInstall:
         assert places.plugin.read_text() == "-- somebody's own\n"
         assert places.profiles is not None
         assert not places.profiles.exists()
-        assert told(install(places, force=True))[0] == "replaced, which was not ours:"
+        assert told(install(places, force=True))[0] == "replaced, though it was not ours:"
 
     def test_a_link_is_replaced_and_not_followed(self, places: Places, tmp_path: Path) -> None:
         aim = tmp_path / "aim.lua"
@@ -97,9 +97,9 @@ class TestRemove:
         (profile / "colorfilters").write_text("# made by Wireshark\n")
         places.plugin.write_text("-- somebody's own\n")
         changes = [f"{each.what} {each.path.name}" for each in remove(places)]
-        assert changes[0].startswith("left, since it is not ours")
+        assert changes[0].startswith("kept, because it is not ours")
         assert changes[-1] == (
-            "left, with colorfilters, recent in it (--force removes it): fast-open"
+            "kept, with colorfilters, recent in it (--force removes it): fast-open"
         )
         remove(places, force=True)
         assert not profile.exists()
@@ -152,7 +152,7 @@ class TestCommand:
     ) -> None:
         monkeypatch.setenv("PATH", "/nonexistent")
         assert main(["dissector", "install"]) == 0
-        assert "there is no tshark here to try it with" in capsys.readouterr().out
+        assert "there is no tshark to try it with" in capsys.readouterr().out
         assert names(home / ".local/lib/wireshark/plugins") == ["tfo.lua"]
         assert main(["dissector", "install", "--system"]) == 2
         assert "give --into DIR" in capsys.readouterr().err

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scapy_tfo.cookie import KeyRing
-from scapy_tfo.lab import two_ends
-from scapy_tfo.lab.control import Agent
 from scapy_tfo.lab.hooks import Hooks, ListenerOptions
-from scapy_tfo.lab.host import ReferenceHost
-from scapy_tfo.lab.linux import LinuxHooks
+from scapy_tfo.lab.kernel.target import LinuxHooks
+from scapy_tfo.lab.links import two_ends
+from scapy_tfo.lab.memory.host import ReferenceHost
+from scapy_tfo.lab.process.control import Agent
 from scapy_tfo.mutants.registry import named
-from scapy_tfo.wire.tun import TunLink
+from scapy_tfo.wire.links.tun import TunLink
 
 CLIENT = 100
 
@@ -88,8 +88,7 @@ async def server(stack: ExitStack, name: str, number: int, places: int) -> Serve
     """A kernel of `KERNELS` or a mutant, with so many addresses."""
     if name not in KERNELS:
         return _mutant(stack, name, number, places)
-    agent = await two_ends.namespace(stack, number, KERNELS[name])
-    await two_ends.take_all_places(agent, number)
+    agent = await two_ends.namespace(stack, number, KERNELS[name], everywhere=True)
     link = two_ends.link_to(stack, agent, two_ends.addresses([(CLIENT, 1)]))
     made = Server(number, LinuxHooks(agent), link.send)
     link.start(lambda packet, _when: made.answer(packet))

@@ -1,9 +1,9 @@
-"""A client program of this machine's kernel, for a namespace of its own.
+"""A client program that uses this machine's kernel, in a namespace of its own.
 
     python fast_open_client.py PLAN CAPTURE
 
-It runs the conversations of PLAN (JSON, see `plan.py`) side by side, captures what passes the
-interface with the kernel's own time stamps, and prints one JSON object: TCP_INFO's word on each
+It runs the conversations of PLAN (JSON, see `plan.py`) concurrently, captures the packets on the
+interface with the kernel's own time stamps, and prints one JSON object: TCP_INFO of each
 connection, and the namespace's counters.
 """
 
@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from scapy_tfo.lab.agent import DEVICE, parse_netstat
+from scapy_tfo.lab.kernel.agent import DEVICE, parse_netstat
 
 PATIENCE = 2.5
 """Seconds a connection waits for its answer: more than a retransmission of a SYN takes."""

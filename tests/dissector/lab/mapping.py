@@ -1,6 +1,6 @@
-"""What the kernel says of a connection whose outcome the plugin reads from a capture.
+"""The kernel's report on a connection, for each outcome that the plugin reads from a capture.
 
-The table stands in dissector/README.md, too: change both.
+dissector/README.md has the same table: change both.
 """
 
 from __future__ import annotations

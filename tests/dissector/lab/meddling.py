@@ -1,4 +1,4 @@
-"""What a path does to one connection: loses, delays, cuts, strips, repeats."""
+"""Faults of a path for one connection: it loses, delays, cuts, strips or repeats packets."""
 
 from __future__ import annotations
 

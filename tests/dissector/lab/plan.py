@@ -1,5 +1,5 @@
 """The conversations between two kernels: what the client does, what the path does to it, and the
-outcome that has to be read from the capture at either end."""
+outcome to be read from the capture at either end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The last outcome that is shown of each connection, in each way to read a capture."""
+"""The last outcome shown for each connection, in each way to read a capture."""
 
 from __future__ import annotations
 
@@ -14,11 +14,18 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
+from scapy_tfo.capture.reader import read_frames
 from scapy_tfo.dissector.files import own_plugin
+from scapy_tfo.dissector.tshark import find, run_alone
 from scapy_tfo.segment import Segment
-from scapy_tfo.wire.capture_file import read_frames
 
-PASSES = {"one pass": (), "two passes": ("-2",), "two passes, filtered": ("-2", "-R", "frame")}
+PASSES = {
+    "one pass": (False, ()),
+    "two passes": (True, ()),
+    "two passes, filtered": (True, ("-R", "frame")),
+}
+"""Whether with `-2`, and what else."""
+
 OUT_OF_ORDER = "out of order"
 
 _FIELDS = ("frame.number", "tfo.outcome")
@@ -40,10 +47,11 @@ def outcomes(capture: Path, mode: str) -> dict[int, str]:
 
 def _by_tshark(capture: Path, mode: str) -> Iterator[tuple[int, str]]:
     fields = [word for each in _FIELDS for word in ("-e", each)]
-    script = ["-X", f"lua_script:{own_plugin()}"]
-    command = ["tshark", "-n", "-r", capture, *script, *PASSES[mode], "-T", "fields", *fields]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    for line in done.stdout.splitlines():
+    twice, more = PASSES[mode]
+    words = [*more, "-T", "fields", *fields]
+    done = run_alone(find(), words, capture=capture, plugin=own_plugin(), twice=twice)
+    assert not done.status, done.errors
+    for line in done.output.splitlines():
         number, outcome = line.split("\t")
         if outcome:
             yield int(number), outcome

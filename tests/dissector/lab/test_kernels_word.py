@@ -1,4 +1,4 @@
-"""The outcome that the plugin reads from real captures, beside the kernels' own word."""
+"""Outcomes that the plugin reads from real captures, compared with the kernels' own reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The conversations go as planned, by the kernels' own word: only then is it the truth."""
+"""The conversations went as planned, as the kernels report: only then is the plan the truth."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from mapping import CLIENT
 from plan import CONVERSATIONS
 from two_kernels import DELAY, Evidence
 
+from scapy_tfo.capture.reader import read_frames
 from scapy_tfo.option import Form
 from scapy_tfo.segment import Segment
-from scapy_tfo.wire.capture_file import read_frames
 
 
 def test_every_outcome_is_planned() -> None:

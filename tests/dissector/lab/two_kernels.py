@@ -1,6 +1,6 @@
-"""Conversations between kernels over a path that meddles with them, captured at its ends.
+"""Conversations between kernels over a path with faults, captured at both ends.
 
-What the client's interface sees is captured there by AF_PACKET; what the servers' see, here.
+At the client, AF_PACKET captures what its interface sees; at the servers, this module does.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from meddling import Meddler, Ways
 from plan import Conversation, Step
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.lab.linux import LinuxHooks, host_families
-from scapy_tfo.lab.path import Impairment
-from scapy_tfo.lab.path import Path as OneWay
+from scapy_tfo.lab.kernel.target import LinuxHooks, host_families
+from scapy_tfo.lab.links.impairment import Impairment
+from scapy_tfo.lab.links.impairment import Path as OneWay
 from scapy_tfo.segment import MalformedPacketError, Segment
-from scapy_tfo.wire.tun import TunLink
+from scapy_tfo.wire.links.tun import TunLink
 
 DELAY = 0.02
 """Seconds, in each direction."""

@@ -1,8 +1,9 @@
-"""Makes dissector/sample.pcapng, the capture with known outcomes that `scapy-tfo dissector check`
-lets tshark read: some of the plan's connections between two kernels. To be run as root.
+"""Makes dissector/sample.pcapng, the capture with known outcomes for `scapy-tfo dissector check`.
 
-Its answers, dissector/sample.json, are what was done to each connection, and agree with what the
-kernel said of it.
+It holds some of the plan's connections between two kernels. Run it as root.
+
+Its answers, dissector/sample.json, say what was done to each connection, and agree with what the
+kernel reported.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ import mapping
 import plan
 import two_kernels
 
+from scapy_tfo.capture.reader import read_frames
+from scapy_tfo.capture.writer import write_pcapng
 from scapy_tfo.segment import MalformedPacketError, Segment
-from scapy_tfo.wire.capture_file import read_frames
-from scapy_tfo.wire.pcapng import write_pcapng
 
 HOME = Path(__file__).resolve().parents[3] / "dissector"
 

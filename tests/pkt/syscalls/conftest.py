@@ -1,4 +1,4 @@
-"""A script's process on loopback, told its calls line by line."""
+"""A script's process on loopback that is given its calls line by line."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ipaddress import ip_address
 
 import pytest
 
-from scapy_tfo.pkt import tree
-from scapy_tfo.pkt.parse import parse
+from scapy_tfo.pkt.language import tree
+from scapy_tfo.pkt.language.parse import parse
 from scapy_tfo.pkt.syscalls import Endpoints, Prepared, Process, Symbol
 
 PATIENCE = 5

@@ -1,4 +1,4 @@
-"""Bytes in and out, by every call that moves them."""
+"""Calls that read or write bytes."""
 
 from __future__ import annotations
 
@@ -97,13 +97,13 @@ REFUSED = [
     ('write(5, "abc", 3) = 3', r"\"abc\" is not '...' or NULL"),
     ("write(5, ..., -1) = -1", "a buffer of -1 bytes"),
     ("read(5, ..., 0x7fffffff) = -1", "a buffer of 2147483647 bytes"),
-    ("writev(5, [{..., 3}], 2) = 3", "2 pieces are announced and 1 are there"),
+    ("writev(5, [{..., 3}], 2) = 3", "announces 2 pieces, but has 1"),
     ("writev(5, [3], 1) = 3", "3 is not {..., length}"),
     ("writev(5, 3, 1) = 3", r"3 is not \[{..., length}"),
     ("sendfile(5, 4, 0, 1) = 1", r"0 is not \[value\]"),
     ("open(1, O_RDONLY) = 9", '1 is not a "path"'),
     ("pipe(8) = 0", r"8 is not \[fd, fd\]"),
-    ("pipe([4, 8]) = 0", "file descriptor 4 open already"),
+    ("pipe([4, 8]) = 0", "file descriptor 4 is open already"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Calls that block, in threads of their own; what code sees; the end of it all."""
+"""Calls that block, in threads of their own; the values that code sees; the end of a process."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_the_end_resets_connections(script: Script) -> None:
 
 
 def test_code_sees_the_socket_that_was_made_last_or_accepted_after_it(script: Script) -> None:
-    with pytest.raises(CallError, match="no socket has been made"):
+    with pytest.raises(CallError, match="has made no socket"):
         script.process.tcp_info()
     script.listens()
     info = script.process.tcp_info()

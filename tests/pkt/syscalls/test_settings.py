@@ -120,8 +120,8 @@ REFUSED = [
     ("setsockopt(3, SOL_TCP, TCP_NODELAY, 1, 4) = 0", r"1 is not \[value\]"),
     ("setsockopt(3, SOL_TCP, TCP_NODELAY, [1, 2], 4) = 0", r"is not \[value\]"),
     ("setsockopt(3, SOL_SOCKET, SO_LINGER, {onoff=1}, 8) = 0", "is not {onoff=, linger=}"),
-    ("getsockopt(3, SOL_TCP, TCP_NODELAY, [1], [2]) = 0", r"length is 2, and \[value\] has 4"),
-    ('getsockopt(3, SOL_TCP, TCP_ULP, "a", [2]) = 0', "length is 2, and its value has 1"),
+    ("getsockopt(3, SOL_TCP, TCP_NODELAY, [1], [2]) = 0", r"length is 2, but \[value\] has 4"),
+    ('getsockopt(3, SOL_TCP, TCP_ULP, "a", [2]) = 0', "length is 2, but its value has 1"),
     ("ioctl(3, SIOCINQ, 5) = 0", r"5 is not \[value\]"),
     ("cap_set(CAP_EFFECTIVE, 64, CAP_SET) = 0", "64 is not a capability"),
 ]

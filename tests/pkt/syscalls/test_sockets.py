@@ -1,4 +1,4 @@
-"""From socket() to close(), each with what happens and with what does not."""
+"""Calls from socket() to close(): expected results, and results that differ."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_result_that_is_not_looked_at(script: Script) -> None:
 
 def test_a_number_is_free_after_close(script: Script) -> None:
     script.goes(f"{SOCKET} = 3", "close(3) = 0", f"{SOCKET} = 3")
-    with pytest.raises(CallError, match="file descriptor 3 open already"):
+    with pytest.raises(CallError, match="file descriptor 3 is open already"):
         script.prepare(f"{SOCKET} = 3")
 
 
@@ -133,13 +133,13 @@ def test_nothing_stays_open(script: Script) -> None:
 
 REFUSED = [
     ("frobnicate(3) = 0", "unknown system call 'frobnicate'"),
-    ("conect(3, ..., ...) = 0", "unknown system call 'conect': is 'connect' meant"),
+    ("conect(3, ..., ...) = 0", "unknown system call 'conect': did you mean 'connect'"),
     ("bind(3, ...) = 0", r"bind\(\) takes 3 arguments, not 2"),
     ("bind(3, 4, ...) = 0", "4 is not '...'"),
-    ("socket(..., SOCK_STREAM, IPPROTO_TPC) = 7", "IPPROTO_TPC': is 'IPPROTO_TCP' meant"),
+    ("socket(..., SOCK_STREAM, IPPROTO_TPC) = 7", "IPPROTO_TPC': did you mean 'IPPROTO_TCP'"),
     ("listen(3, 4294967296) = 0", "4294967296 does not fit into 32 bits"),
     ('listen(3, "1") = 0', '"1" is not a number'),
-    ("listen(3, 1) = -1 EAGIAN (x)", "unknown errno 'EAGIAN': is 'EAGAIN' meant"),
+    ("listen(3, 1) = -1 EAGIAN (x)", "unknown errno 'EAGIAN': did you mean 'EAGAIN'"),
 ]
 
 

@@ -79,13 +79,13 @@ def test_what_is_expected_and_does_not_happen(
 
 
 REFUSED = [
-    ("poll([{fd=4, events=POLLIN}], 2, 0) = 0", "2 descriptors are announced and 1 are there"),
+    ("poll([{fd=4, events=POLLIN}], 2, 0) = 0", "announces 2 descriptors, but has 1"),
     ("poll([{fd=9, events=POLLIN}], 1, 0) = 0", "no open file descriptor 9"),
     ("poll([{fd=4}], 1, 0) = 0", "is not {fd=, events=, revents=}"),
     ("poll([{fd=4, fd=4}], 1, 0) = 0", "'fd' is given twice"),
     ("poll([{4}], 1, 0) = 0", "4 is not name=value"),
     ("poll(4, 1, 0) = 0", r"4 is not \[{fd="),
-    ("epoll_ctl(4, EPOLL_CTL_ADD, 4, {events=0, fd=5}) = 0", "not the one that it is about"),
+    ("epoll_ctl(4, EPOLL_CTL_ADD, 4, {events=0, fd=5}) = 0", "not the fd that the call is about"),
     ("epoll_ctl(4, EPOLL_CTL_ADD, 4, {events=0}) = 0", "is not {events=, fd=}"),
     ("epoll_wait(4, {events=0, fd=4}, 5000, 0) = 0", "at most 4096"),
 ]

@@ -1,0 +1,169 @@
+-- Segments: where they stand in the frame -----------------------------------------------------------------------
+
+local TCP, ICMP, ICMPV6 = 6, 1, 58
+local PORTS_OF_TCP = 2 -- pinfo.port_type
+local HEAD = 80 -- bytes of a frame that are looked at first: Ethernet, IPv6 and TCP with timestamps fit
+
+-- Flags byte -> has it that flag; byte with the data offset -> bytes of the header. Tables, because bit operators are
+-- not in 5.2, bit32 is not in 5.4, and calls cost more.
+local FIN, SYN, RST, ACK = {}, {}, {}, {}
+local HEADER_BYTES = {}
+local ONLY_ACK = 16
+for flags = 0, 255 do
+    FIN[flags] = flags % 2 >= 1
+    SYN[flags] = flags % 4 >= 2
+    HEADER_BYTES[flags] = floor(flags / 16) * 4
+    RST[flags] = flags % 8 >= 4
+    ACK[flags] = flags % 32 >= 16
+end
+
+local function number16(raw, at)
+    local high, low = byte(raw, at + 1, at + 2)
+    return low and high * 256 + low
+end
+
+-- Offsets count from 0, as in a tvb. Where the IP header stood in the frame before: of the whole capture, mostly.
+local usual_place = 14
+
+-- The TCP header behind the IP header at `at`, and the bytes of addresses and ports; nil where it is no such thing.
+local function read_ip(raw, at)
+    local first, protocol = byte(raw, at + 1), byte(raw, at + 10)
+    if first == 0x45 then
+        if protocol == TCP then
+            return at + 20, sub(raw, at + 13, at + 24)
+        end
+    elseif not protocol then
+        return nil
+    elseif first >= 0x60 and first < 0x70 then
+        if byte(raw, at + 7) == TCP then
+            return at + 40, sub(raw, at + 9, at + 44)
+        end
+    elseif first > 0x45 and first < 0x50 and protocol == TCP then
+        local tcp = at + (first - 0x40) * 4
+        return tcp, sub(raw, at + 13, at + 20) .. sub(raw, tcp + 1, tcp + 4)
+    end
+    return nil
+end
+
+-- The end of an IPv6 header's extensions: the offset of TCP, or nil.
+local EXTENSIONS = { [0] = true, [43] = true, [60] = true, [44] = true }
+local function skip_extensions(raw, at)
+    local kind, place = byte(raw, at + 7), at + 40
+    for _ = 1, 8 do
+        if kind == TCP then
+            return place
+        end
+        local following, size = byte(raw, place + 1, place + 2)
+        if not size or not EXTENSIONS[kind] then
+            return nil
+        end
+        place = place + (kind == 44 and 8 or size * 8 + 8)
+        kind = following
+    end
+    return nil
+end
+
+-- The IP header that ends where a TCP header begins, or nil.
+local function ip_before(raw, tcp)
+    for at = tcp - 20, max(tcp - 60, 0), -4 do
+        local first = byte(raw, at + 1)
+        if first == 0x40 + (tcp - at) / 4 and byte(raw, at + 10) == TCP then
+            return at, sub(raw, at + 13, at + 20) .. sub(raw, tcp + 1, tcp + 4)
+        end
+    end
+    for at = tcp - 40, max(tcp - 296, 0), -8 do
+        local first = byte(raw, at + 1)
+        if first >= 0x60 and first < 0x70 and skip_extensions(raw, at) == tcp then
+            return at, sub(raw, at + 9, at + 40) .. sub(raw, tcp + 1, tcp + 4)
+        end
+    end
+    return nil
+end
+
+-- An ICMP error holds the segment it complains of: that was sent by nobody here.
+local function is_quoted(raw, at)
+    return (at >= 28 and byte(raw, at - 27) == 0x45 and byte(raw, at - 18) == ICMP)
+        or (at >= 48 and floor(byte(raw, at - 47) / 16) == 6 and byte(raw, at - 41) == ICMPV6)
+end
+
+-- The innermost segment, by the ports that Wireshark found: for unusual link layers, extensions and tunnels.
+local function search(raw, pinfo)
+    if pinfo.port_type ~= PORTS_OF_TCP then
+        return nil
+    end
+    local sport, dport = pinfo.src_port, pinfo.dst_port
+    local ports = char(floor(sport / 256), sport % 256, floor(dport / 256), dport % 256)
+    local place = find(raw, ports, 21, true)
+    while place do
+        local tcp = place - 1
+        local at, key = ip_before(raw, tcp)
+        if at and not is_quoted(raw, at) then
+            return tcp, key, at
+        end
+        place = find(raw, ports, place + 1, true)
+    end
+    return nil
+end
+
+-- Distance from one sequence number to another, negative where it lies before.
+local function distance(from, to)
+    local ahead = (to - from) % WRAP
+    return ahead < WRAP / 2 and ahead or ahead - WRAP
+end
+
+-- Bytes of a packet by its IP header; 0 where they are too many for its field.
+local function total_of(raw, ip)
+    if byte(raw, ip + 1) < 0x60 then
+        return number16(raw, ip + 2)
+    end
+    local payload = number16(raw, ip + 4)
+    return payload == 0 and 0 or payload + 40
+end
+
+-- What the dissector reads of a usual packet, of one at an unusual place. nil where it is cut off.
+local function read_header(raw, ip, tcp, key)
+    if #raw < tcp + 14 then
+        return nil
+    end
+    return raw, ip, tcp, key, total_of(raw, ip), byte(raw, tcp + 5, tcp + 14)
+end
+
+local function read_unusual(tvb, pinfo)
+    local raw, ip = tvb:raw(), usual_place
+    local tcp, key = read_ip(raw, ip)
+    if not tcp then
+        tcp, key, ip = search(raw, pinfo)
+        if not tcp then
+            return nil
+        end
+        usual_place = ip
+    end
+    return read_header(raw, ip, tcp, key)
+end
+
+local function read_inner(tvb, pinfo)
+    local raw = tvb:raw()
+    local tcp, key, ip = search(raw, pinfo)
+    if not tcp then
+        return nil
+    end
+    return read_header(raw, ip, tcp, key)
+end
+
+-- All that matters of a segment, as numbers: one table for all of them.
+local the_segment = {}
+local function read_segment(raw, ip, tcp, total, tvb, s1, s2, s3, s4, a1, a2, a3, a4, offset, flags)
+    local head = HEADER_BYTES[offset]
+    -- Where it is too much for the field, the network card has cut it up later.
+    local finish = total == 0 and tvb:reported_len() or total + ip
+    local segment = the_segment
+    segment.flags = flags
+    segment.seq = ((s1 * 256 + s2) * 256 + s3) * 256 + s4
+    segment.ack = ((a1 * 256 + a2) * 256 + a3) * 256 + a4
+    local len, options_end = finish - tcp - head, tcp + head
+    segment.len = len > 0 and len or 0
+    segment.options = tcp + 20
+    segment.options_end = options_end <= finish and options_end <= #raw and options_end or min(finish, #raw)
+    return segment
+end
+

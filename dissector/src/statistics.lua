@@ -1,0 +1,243 @@
+-- Statistics: -z tfo,TABLE[,FILTER] and the Tools menu -------------------------------------------------------------
+
+local OUTCOMES = {
+    "requested-granted", "requested-not-granted", "accepted", "accepted-partially", "over-acknowledged",
+    "refused-cookie", "refused-off-or-stripped", "syn-lost-fallback", "syn-ack-lost",
+    "cookieless-accepted", "cookieless-refused", "replayed", "unknown",
+}
+local LINE = ("="):rep(98)
+
+-- The connections of a tap, by their first frame; `selected` nil means all.
+local function each_connection(selected)
+    if not is_sorted then
+        sort(in_order, function(a, b) return a[FIRST] < b[FIRST] end)
+        is_sorted = true
+    end
+    local place = 0
+    return function()
+        repeat
+            place = place + 1
+        until not in_order[place] or not selected or selected[in_order[place]]
+        return in_order[place]
+    end
+end
+
+local function quoted(text)
+    return '"' .. text:gsub('[%c"\\]', function(one) return format("\\u%04x", byte(one)) end) .. '"'
+end
+
+local function json_of(connection, selected)
+    local verdict = verdict_of(connection)
+    local parts = {}
+    local function add(name, value)
+        if value then
+            parts[#parts + 1] = quoted(name) .. ":" .. value
+        end
+    end
+    local function add_number(name, value, form)
+        add(name, value and format(form or "%d", value))
+    end
+    local key = connection[KEY]
+    add_number("stream", selected and selected[connection] or -1)
+    add("client", quoted(address_text(client_of(connection))))
+    add_number("client_port", number16(key, #key - 4))
+    add("server", quoted(address_text(server_of(connection))))
+    add_number("port", number16(key, #key - 2))
+    add("outcome", quoted(verdict.outcome))
+    add("why", quoted(verdict.why))
+    add("frames", "[" .. concat(verdict.evidence, ",") .. "]")
+    add_number("sent", verdict.sent)
+    add_number("acked", verdict.acked)
+    add_number("resent", verdict.resent)
+    add_number("first_answer", verdict.first_answer, "%.6f")
+    add_number("rtt", verdict.rtt, "%.6f")
+    add_number("round_trips", verdict.round_trips)
+    local sent = connection[COOKIE] or ""
+    local cookie = sent ~= "" and sent or connection[GRANTED] or ""
+    add("cookie", quoted(hex(cookie)))
+    local problems = {}
+    for _, problem in ipairs(verdict.problems) do
+        problems[#problems + 1] = format('{"frame":%d,"rule":%s,"severity":%s}', problem.frame,
+            quoted(problem.rule), quoted(problem.severity))
+    end
+    add("problems", "[" .. concat(problems, ",") .. "]")
+    return "{" .. concat(parts, ",") .. "}"
+end
+
+local tables = {}
+
+function tables.json(say, selected)
+    say("tfo-json-begin")
+    for connection in each_connection(selected) do
+        say(json_of(connection, selected))
+    end
+    say("tfo-json-end")
+end
+
+function tables.outcome(say, selected)
+    local rows = {}
+    for _, outcome in ipairs(OUTCOMES) do
+        rows[outcome] = { 0, 0, 0, 0, 0 }
+    end
+    for connection in each_connection(selected) do
+        local outcome, _, round_trips = judge(connection)
+        local row = rows[outcome]
+        row[1] = row[1] + 1
+        row[2] = row[2] + (connection[LEN] or 0)
+        row[3] = row[3] + (connection[ACKED] or 0)
+        row[4] = row[4] + (connection[RESENT] or 0)
+        row[5] = row[5] + (round_trips or 0)
+    end
+    local form = "%-26s %12s %14s %14s %14s %12s"
+    say(LINE)
+    say("TCP Fast Open: outcomes")
+    say(format(form, "outcome", "connections", "bytes-sent", "bytes-acked", "bytes-resent", "rtt-saved"))
+    for _, outcome in ipairs(OUTCOMES) do
+        local row = rows[outcome]
+        if row[1] > 0 then
+            say((format("%-26s %12d %14d %14d %14d %12d", outcome, row[1], row[2], row[3], row[4], row[5])))
+        end
+    end
+    say(LINE)
+end
+
+-- Connections and what came of them, by server or by client.
+local GROUPS = {
+    { "granted", { "requested-granted" } },
+    { "accepted", { "accepted", "accepted-partially", "cookieless-accepted", "over-acknowledged", "replayed" } },
+    { "refused", { "requested-not-granted", "refused-cookie", "refused-off-or-stripped", "cookieless-refused" } },
+    { "lost", { "syn-lost-fallback", "syn-ack-lost" } },
+    { "unknown", { "unknown" } },
+}
+local group_of = {}
+for place, group in ipairs(GROUPS) do
+    for _, outcome in ipairs(group[2]) do
+        group_of[outcome] = place
+    end
+end
+
+local function by_host(say, selected, title, name_of)
+    local rows, names = {}, {}
+    for connection in each_connection(selected) do
+        local name = name_of(connection)
+        local row = rows[name]
+        if not row then
+            row = { 0, 0, 0, 0, 0, total = 0, problems = 0 }
+            rows[name] = row
+            names[#names + 1] = name
+        end
+        local verdict = verdict_of(connection)
+        local group = group_of[verdict.outcome]
+        row[group] = row[group] + 1
+        row.total = row.total + 1
+        row.problems = row.problems + #verdict.problems
+    end
+    sort(names, function(a, b)
+        return rows[a].total > rows[b].total or (rows[a].total == rows[b].total and a < b)
+    end)
+    local form = "%-44s %11s %8s %8s %8s %8s %8s %8s"
+    say(LINE)
+    say("TCP Fast Open: " .. title)
+    say(format(form, title, "connections", "granted", "accepted", "refused", "lost", "unknown", "problems"))
+    form = form:gsub("(%d)s", "%1d"):gsub("44d", "44s")
+    for _, name in ipairs(names) do
+        local row = rows[name]
+        say(format(form, name, row.total, row[1], row[2], row[3], row[4], row[5], row.problems))
+    end
+    say(LINE)
+end
+
+function tables.servers(say, selected)
+    by_host(say, selected, "servers", function(connection)
+        local address = address_text(server_of(connection))
+        return format(find(address, ":", 1, true) and "[%s]:%d" or "%s:%d", address,
+            number16(connection[KEY], #connection[KEY] - 2))
+    end)
+end
+
+function tables.clients(say, selected)
+    by_host(say, selected, "clients", function(connection)
+        return address_text(client_of(connection))
+    end)
+end
+
+function tables.problems(say, selected)
+    local rows, rules = {}, {}
+    for connection in each_connection(selected) do
+        for _, problem in ipairs(verdict_of(connection).problems) do
+            local row = rows[problem.rule]
+            if not row then
+                row = { count = 0, frames = {}, severity = problem.severity }
+                rows[problem.rule] = row
+                rules[#rules + 1] = problem.rule
+            end
+            row.count = row.count + 1
+            if #row.frames < 5 then
+                row.frames[#row.frames + 1] = format("%d", problem.frame)
+            end
+        end
+    end
+    sort(rules)
+    say(LINE)
+    say("TCP Fast Open: problems")
+    say(format("%8s %-8s %-60s %s", "count", "severity", "rule", "frames"))
+    for _, rule in ipairs(rules) do
+        local row = rows[rule]
+        say(format("%8d %-8s %-60s %s", row.count, row.severity, rule, concat(row.frames, ",")
+            .. (row.count > #row.frames and ",..." or "")))
+    end
+    say(LINE)
+end
+
+-- The frames that pass a filter choose the connections; the streams' numbers come with the tcp tap.
+local function listen(name, filter, tell)
+    local selected
+    local tap
+    if filter or name == "json" then
+        selected = {}
+        tap = Listener.new("tcp", filter and "tfo && (" .. filter .. ")" or "tfo")
+        function tap.packet(pinfo, _, info)
+            local connection = owner[pinfo.number]
+            if connection then
+                selected[connection] = info and info.th_stream or -1
+            end
+        end
+    else
+        tap = Listener.new("frame")
+    end
+    function tap.reset()
+        selected = selected and {}
+    end
+    function tap.draw()
+        local lines = {}
+        tables[name](function(line) lines[#lines + 1] = line end, selected)
+        tell(concat(lines, "\n"))
+    end
+    return tap
+end
+
+for _, name in ipairs({ "outcome", "servers", "clients", "problems", "json" }) do
+    register_stat_cmd_arg("tfo," .. name, function(argument)
+        local filter = argument and argument:match("^tfo,%a+,(.+)$")
+        listen(name, filter, print)
+    end)
+end
+
+if gui_enabled and gui_enabled() then
+    for _, name in ipairs({ "outcome", "servers", "clients", "problems" }) do
+        register_menu("TCP Fast Open/" .. name, function()
+            local filter = get_filter()
+            local window
+            if filter:match("%S") then
+                window = TextWindow.new("TCP Fast Open: " .. name .. " (" .. filter .. ")")
+            else
+                filter = nil
+                window = TextWindow.new("TCP Fast Open: " .. name)
+            end
+            -- Drawn anew with each change of the display; what is appended would scroll to its end.
+            local tap = listen(name, filter, function(text) window:set(text) end)
+            window:set_atclose(function() tap:remove() end)
+            retap_packets()
+        end, MENU_TOOLS_UNSORTED)
+    end
+end

@@ -1,0 +1,268 @@
+/* The sockets and applications of agent.c.
+ *
+ * For a stack in userspace, put its calls into the section "The stack" and into turn(), or call the
+ * rest from its own loop. SPDX-License-Identifier: 0BSD
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { MAX_RECEIVED = 1 << 20, MAX_SESSIONS = 4096, MAX_SIZE = 16 << 20 };
+
+/* ---- The stack: sockets of this host ---- */
+
+static int option(int fd, int level, int name, int value)
+{
+    return setsockopt(fd, level, name, &value, sizeof value);
+}
+
+/* A listening socket, or -1. */
+static int stack_listen(int family, int port, int limit, int backlog)
+{
+    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+    int is4 = family == AF_INET, fd = socket(family, SOCK_STREAM, 0);
+    if (fd < 0)
+        return -1;
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+    option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+#ifdef __FreeBSD__
+    int fast_open = 1;
+#else
+    int fast_open = limit;
+#endif
+    if ((!is4 && option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) ||
+        (limit && option(fd, IPPROTO_TCP, TCP_FASTOPEN, fast_open)) ||
+        (is4 ? bind(fd, (void *)&four, sizeof four) : bind(fd, (void *)&six, sizeof six)) ||
+        listen(fd, backlog)) {
+        int why = errno;
+        close(fd);
+        errno = why;
+        return -1;
+    }
+    return fd;
+}
+
+static void stack_reset(int fd)
+{
+    struct linger now = {1, 0};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    close(fd);
+}
+
+/* ---- Listeners, sessions, applications ---- */
+
+enum app { ECHO, SEND, SEND_CLOSE, SEND_ABORT, TWO_SENDS, HTTP, MUTE, CLOSE, ABORT, APPS };
+static const char *const app_names[APPS] = {"echo",      "send", "send-close", "send-abort",
+                                            "two-sends", "http", "mute",       "close", "abort"};
+
+struct session { /* what the application saw; kept after the connection has ended */
+    char peer[INET6_ADDRSTRLEN];
+    int port, eofs, closed;
+    char error[32];
+    unsigned char *received;
+    size_t length;
+    struct session *next;
+};
+struct listener {
+    int port, fd[2], size, count;
+    enum app app;
+    struct session *first, **last;
+    struct listener *next;
+};
+struct connection {
+    int fd, closing, ended; /* closing: when all is written; 1 with FIN, 2 with RST */
+    struct listener *of;
+    struct session *seen;
+    unsigned char *out, head[4];
+    size_t written, length;
+    struct connection *next;
+};
+static struct listener *listeners;
+static struct connection *connections;
+
+static void *must(void *memory)
+{
+    if (!memory)
+        abort();
+    return memory;
+}
+
+static void put(struct connection *to, const void *data, size_t length)
+{
+    to->out = must(realloc(to->out, to->length + length + 1));
+    for (size_t i = 0; i < length; i++)
+        to->out[to->length + i] = data ? ((const unsigned char *)data)[i] : i % 251;
+    to->length += length;
+}
+
+static void over(struct connection *it, int error)
+{
+    const char *name = error == ECONNRESET  ? "ECONNRESET"
+                       : error == ETIMEDOUT ? "ETIMEDOUT"
+                       : error == EPIPE     ? "EPIPE"
+                       : error              ? "ERROR"
+                                            : "-";
+    strcpy(it->seen->error, name);
+    it->seen->closed = it->ended = 1;
+    if (it->closing == 2)
+        stack_reset(it->fd);
+    else
+        close(it->fd);
+}
+
+/* Write what there is; 0 if all is written, 1 if not yet, -1 if the connection is over. */
+static int flush(struct connection *it)
+{
+    while (it->written < it->length) {
+        ssize_t done = write(it->fd, it->out + it->written, it->length - it->written);
+        if (done < 0 && errno == EAGAIN)
+            return 1;
+        if (done < 0)
+            return over(it, errno), -1;
+        it->written += done;
+    }
+    it->written = it->length = 0;
+    return 0;
+}
+
+static void answer_http(struct connection *it, const unsigned char *data, size_t length)
+{
+    static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n";
+    for (size_t i = 0; i < length; i++) { /* the end of a head, however it is cut up */
+        memmove(it->head, it->head + 1, 3);
+        it->head[3] = data[i];
+        if (!memcmp(it->head, "\r\n\r\n", 4))
+            put(it, answer, sizeof answer - 1);
+    }
+}
+
+/* Read, write and close, as far as that goes now. */
+static void serve(struct connection *it)
+{
+    static unsigned char data[65536];
+    while (!it->ended) {
+        if (flush(it))
+            return; /* nothing is read before all is written: the peer must not fill the memory */
+        if (it->closing == 2) {
+            over(it, 0);
+            return;
+        }
+        ssize_t got = read(it->fd, data, sizeof data);
+        if (got < 0 && errno == EAGAIN) {
+            if (it->closing) /* only now: to close with bytes unread sends RST */
+                over(it, 0);
+            return;
+        }
+        if (got < 0) {
+            over(it, errno);
+            return;
+        }
+        struct session *seen = it->seen;
+        if (got == 0) {
+            seen->eofs++;
+            over(it, 0);
+            return;
+        }
+        size_t kept = (size_t)got < MAX_RECEIVED - seen->length ? (size_t)got : MAX_RECEIVED - seen->length;
+        seen->received = must(realloc(seen->received, seen->length + kept + 1));
+        memcpy(seen->received + seen->length, data, kept);
+        seen->length += kept;
+        if (it->of->app == ECHO || it->of->app == SEND)
+            put(it, data, got);
+        else if (it->of->app == HTTP)
+            answer_http(it, data, got);
+    }
+}
+
+static void greet(struct listener *of, int fd, const struct sockaddr_storage *from)
+{
+    struct connection *it = must(calloc(1, sizeof *it));
+    struct session *seen = must(calloc(1, sizeof *seen));
+    const struct sockaddr_in *four = (const void *)from;
+    const struct sockaddr_in6 *six = (const void *)from;
+    enum app app = of->app;
+    if (from->ss_family == AF_INET)
+        inet_ntop(AF_INET, &four->sin_addr, seen->peer, sizeof seen->peer);
+    else
+        inet_ntop(AF_INET6, &six->sin6_addr, seen->peer, sizeof seen->peer);
+    seen->port = ntohs(from->ss_family == AF_INET ? four->sin_port : six->sin6_port);
+    strcpy(seen->error, "-");
+    *of->last = seen;
+    of->last = &seen->next;
+    if (++of->count > MAX_SESSIONS && of->first->closed) {
+        struct session *oldest = of->first;
+        of->first = oldest->next;
+        of->count--;
+        free(oldest->received);
+        free(oldest);
+    }
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    *it = (struct connection){.fd = fd, .of = of, .seen = seen, .next = connections};
+    connections = it;
+    it->closing = app == ABORT || app == SEND_ABORT                        ? 2
+                  : app == CLOSE || app == SEND_CLOSE || app == TWO_SENDS ? 1
+                                                                          : 0;
+    if (app >= SEND && app <= TWO_SENDS)
+        put(it, NULL, of->size);
+    if (app == TWO_SENDS && flush(it) >= 0)
+        put(it, NULL, of->size);
+    serve(it);
+}
+
+/* Wait for sockets, or for a line on `control`, and serve them. Returns how many had something. */
+static int turn(int control, int timeout, int *has_line)
+{
+    static struct pollfd *polled;
+    size_t n = 1, at = 1;
+    for (struct listener *l = listeners; l; l = l->next)
+        n += 2;
+    for (struct connection *c = connections; c; c = c->next)
+        n++;
+    polled = must(realloc(polled, n * sizeof *polled));
+    polled[0] = (struct pollfd){control, POLLIN, 0};
+    for (struct listener *l = listeners; l; l = l->next)
+        for (int i = 0; i < 2; i++)
+            polled[at++] = (struct pollfd){l->fd[i], POLLIN, 0};
+    for (struct connection *c = connections; c; c = c->next)
+        polled[at++] = (struct pollfd){c->fd, c->length ? POLLOUT : POLLIN, 0};
+    int found = poll(polled, n, timeout);
+    *has_line = polled[0].revents != 0;
+    at = 1;
+    struct connection *known = connections;
+    for (struct listener *l = listeners; l; l = l->next)
+        for (int i = 0; i < 2; i++)
+            if (polled[at++].revents) {
+                struct sockaddr_storage from;
+                socklen_t size = sizeof from;
+                int fd;
+                while ((fd = accept(l->fd[i], (void *)&from, &size)) >= 0) {
+                    greet(l, fd, &from);
+                    size = sizeof from;
+                }
+            }
+    for (struct connection *c = known; c; c = c->next)
+        if (polled[at++].revents)
+            serve(c);
+    for (struct connection **c = &connections; *c;) {
+        struct connection *it = *c;
+        if (it->ended) {
+            *c = it->next;
+            free(it->out);
+            free(it);
+        } else
+            c = &it->next;
+    }
+    return found - *has_line;
+}

@@ -1,0 +1,1 @@
+"""Reads and writes captures, their connections, and the comments on their packets."""

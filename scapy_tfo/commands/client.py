@@ -1,0 +1,190 @@
+"""`scapy-tfo client`: judge any client that a command can start."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scapy_tfo.commands.arguments import add_color, described, duration, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scapy_tfo.clients.judge import Options
+    from scapy_tfo.suite.registry import Case
+    from scapy_tfo.suite.result import Run
+
+SUMMARY = "judge a client, clause by clause"
+
+_DESCRIPTION = """Judge a client, clause by clause: the suite plays its servers.
+
+  scapy-tfo client -- curl --tcp-fastopen http://{host}:{port}/
+  scapy-tfo client -- my-client {host} {port} {file}
+  scapy-tfo client lab:curl        a ready-made client; also lab:python-msg
+                                   (sendto with MSG_FASTOPEN) and
+                                   lab:python-connect (TCP_FASTOPEN_CONNECT)
+  scapy-tfo client sim:reference   the reference client in virtual time
+  scapy-tfo client sim:NAME        a mutant that --mutants lists, likewise
+
+The command is started once for each connection, with {host} and {port} filled
+in. It runs in a network namespace in which the suite owns every address; this
+needs root, or a host that allows user namespaces. With {file}, the command must
+send that file, read until the server closes, and write what it read to standard
+output. Without {file}, it is treated as an HTTP client that makes a GET request
+and prints the answer.
+
+--ssh USER@HOST starts the client on another host. It needs --address
+198.51.100.0/20, which makes a TUN device on this host that leads to all
+servers. The other host needs a route to that network through this one.
+
+In every case, the data that the client sends must arrive complete and exactly
+once.
+
+exit status:
+  0  nothing failed
+  1  a requirement failed (MUST, step or robust; SHOULD with --strict)
+  2  wrong usage or set-up
+  3  the client could not be judged: not even a plain connection succeeds"""
+
+
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """`client`."""
+    parser = described(commands, "client", SUMMARY, _DESCRIPTION)
+    parser.set_defaults(command=_run)
+    add = parser.add_argument
+    add("words", nargs="*", metavar="COMMAND", help="a command after --; or lab:NAME, sim:NAME")
+    add("--only", type=listed, action="extend", default=[], metavar="ID", help="only these cases")
+    add("--exclude", type=listed, action="extend", default=[], metavar="ID", help="not these cases")
+    add("--slow", action="store_true", help="also run cases that wait for long timers")
+    add("--strict", action="store_true", help="a failed SHOULD fails the run")
+    add("-4", dest="families", action="append_const", const=4, help="judge over IPv4 only")
+    add("-6", dest="families", action="append_const", const=6, help="judge over IPv6 only")
+    add(
+        "--dialogue",
+        choices=("raw", "http", "post"),
+        default="",
+        help="what the client speaks (default: raw with {file}, else http)",
+    )
+    add(
+        "--address",
+        action="append",
+        default=[],
+        metavar="ADDRESS/PREFIX",
+        help="play the servers in this network namespace instead, at this address and the "
+        "following ones",
+    )
+    add("--ssh", default="", metavar="USER@HOST", help="start the command there (needs --address)")
+    add(
+        "--patience",
+        type=duration,
+        metavar="TIME",
+        help="time that the client may take for what it does at once, such as starting, as 4s or "
+        "500ms (default: 1.5s; with --ssh: 5s)",
+    )
+    add(
+        "--behind",
+        default="",
+        metavar="BOX[+BOX]",
+        help="put this middlebox between a sim: client and the servers ('scapy-tfo path --boxes' "
+        "lists them)",
+    )
+    add("--json", type=Path, metavar="FILE", help="also write the results as JSON")
+    add("--junit", type=Path, metavar="FILE", help="also write the results as JUnit XML")
+    add(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="write the reports to this directory (default: tfo-results/<UTC time>)",
+    )
+    add("--quiet", action="store_true", help="print only the summary, no progress")
+    add_color(parser)
+    add("--list", action="store_true", help="print the cases, and judge nothing")
+    add("--mutants", action="store_true", help="print the clients that are wrong on purpose")
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    from scapy_tfo import spec
+    from scapy_tfo.clients.judge import PATIENCE, PATIENCE_BY_SSH, Options
+    from scapy_tfo.clients.registry import all_cases
+    from scapy_tfo.commands import listing, terminal
+    from scapy_tfo.commands.console import make_console
+    from scapy_tfo.mutants.registry import all_client_mutants
+    from scapy_tfo.runner.record import Record
+    from scapy_tfo.suite.registry import select
+
+    cases = select(all_cases(), chosen.only, chosen.exclude)
+    if chosen.list:
+        listing.show_cases(cases)
+        return 0
+    if chosen.mutants:
+        listing.show_mutants(all_client_mutants(), "scapy-tfo client sim:NAME")
+        return 0
+    spec.load()
+    reports = terminal.Reports(
+        strict=chosen.strict, json=chosen.json, junit=chosen.junit, out=chosen.out
+    )
+    reports.check()
+    console = make_console(chosen.color)
+    record, started, clock = Record(), time.time(), time.monotonic()
+    with terminal.progress(console, reports.keep, quiet=chosen.quiet) as (plan, show):
+        options = Options(
+            slow=chosen.slow,
+            families=chosen.families,
+            patience=chosen.patience or (PATIENCE_BY_SSH if chosen.ssh else PATIENCE),
+            on_plan=record.planning(plan),
+            on_result=record.taking(show),
+            record=record,
+        )
+        try:
+            run = _judged(chosen, cases, options)
+        except KeyboardInterrupt:
+            if not record.results:
+                raise
+            run = record.run(" ".join(chosen.words), started, time.monotonic() - clock)
+    return reports.write(run, console)
+
+
+def _judged(chosen: argparse.Namespace, cases: Sequence[Case], options: Options) -> Run:
+    import asyncio
+
+    from scapy_tfo import spec
+    from scapy_tfo.clients.command import CommandClient, commands, ready_made
+    from scapy_tfo.clients.environment import Here, Namespace
+    from scapy_tfo.clients.judge import judge
+    from scapy_tfo.clients.simulated import simulate
+    from scapy_tfo.errors import SetupError
+    from scapy_tfo.middleboxes.registry import boxes_named
+    from scapy_tfo.runner.interrupts import interrupts_held
+
+    words, addresses = chosen.words, chosen.address
+    is_one = len(words) == 1
+    if chosen.dialogue and is_one and words[0].startswith(("sim:", "lab:")):
+        raise SetupError(
+            "--dialogue needs a command after --: what ready-made clients speak is known"
+        )
+    if is_one and words[0].startswith("sim:"):
+        if chosen.ssh or addresses:
+            raise SetupError("--ssh and --address do not go with sim: clients, which run in memory")
+        boxes = boxes_named(chosen.behind) if chosen.behind else ()
+        with interrupts_held():
+            return simulate(words[0], cases, spec.load(), options, boxes)
+    if chosen.behind:
+        raise SetupError(
+            "--behind works only with sim:reference and sim:NAME: other clients have a real path"
+        )
+    if chosen.ssh and not addresses:
+        raise SetupError("--ssh needs --address: the other host needs a route to the servers")
+    if chosen.ssh and is_one:
+        raise SetupError("--ssh needs a command after --: ready-made clients run on this host")
+    if is_one and words[0].startswith("lab:"):
+        command = ready_made(words[0].removeprefix("lab:"))
+    else:
+        command = commands(words, dialogue=chosen.dialogue, ssh=chosen.ssh)
+
+    client = CommandClient(command, Here(addresses) if addresses else Namespace())
+    try:
+        return asyncio.run(judge(client, cases, spec.load(), options))
+    finally:
+        client.close()

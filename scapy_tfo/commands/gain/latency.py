@@ -1,0 +1,167 @@
+"""`scapy-tfo gain latency`: measures one request with and without fast open."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+from scapy_tfo.commands.arguments import count, described
+from scapy_tfo.commands.gain.common import (
+    add_line,
+    add_outputs,
+    check_outputs,
+    circumstances,
+    collect,
+    counts,
+    line_of,
+    make_table,
+    shown,
+    some_of,
+    status,
+    tell_circumstances,
+    tell_few,
+    times,
+    write_figures,
+)
+from scapy_tfo.errors import SetupError
+from scapy_tfo.gain.link_shape import BARE
+from scapy_tfo.gain.names import CLIENTS, OWN, SERVERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from scapy_tfo.gain.estimate import Estimate
+    from scapy_tfo.gain.latency import Cell
+
+_TEXT = """Measure the time to the first and the last byte of a request, with and without fast open.
+
+This kernel's client and nginx run in namespaces of their own, with an emulated link in between (as
+root, or where user namespaces are allowed; needs the extra 'gain'). Requests with TCP, with fast
+open, and with TCP once more take turns: the last are the control, which must save nothing. Other
+ends: --client reference, --server reference (together they need no privilege), and --server
+nginx-off, whose kernel has fast open off: another control.
+
+--target measures from this host to any HTTP server, as it is: the round-trip time is the one that
+the kernel sees in handshakes.
+
+Ctrl-C keeps what was measured."""
+
+_NOISE = "noise"
+_WIDEST = 2.0
+"""Round trips: an interval that is wider says nothing."""
+
+_OURS = ("client", "server", "rtt", "size")
+"""Options for our own ends."""
+
+
+def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """`latency`."""
+    parser = described(below, "latency", "one request over several links", _TEXT)
+    parser.set_defaults(command=_latency)
+    add = parser.add_argument
+    add("--rtt", type=times, metavar="TIME,...", help="default: 0,20ms,50ms,100ms,200ms,300ms")
+    add("--size", type=counts, metavar="BYTES,...", help="default: 1000,10000,60000,1000000")
+    add("--times", type=count, default=20, metavar="N", help="requests of each way (default: 20)")
+    for name, there in (("client", CLIENTS), ("server", SERVERS)):
+        told = f"{', '.join(there)}, all (default: {there[0]})"
+        add(f"--{name}", type=some_of(*there), metavar="NAME,...", help=told)
+    add("--target", metavar="URL", help="http://HOST[:PORT]/path, instead of an emulated link")
+    add_line(parser, BARE)
+    add_outputs(parser, plot=True)
+
+
+def _latency(chosen: argparse.Namespace) -> int:
+    from scapy_tfo.gain.chart import draw
+    from scapy_tfo.gain.latency import Plan, measure
+
+    given = {name: value for name in _OURS if (value := getattr(chosen, name)) is not None}
+    line = line_of(chosen, BARE)
+    if chosen.target is not None:
+        if given or line != BARE or chosen.plot is not None:
+            raise SetupError("--target can be combined with --times, --json and --color only")
+        return _target(chosen)
+    console = check_outputs(chosen)
+    names = {"client": "clients", "server": "servers", "rtt": "rtts", "size": "sizes"}
+    plan = Plan(
+        times=chosen.times, line=line, **{names.get(name, name): given[name] for name in given}
+    )
+    around = circumstances(time.time())
+    cells, broken = collect(console, measure(plan), plan.cells)
+    for table in _tables(cells):
+        console.print(table)
+    _tell_noise(console, cells)
+    tell_few(console, plan.times)
+    if all("reference" in (each.client, each.server) for each in cells):
+        # Of netem there is no question.
+        line = replace(line, link=OWN)
+    tell_circumstances(console, around, line, [each.link for each in cells])
+    if chosen.json is not None:
+        write_figures(chosen.json, "latency", around, plan, cells=[asdict(each) for each in cells])
+    if chosen.plot is not None:
+        if any(each.trips for each in cells):
+            draw(cells, chosen.plot)
+        else:
+            console.print("There are no round trips to draw.")
+    return status(cells, plan.cells, broken)
+
+
+def _target(chosen: argparse.Namespace) -> int:
+    from scapy_tfo.gain.target import find, measure
+
+    console = check_outputs(chosen)
+    target = find(chosen.target)
+    around = circumstances(time.time())
+    found = measure(target, chosen.times)
+    console.print(*_tables([found.cell]))
+    _tell_noise(console, [found.cell])
+    tell_few(console, chosen.times)
+    console.print(f"Answers: {', '.join(found.statuses)}, from {target.address}.")
+    if found.refusal:
+        console.print(f"{target.host}: {found.refusal}.")
+    tell_circumstances(console, around, None, [])
+    if chosen.json is not None:
+        write_figures(chosen.json, "target", around, target, **asdict(found))
+    return 0
+
+
+def _savings(cell: Cell) -> list[Estimate | None]:
+    return [cell.trips, cell.trips_first, cell.control]
+
+
+def drowns(saved: Estimate | None) -> bool:
+    """Whether the interval is too wide to tell one round trip from none."""
+    return saved is not None and saved.high - saved.low > _WIDEST
+
+
+def _tell_noise(console: Console, cells: Sequence[Cell]) -> None:
+    if any(drowns(one) for each in cells for one in _savings(each)):
+        console.print(
+            f"{_NOISE}: the times vary by more than a round trip, so that saving one cannot be "
+            "seen: the round trip is too short for this machine, or more --times are needed."
+        )
+
+
+def _tables(cells: Sequence[Cell]) -> Iterator[Table]:
+    """One for each pair of ends."""
+    for client, server in dict.fromkeys((each.client, each.server) for each in cells):
+        table = make_table(
+            f"One request: client {client}, server {server} (ms; medians; ± 95 %)",
+            *("RTT", "bytes", "TCP", "fast open", "taken"),
+            *("saved", "to 1st byte", "control"),
+        )
+        for each in cells:
+            if (each.client, each.server) == (client, server):
+                table.add_row(
+                    f"{each.rtt * 1000:.4g}",
+                    f"{each.size:,}",
+                    f"{each.tcp * 1000:.4g}",
+                    f"{each.tfo * 1000:.4g}",
+                    f"{each.early:.0%}",
+                    *(_NOISE if drowns(one) else shown(one) for one in _savings(each)),
+                )
+        yield table

@@ -1,0 +1,149 @@
+"""`scapy-tfo gain pages`: measures whole pages with and without fast open."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scapy_tfo.commands.arguments import count, described
+from scapy_tfo.commands.gain.common import (
+    add_line,
+    add_outputs,
+    check_outputs,
+    circumstances,
+    collect,
+    line_of,
+    shown,
+    some_of,
+    status,
+    tell_circumstances,
+    tell_few,
+    times,
+    write_figures,
+)
+from scapy_tfo.gain.link_shape import PAPERS
+from scapy_tfo.gain.pages.page import MODELS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
+    from scapy_tfo.gain.pages.experiment import Cell
+    from scapy_tfo.gain.pages.published import Published
+
+_TEXT = """Measure how much sooner whole pages load with fast open (table 1 of the paper).
+
+A loader that works like a browser, with this kernel's fast open, and a server for all hosts of a
+page run in namespaces of their own, with the paper's link in between (as root, or where user
+namespaces are allowed; needs the extra 'gain'). Loads with TCP, with fast open, and with TCP once
+more take turns: the last are the control, which must save nothing.
+
+Four pages modelled on the paper's four are included: amazon, nytimes, wsj, wikipedia. --har loads a
+page that a browser recorded instead. With --browser, Chromium loads the pages, through a relay on
+its side that opens its connections with or without fast open, and Chromium's own figures count.
+
+Ctrl-C keeps what was measured."""
+
+
+def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """`pages`."""
+    parser = described(below, "pages", "whole pages, as a browser loads them", _TEXT)
+    parser.set_defaults(command=_pages)
+    add = parser.add_argument
+    add("--page", type=some_of(*MODELS), metavar="NAME,...", help="default: all four")
+    add("--har", type=Path, action="append", default=[], metavar="FILE", help="a recorded page")
+    add("--browser", action="store_true", help="Chromium loads them (Debian package chromium)")
+    add("--rtt", type=times, metavar="TIME,...", help="default: 20ms,100ms,200ms")
+    add("--times", type=count, default=20, metavar="N", help="loads of each way (default: 20)")
+    add(
+        "--persistent",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="keep connections for further requests, or open one for each (default: keep)",
+    )
+    add("--parallel", type=count, default=6, metavar="N", help="connections a host (default: 6)")
+    add(
+        "--window",
+        type=count,
+        default=3,
+        metavar="N",
+        help="initial window in segments (default: 3)",
+    )
+    add_line(parser, PAPERS)
+    add_outputs(parser, plot=True)
+
+
+def _pages(chosen: argparse.Namespace) -> int:
+    from scapy_tfo.gain.pages.chart import draw
+    from scapy_tfo.gain.pages.experiment import RTTS, WAYS, Plan, all_pages, cells, measure
+    from scapy_tfo.gain.pages.har import read_har
+
+    console = check_outputs(chosen)
+    recorded = [read_har(path) for path in chosen.har]
+    plan = Plan(
+        pages=chosen.page or (() if recorded else MODELS),
+        rtts=chosen.rtt or RTTS,
+        times=chosen.times,
+        persistent=chosen.persistent,
+        line=line_of(chosen, PAPERS),
+        parallel=chosen.parallel,
+        window=chosen.window,
+        browser=chosen.browser,
+    )
+    pages = all_pages(plan, recorded)
+    wanted = len(pages) * len(plan.rtts) * plan.times * len(WAYS)
+    around = circumstances(time.time())
+    loads, broken = collect(console, measure(plan, pages), wanted)
+    found = cells(plan, pages, loads)
+    console.print(_table(found))
+    if found:
+        tell_few(console, min(each.loads for each in found))
+    tell_circumstances(console, around, plan.line, [each.link for each in loads])
+    for each in filter(None, (_note(cell) for cell in found)):
+        console.print(each, highlight=False)
+    if chosen.json is not None:
+        figures = {"cells": [asdict(each) for each in found], "loads": [asdict(x) for x in loads]}
+        write_figures(chosen.json, "pages", around, plan, **figures)
+    if chosen.plot is not None and found:
+        draw(found, chosen.plot)
+    return status(loads, wanted, broken)
+
+
+def _table(cells: Sequence[Cell]) -> Table:
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    title = "Page loads: mean seconds with TCP and fast open (TFO), percent sooner (95 %)"
+    table = Table(title=title, box=SIMPLE, pad_edge=False)
+    table.add_column("page", no_wrap=True)
+    for name in ("RTT", "TCP", "TFO", "sooner", "control", "paper", "CS244", "again"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for each in cells:
+        table.add_row(
+            each.page,
+            f"{each.rtt * 1000:g} ms",
+            f"{each.tcp:.2f}",
+            f"{each.tfo:.2f}",
+            shown(each.percent, 1),
+            shown(each.control, 1),
+            _published(each.paper),
+            _published(each.cs244),
+            "-" if each.again is None else f"{each.again[0]:.0f}/{each.again[1]:.0f}",
+        )
+    return table
+
+
+def _published(found: Published | None) -> str:
+    if found is None:
+        return "-"
+    return f"{found.percent:.0f}"
+
+
+def _note(cell: Cell) -> str:
+    if not cell.why:
+        return ""
+    return f"{cell.title} at {cell.rtt * 1000:g} ms, {cell.percent.value:.1f} %: {cell.why}."

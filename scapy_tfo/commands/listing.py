@@ -1,0 +1,112 @@
+"""Prints cases, mutants, variants and requirements, without touching the network."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+from scapy_tfo import spec
+from scapy_tfo.clients.registry import all_cases as all_client_cases
+from scapy_tfo.errors import SetupError, did_you_mean
+from scapy_tfo.mutants.registry import Mutant, all_mutants
+from scapy_tfo.pkt.library import scripts_by_requirement
+from scapy_tfo.suite.registry import Case, all_cases, select
+from scapy_tfo.variants.registry import all_variants
+from scapy_tfo.variants.rows import all_rows
+
+_WIDTH = 100
+
+
+def print_cases(only: Sequence[str], exclude: Sequence[str]) -> None:
+    """Print each case: its id, what it checks, what it needs."""
+    show_cases(select(all_cases(), only, exclude))
+
+
+def show_cases(chosen: Sequence[Case]) -> None:
+    """The same for cases of any registry."""
+    catalogue = spec.load()
+    for each in chosen:
+        marks = [str(each.level(catalogue)), *each.requirements[1:], *sorted(each.needs)]
+        marks += [word for word in ("slow", "intrusive", "exclusive") if getattr(each, word)]
+        print(f"{each.id}  ({', '.join(marks)})")
+        print(textwrap.fill(each.title, _WIDTH, initial_indent="    ", subsequent_indent="    "))
+    print(f"\n{len(chosen)} cases")
+
+
+def print_mutants() -> None:
+    """Print each stack that is wrong on purpose: its name, what it breaks, how."""
+    show_mutants(all_mutants(), "scapy-tfo test sim:NAME")
+
+
+def show_mutants(mutants: Sequence[Mutant], command: str) -> None:
+    """The same for some of them. command: that judges one."""
+    for each in mutants:
+        shipped = f", shipped as {each.bug}" if each.bug else ""
+        besides = f", also {', '.join(each.also)}" if each.also else ""
+        print(f"sim:{each.name}  (breaks {each.breaks}{besides}{shipped})")
+        print(
+            textwrap.fill(each.description, _WIDTH, initial_indent="    ", subsequent_indent="    ")
+        )
+    print(f"\n{len(mutants)} mutants; judge one with '{command}'")
+
+
+def print_variants() -> None:
+    """Print each legal stack: its name, the freedoms that it uses, what it does."""
+    variants, rows = all_variants(), all_rows()
+    for each in (*variants, *rows):
+        print(f"sim:{each.name}  (uses {', '.join(each.uses)})")
+        print(
+            textwrap.fill(each.description, _WIDTH, initial_indent="    ", subsequent_indent="    ")
+        )
+    print(
+        f"\n{len(variants)} variants, and {len(rows)} rows that join many; "
+        "judge one with 'scapy-tfo test sim:NAME'"
+    )
+
+
+def print_requirements(only: Sequence[str], exclude: Sequence[str]) -> None:
+    """Print each requirement with its cases and scripts, and name those that nothing checks yet."""
+    catalogue = spec.load()
+    scripts = scripts_by_requirement()
+    checked: dict[str, list[Case]] = {each: [] for each in catalogue}
+    for case in (*all_cases(), *all_client_cases()):
+        for requirement in case.requirements:
+            checked[requirement].append(case)
+    chosen = _chosen(list(catalogue), only, exclude)
+    for identity in chosen:
+        each = catalogue[identity]
+        print(f"{identity}  {each.level}  {'; '.join(each.source)}")
+        text = textwrap.fill(
+            each.statement, _WIDTH, initial_indent="    ", subsequent_indent="    "
+        )
+        print(text)
+        for case in checked[identity]:
+            print(f"      - {case.id}")
+        for script in scripts.get(identity, ()):
+            print(f"      - {script}")
+    bare = [each for each in chosen if not checked[each] and not scripts.get(each)]
+    done = len(chosen) - len(bare)
+    print(f"\n{len(chosen)} requirements, {done} of them checked by a case or a script")
+    if bare:
+        line = f"Not checked by any case or script yet: {', '.join(bare)}"
+        print(textwrap.fill(line, _WIDTH, subsequent_indent="    "))
+
+
+def _chosen(ids: Sequence[str], only: Sequence[str], exclude: Sequence[str]) -> list[str]:
+    def matches(identity: str, entry: str) -> bool:
+        wanted = entry.upper()
+        return fnmatchcase(identity, wanted) or identity.partition("-")[0] == wanted
+
+    for entry in (*only, *exclude):
+        if not any(matches(identity, entry) for identity in ids):
+            raise SetupError(
+                f"'{entry}' matches no requirement: give an id such as ACC-2, a group such as OPT, "
+                "or a pattern of an id ('scapy-tfo spec' lists them)" + did_you_mean(entry, ids)
+            )
+    return [
+        identity
+        for identity in ids
+        if (not only or any(matches(identity, entry) for entry in only))
+        and not any(matches(identity, entry) for entry in exclude)
+    ]

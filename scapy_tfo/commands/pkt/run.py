@@ -1,0 +1,280 @@
+"""`scapy-tfo pkt run`: run packetdrill scripts on this kernel, a target or another engine."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scapy_tfo.commands.pkt.run_options import BOTH, EVERY_VERSION, LOCAL, PACKETDRILL
+from scapy_tfo.errors import SetupError
+
+if TYPE_CHECKING:
+    from scapy_tfo.pkt.language.settings import Settings
+    from scapy_tfo.pkt.library import ScriptFile
+    from scapy_tfo.pkt.local.pool import Answer
+    from scapy_tfo.pkt.local.run import Task
+    from scapy_tfo.pkt.results import Judged
+    from scapy_tfo.report.journal import Journal
+    from scapy_tfo.spec import Requirement
+    from scapy_tfo.suite.result import Run
+
+
+def command(chosen: argparse.Namespace) -> int:
+    """Run what is asked for; the exit status."""
+    from scapy_tfo import spec
+    from scapy_tfo.pkt.results import run_of
+    from scapy_tfo.suite.result import INTERRUPTED
+
+    _check(chosen)
+    catalogue = spec.load()
+    pairs = _tasks(chosen) * chosen.rounds
+    journal = _journal(chosen)
+    started, clock = time.time(), time.monotonic()
+    judged: list[Judged] = []
+    is_whole = _judge_all(chosen, pairs, catalogue, judged, journal)
+    seconds = time.monotonic() - clock
+    if not is_whole and not judged:
+        raise KeyboardInterrupt
+    apart = _disagreements(judged) if chosen.engine == BOTH else []
+    for line in apart:
+        print(line)
+    print(_counted(judged, seconds), flush=True)
+    run = run_of(
+        judged, catalogue, target=chosen.target or "local", started=started, seconds=seconds
+    )
+    if not is_whole:
+        wanted = len(pairs) * (2 if chosen.engine == BOTH else 1)
+        missing = f"interrupted: {wanted - len(judged)} of {wanted} scripts were not run"
+        run = replace(run, interrupted=True, notes=(*run.notes, missing))
+        print(f"scapy-tfo: {missing}", file=sys.stderr)
+    _write(chosen, run, catalogue)
+    journal.close(drop=True)
+    return _status(chosen, judged, apart) if is_whole else INTERRUPTED
+
+
+def _check(chosen: argparse.Namespace) -> None:
+    from scapy_tfo.commands.output import check_out
+
+    if chosen.target is not None and chosen.engine != LOCAL:
+        raise SetupError(
+            f"--engine {chosen.engine} does not go with --target: it tests this kernel"
+        )
+    if chosen.target is None and (chosen.source or chosen.iface):
+        raise SetupError("--source and --iface need --target: they say how to reach it")
+    for path in (chosen.json, chosen.junit):
+        if path is not None and (path.is_dir() or not path.parent.is_dir()):
+            raise SetupError(
+                f"cannot write {path}: it is a directory, or there is no {path.parent}"
+            )
+    if chosen.out is not None:
+        check_out(chosen.out)
+
+
+def _journal(chosen: argparse.Namespace) -> Journal:
+    """Of the results, in --out; without that, what is printed has to do."""
+    from scapy_tfo.report.journal import Journal
+    from scapy_tfo.report.output import begin
+
+    return Journal(None if chosen.out is None else lambda: begin(chosen.out, time.time()))
+
+
+def _judge_all(
+    chosen: argparse.Namespace,
+    pairs: Sequence[tuple[ScriptFile, Task]],
+    catalogue: Mapping[str, Requirement],
+    judged: list[Judged],
+    journal: Journal,
+) -> bool:
+    """Run the scripts, show and keep each outcome as it comes; False where Ctrl-C ends that."""
+    from scapy_tfo.pkt.results import run_of
+    from scapy_tfo.report.json_report import record_of
+
+    try:
+        with closing(_judge(chosen, pairs)) as outcomes:
+            for each in outcomes:
+                judged.append(each)
+                _show(each, quiet=chosen.quiet)
+                alone = run_of([each], catalogue, target="", started=0.0, seconds=0.0)
+                # The capture that packets are numbered in is not there yet.
+                journal.add(record_of(replace(alone.results[0], packets=())))
+    except KeyboardInterrupt:
+        return False
+    return True
+
+
+def _counted(judged: Sequence[Judged], seconds: float) -> str:
+    from scapy_tfo.suite.result import Verdict
+
+    counts = [sum(each.verdict is verdict for each in judged) for verdict in Verdict]
+    told = ", ".join(
+        f"{count} {verdict.value}" for count, verdict in zip(counts, Verdict, strict=True) if count
+    )
+    return f"{len(judged)} runs in {seconds:.1f} s: {told}"
+
+
+def _write(chosen: argparse.Namespace, run: Run, catalogue: Mapping[str, Requirement]) -> None:
+    from scapy_tfo.report.json_report import write_json
+    from scapy_tfo.report.junit import write_junit
+    from scapy_tfo.report.output import write_all
+
+    if chosen.json is not None:
+        write_json(run, chosen.json)
+    if chosen.junit is not None:
+        write_junit(run, chosen.junit)
+    if chosen.out is not None:
+        write_all(run, chosen.out, catalogue=catalogue)
+
+
+def _status(chosen: argparse.Namespace, judged: Sequence[Judged], apart: Sequence[str]) -> int:
+    from scapy_tfo.suite.result import Verdict
+
+    if any(each.verdict is Verdict.FAIL for each in judged) or apart:
+        return 1
+    # Beside our engine, packetdrill may leave out what it does not know.
+    needed = [each for each in judged if chosen.engine != BOTH or each.engine == LOCAL]
+    return 2 if any(each.verdict is Verdict.SKIPPED for each in needed) else 0
+
+
+def _tasks(chosen: argparse.Namespace) -> list[tuple[ScriptFile, Task]]:
+    from scapy_tfo.pkt.language.settings import VERSIONS
+    from scapy_tfo.pkt.library import chosen_versions, find_scripts, own_directory, task_of
+
+    base, given = _settings(chosen)
+    wanted = chosen.ip_version or []
+    if EVERY_VERSION in wanted:
+        wanted = list(VERSIONS)
+    pairs = []
+    home = own_directory()
+    ours = home if chosen.target is None else home / "remote"
+    scripts = find_scripts(chosen.files or [str(ours)])
+    for script in _selected(scripts, chosen):
+        versions = chosen_versions(wanted, script) if wanted else script.versions[:1]
+        pairs += [(script, task_of(script, version, base, given)) for version in versions]
+    if not pairs:
+        raise SetupError(f"none of the scripts runs over {', '.join(wanted)}")
+    return pairs
+
+
+def _selected(scripts: Sequence[ScriptFile], chosen: argparse.Namespace) -> list[ScriptFile]:
+    from scapy_tfo.pkt.library import SLOW
+
+    named = {Path(each) for each in chosen.files}
+    wanted = [each.upper() for each in chosen.only]
+    found = [
+        each
+        for each in scripts
+        if (chosen.slow or each.path in named or not each.path.name.endswith(SLOW))
+        and (not wanted or any(identity in wanted for identity in each.requirements))
+    ]
+    if not found:
+        raise SetupError(
+            f"no script checks {', '.join(wanted)}"
+            if wanted
+            else "all of these scripts wait for long timers: give --slow"
+        )
+    return found
+
+
+def _settings(chosen: argparse.Namespace) -> tuple[Settings, dict[str, str]]:
+    from scapy_tfo.pkt.language.settings import SettingError, Settings, with_option
+
+    base = Settings()
+    try:
+        for name in ("tolerance_usecs", "mtu"):
+            if getattr(chosen, name) is not None:
+                base = with_option(base, name, getattr(chosen, name))
+        for entry in chosen.define:
+            base = with_option(base, "define", entry)
+    except SettingError as error:
+        raise SetupError(str(error)) from None
+    return base, dict(base.symbols)
+
+
+def _judge(
+    chosen: argparse.Namespace, pairs: Sequence[tuple[ScriptFile, Task]]
+) -> Generator[Judged, None, None]:
+    from scapy_tfo.pkt.local import packetdrill
+    from scapy_tfo.pkt.results import Judged
+
+    binary = "" if chosen.engine == LOCAL else packetdrill.find()
+    tasks = [task for _, task in pairs]
+    if chosen.engine != PACKETDRILL:
+        engine = LOCAL if chosen.engine == BOTH else ""
+        for number, answer in _answers(chosen, tasks):
+            script, task = pairs[number]
+            yield Judged(task, script.requirements, engine, answer)
+    if chosen.engine != LOCAL:
+        for script, task in pairs:
+            answer = packetdrill.run(binary, task, longest=chosen.timeout)
+            yield Judged(task, script.requirements, PACKETDRILL, answer)
+
+
+def _answers(chosen: argparse.Namespace, tasks: Sequence[Task]) -> Iterator[tuple[int, Answer]]:
+    if chosen.target is not None:
+        from scapy_tfo.pkt.remote.run import run_remote
+
+        return run_remote(
+            tasks,
+            chosen.target,
+            app=chosen.assume_app,
+            sources=chosen.source,
+            iface=chosen.iface,
+        )
+    from scapy_tfo.pkt.local.pool import default_jobs, run_all
+
+    return run_all(tasks, jobs=chosen.jobs or default_jobs(), longest=chosen.timeout)
+
+
+def _show(judged: Judged, *, quiet: bool) -> None:
+    from scapy_tfo.report.escape import visible
+    from scapy_tfo.suite.result import Verdict
+
+    version = judged.task.settings.version
+    engine = f" ({judged.engine})" if judged.engine else ""
+    if judged.verdict is not Verdict.PASS or not quiet:
+        print(
+            visible(f"{judged.verdict.value:<8} {judged.task.name} [{version}]{engine}"), flush=True
+        )
+    if judged.verdict is Verdict.SKIPPED:
+        shown = getattr(judged.answer, "show", lambda: str(judged.answer))()
+        print(visible(shown.expandtabs()), file=sys.stderr)
+        return
+    notes = getattr(judged.answer, "notes", [])
+    for note in notes if judged.failures or not quiet else []:
+        print(visible(f"  {note}"))
+    for failure in judged.failures:
+        place = f"{judged.task.name}:{failure.line}" if failure.line else judged.task.name
+        lines = [f"  {place}: {failure.problem}"]
+        if failure.expected:
+            lines.append(f"    expected  {failure.expected}")
+        if failure.actual:
+            lines.append(f"    actual    {failure.actual}")
+        if len(failure.differences) > 1 or (failure.differences and failure.actual):
+            lines += [f"      {each}" for each in failure.differences]
+        print(visible("\n".join(lines)))
+
+
+def _disagreements(judged: Sequence[Judged]) -> list[str]:
+    """Scripts that one engine passes and the other does not."""
+    by_script: dict[tuple[str, str], dict[str, Judged]] = {}
+    for each in judged:
+        by_script.setdefault((each.task.name, each.task.settings.version), {})[each.engine] = each
+    lines = []
+    for (name, version), engines in by_script.items():
+        ours, theirs = engines.get(LOCAL), engines.get(PACKETDRILL)
+        if ours is None or theirs is None or ours.verdict == theirs.verdict:
+            continue
+        # What packetdrill does not know is no disagreement.
+        if theirs.verdict.value == "skipped":
+            continue
+        lines.append(
+            f"the engines disagree on {name} [{version}]: "
+            f"local {ours.verdict.value}, packetdrill {theirs.verdict.value}"
+        )
+    return lines

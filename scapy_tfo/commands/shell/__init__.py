@@ -1,0 +1,1 @@
+"""What shells need of the command line: completion."""

@@ -1,0 +1,196 @@
+"""Shows the progress of a run on a terminal, then its summary, and writes its reports."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
+from rich.table import Column
+from rich.text import Text
+
+from scapy_tfo.commands.console import PlainColumn, make_console
+from scapy_tfo.commands.output import check_out
+from scapy_tfo.errors import SetupError
+from scapy_tfo.report.commands import Commands
+from scapy_tfo.report.escape import visible
+from scapy_tfo.report.journal import Journal
+from scapy_tfo.report.json_report import record_of, write_json
+from scapy_tfo.report.junit import write_junit
+from scapy_tfo.report.output import CAPTURE, begin, check_file, point_latest, write_all
+from scapy_tfo.report.text import print_summary
+from scapy_tfo.runner.record import BrokenOffError
+from scapy_tfo.runner.session import Request, run
+from scapy_tfo.suite.result import Result, Run, Verdict, exit_status
+
+_STYLES = {
+    Verdict.PASS: "green",
+    Verdict.FAIL: "bold red",
+    Verdict.INCONCLUSIVE: "yellow",
+    Verdict.UNSUPPORTED: "cyan",
+    Verdict.SKIPPED: "dim",
+}
+
+
+def judge_and_report(
+    request: Request,
+    *,
+    strict: bool = False,
+    json: Path | None = None,
+    junit: Path | None = None,
+    out: Path | None = None,
+    quiet: bool = False,
+    color: str = "auto",
+) -> int:
+    """Judge what is asked for, show it, write the reports; the exit status.
+
+    Raises SetupError and TargetError as the run does, before any report is written.
+    """
+    console = make_console(color)
+    reports = Reports(strict=strict, json=json, junit=junit, out=out)
+    reports.check()
+    try:
+        done = _judge(request, console, reports, quiet=quiet)
+    except BrokenOffError as broken:
+        done = broken.run
+    return reports.write(done, console)
+
+
+class Reports:
+    """Where the reports of a run go. out: a directory, None for a new one. json, junit: files
+    besides. strict: a SHOULD that is not met fails the run."""
+
+    def __init__(
+        self,
+        *,
+        strict: bool = False,
+        json: Path | None = None,
+        junit: Path | None = None,
+        out: Path | None = None,
+    ) -> None:
+        self._strict, self._json, self._junit, self._out = strict, json, junit, out
+        self._began = time.time()
+        self._directory: Path | None = None
+        self._journal = Journal(self._place)
+
+    def check(self) -> None:
+        """Raises SetupError where they cannot be written, before anything is judged."""
+        for path in filter(None, (self._json, self._junit)):
+            check_file(path)
+        check_out(self._out)
+
+    def keep(self, result: Result) -> None:
+        """Keep a result of a run that has not ended."""
+        self._journal.add(record_of(result))
+
+    def write(self, done: Run, console: Console) -> int:
+        """Show the summary, and write the reports; the exit status.
+
+        The summary comes first: it is there even if the reports cannot be written.
+        """
+        strict = self._strict
+        trouble: SetupError | None = None
+        commands = None
+        try:
+            commands = Commands(done.packets, self._place() / CAPTURE)
+        except SetupError as error:
+            trouble = error
+        print_summary(done, console, strict=strict, commands=commands)
+        if trouble is not None:
+            raise trouble
+        directory = write_all(done, self._place(), strict=strict)
+        if self._out is None:
+            point_latest(directory)
+        if self._json is not None:
+            write_json(done, self._json, strict=strict)
+        if self._junit is not None:
+            write_junit(done, self._junit, strict=strict)
+        self._journal.close(drop=True)
+        console.print(f"Reports and capture: {directory}", soft_wrap=True)
+        if done.interrupted:
+            print(f"scapy-tfo: {'; '.join(done.notes)}", file=sys.stderr)
+        return exit_status(done, strict=strict)
+
+    def _place(self) -> Path:
+        """The directory, which is made when it is first needed. Raises SetupError."""
+        if self._directory is None:
+            self._directory = begin(self._out, self._began)
+        return self._directory
+
+
+def demonstrate(*, color: str = "auto") -> int:
+    """The main job on targets of our own: this kernel, then the reference implementation."""
+    console = make_console(color)
+    worst = 0
+    for target in ("lab:linux", "lab:reference"):
+        console.rule(f"scapy-tfo test {target}")
+        try:
+            worst = max(worst, judge_and_report(Request(target=target), color=color, quiet=True))
+        except SetupError as error:
+            if target == "lab:reference":
+                raise
+            print(f"scapy-tfo: {target} is skipped: {error}", file=sys.stderr)
+    return worst
+
+
+def _judge(request: Request, console: Console, reports: Reports, *, quiet: bool) -> Run:
+    with progress(console, reports.keep, quiet=quiet) as (plan, show):
+        options = replace(request.options, on_plan=plan, on_result=show)
+        return run(replace(request, options=options))
+
+
+@contextmanager
+def progress(
+    console: Console, keep: Callable[[Result], None], *, quiet: bool
+) -> Iterator[tuple[Callable[[int], None], Callable[[Result], None]]]:
+    """Something to call with the number of results to come, and something for each result: a live
+    bar on a terminal, a line in a pipe. keep: called with each result first.
+
+    On a terminal the first failure with a symptom stands for all that show the same: the summary
+    groups them.
+    """
+    if quiet:
+        yield (lambda _total: None), keep
+    elif not console.is_terminal:
+
+        def tell(result: Result) -> None:
+            keep(result)
+            print(_line(result), flush=True)
+
+        yield (lambda _total: None), tell
+    else:
+        with Progress(
+            PlainColumn("judging"),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            # The name gives way where the line is full: it is the longest, and matters least.
+            PlainColumn(
+                "{task.fields[last]}",
+                table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis"),
+            ),
+            console=console,
+            expand=True,
+            transient=True,
+        ) as progress:
+            task = progress.add_task("judging", total=None, last="")
+            symptoms: set[str] = set()
+
+            def show(result: Result) -> None:
+                keep(result)
+                progress.update(task, advance=1, last=result.case)
+                if result.verdict is Verdict.FAIL and result.symptom not in symptoms:
+                    progress.console.print(Text(_line(result), _STYLES[result.verdict]))
+                    symptoms.update({result.symptom} - {""})
+
+            yield (lambda total: progress.update(task, total=total)), show
+
+
+def _line(result: Result) -> str:
+    text = f"{result.verdict.value:<12} {result.case} [ipv{result.family}]"
+    return visible(f"{text}: {result.reason}" if result.reason else text)

@@ -1,0 +1,180 @@
+"""`scapy-tfo test`: judges a target, clause by clause."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from scapy_tfo.commands import soak
+from scapy_tfo.commands.arguments import (
+    add_color,
+    add_families,
+    add_selection,
+    add_standing,
+    described,
+    limit,
+    port,
+)
+from scapy_tfo.errors import SetupError
+
+EXIT_STATUS = """exit status:
+  0  nothing failed
+  1  a requirement failed (MUST, step or robust; SHOULD with --strict)
+  2  wrong usage or set-up
+  3  the target could not be judged: no control handshake succeeds
+  70  an error of scapy-tfo itself, which names a file to send with a report
+  130 interrupted; the reports hold what was finished"""
+
+_TEST = f"""Judge a target, clause by clause.
+
+TARGET is one of
+  HOST[:PORT]     an address or a name; IPv6 with a port: [2001:db8::7]:80
+  FILE.toml       a target file, which says how to start a stack and to reach
+                  it and its hooks (docs/hooks.md); its commands are run
+  lab:linux       this machine's kernel in its own network namespace
+  lab:nginx       nginx in a namespace, with fast open on; lab:haproxy likewise
+  lab:reference   the reference implementation in real time; needs no privilege
+  sim:reference   the reference implementation in virtual time
+  lab:NAME        a mutant, which is a stack that is wrong on purpose
+                  ('scapy-tfo mutants' lists them), or a variant, which is legal
+                  and differs from the reference ('scapy-tfo variants'), in real
+                  time
+  sim:NAME        the same in virtual time
+
+Packets are sent to the target only. Cases that fill queues or use a second
+address run only with --intrusive, or against lab: and sim: targets.
+
+{EXIT_STATUS}"""
+
+
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """`test`."""
+    parser = described(commands, "test", "judge a target, clause by clause", _TEST)
+    parser.set_defaults(command=_test)
+    parser.add_argument("target", nargs="?", metavar="TARGET", help="target to judge (see above)")
+    parser.add_argument(
+        "--app",
+        choices=("echo", "http", "none"),
+        help="application on the target (default: none, which judges the handshake only)",
+    )
+    add_selection(parser)
+    group = parser.add_argument_group("which kinds of cases")
+    add = group.add_argument
+    add("--slow", action="store_true", help="also run cases that wait for long timers")
+    add(
+        "--intrusive", action="store_true", help="also run cases that fill queues or need 2 sources"
+    )
+    add_families(group)
+    group = parser.add_argument_group("verdicts and reports")
+    add = group.add_argument
+    add("--strict", action="store_true", help="a failed SHOULD fails the run")
+    add("--known", type=Path, metavar="FILE", help="TOML list of expected failures, with reasons")
+    add("--json", type=Path, metavar="FILE", help="also write the results as JSON")
+    add("--junit", type=Path, metavar="FILE", help="also write the results as JUnit XML")
+    add(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="write the reports to this directory (default: tfo-results/<UTC time>)",
+    )
+    add("--quiet", action="store_true", help="print only the summary, no progress")
+    add_color(group)
+    _add_reach(parser)
+
+
+def _add_reach(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("how to reach the target")
+    add = group.add_argument
+    add(
+        "--source",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="ADDRESS",
+        help="send from these addresses; with two of a family, cookies are tried from another "
+        "client, too",
+    )
+    add(
+        "--iface",
+        metavar="NAME",
+        help="send on this interface; if the --source addresses are not this host's own, the "
+        "suite answers ARP and neighbour solicitations for them",
+    )
+    add("--impair", metavar="SPEC", help=soak.IMPAIR_HELP)
+    add("--seed", type=int, metavar="N", help="random seed of lab:reference, lab:NAME or sim:NAME")
+    add(
+        "--connections",
+        type=limit,
+        metavar="N",
+        help="request this many cookies, to count the servers that hold different keys "
+        "(default: 16 for HOST, 0 for other targets and with --only)",
+    )
+    add("--plain-port", type=port, metavar="N", help="another port of the target, fast open off")
+    add("--second-port", type=port, metavar="N", help="another port of the target, fast open on")
+    add_standing(group)
+    add(
+        "--sysctl",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set in the namespace of a lab: target, e.g. net.ipv4.tcp_fastopen=1; repeatable",
+    )
+
+
+def _test(chosen: argparse.Namespace) -> int:
+    from scapy_tfo.commands.terminal import judge_and_report
+    from scapy_tfo.runner.runner import Options
+    from scapy_tfo.runner.session import Request
+    from scapy_tfo.runner.shared_keys import REQUESTS
+
+    target, sources = chosen.target, list(chosen.source)
+    if target is None and len(sources) > 1:
+        target = sources.pop()
+    if target is None:
+        raise SetupError(
+            "no target: give HOST[:PORT], FILE.toml, lab:linux, ... ('scapy-tfo test --help')"
+        )
+    sysctls = {}
+    for entry in chosen.sysctl:
+        name, mark, value = entry.partition("=")
+        if not mark or not name:
+            raise SetupError(f"cannot read --sysctl '{entry}': write NAME=VALUE")
+        sysctls[name] = value
+    requests = chosen.connections
+    if requests is None:
+        requests = 0 if target.startswith(("lab:", "sim:")) or chosen.only else REQUESTS
+    request = Request(
+        target=target,
+        app=chosen.app,
+        only=chosen.only,
+        exclude=chosen.exclude,
+        known=chosen.known,
+        sources=sources,
+        iface=chosen.iface,
+        plain_port=chosen.plain_port,
+        second_port=chosen.second_port,
+        small_port=chosen.small_port,
+        app_ports=dict(chosen.app_port),
+        sysctls=sysctls,
+        options=Options(
+            slow=chosen.slow,
+            intrusive=chosen.intrusive,
+            families=chosen.families,
+            seed=chosen.seed or 0,
+            impairment=soak.impairment(chosen.impair),
+            requests=requests,
+        ),
+    )
+    if chosen.seed is not None and not request.is_in_memory:
+        raise SetupError(
+            "--seed works only with lab:reference, lab:NAME and sim:NAME: others do not repeat"
+        )
+    return judge_and_report(
+        request,
+        strict=chosen.strict,
+        json=chosen.json,
+        junit=chosen.junit,
+        out=chosen.out,
+        quiet=chosen.quiet,
+        color=chosen.color,
+    )

@@ -1,0 +1,1 @@
+"""Runs fuzz programs at a target and lets the oracle judge the replies."""

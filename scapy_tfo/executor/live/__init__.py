@@ -1,0 +1,1 @@
+"""Runs fuzz programs at a target on the wire, many at a time."""

@@ -1,0 +1,373 @@
+"""A bench for targets on the wire: this kernel in a namespace, or any reachable address."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+from scapy_tfo.executor.bench import VolleyResult
+from scapy_tfo.executor.live.addresses import Range, Throttle, clients_of, leaves_a_mark
+from scapy_tfo.executor.live.control import greet
+from scapy_tfo.executor.live.cookies import gather
+from scapy_tfo.executor.live.engine import Engine
+from scapy_tfo.executor.live.volley import SIZE, Volleys
+from scapy_tfo.executor.play import Play
+from scapy_tfo.executor.profiling import acquaint
+from scapy_tfo.executor.verdict import TracedPacket, Verdict
+from scapy_tfo.executor.watched import PATIENCE, WatchedPlay
+from scapy_tfo.lab.bulk.target import BulkLab
+from scapy_tfo.oracle.profile import Patience, Profile
+from scapy_tfo.program.cookies import Client, Jar
+from scapy_tfo.program.program import CLIENTS, Cookie, Flow, Option, Program, Send, Wait
+from scapy_tfo.segment import Address
+from scapy_tfo.wire.link import Link
+from scapy_tfo.wire.links.batch_link import LinkBatch
+from scapy_tfo.wire.rate_limit import RATE
+
+MOST = 2048
+FEW = 16
+"""Plays awake at once: as a rule, and when the target lags."""
+
+LAG = 0.05
+"""Seconds between a packet and its answer that make us wait for the target."""
+
+LOCAL = Patience(answer=0.4, text=1.0, linger=0.002)
+ALONE = Patience(answer=1.2, text=3.0, linger=0.05)
+"""How long a program waits among many, and when it is run again alone."""
+
+_SELDOM = 50_000
+"""Objects made between two looks for garbage."""
+
+_GIVES_UP = 3.5
+"""Seconds: a namespace for campaigns keeps what is abandoned for a short time only, and of other
+hosts nothing is known."""
+_TURN = 0.1
+_AT_ONCE = 64
+"""Programs begun before the next look at what has come."""
+
+_ATTEMPTS = 3
+_NO_SUCH_ENDS = "it takes addresses or ports that are not there"
+_MSS = Option("mss", 1400)
+_GREETING = Send(0, "S", size=20, options=(_MSS, Option("fo", cookie=Cookie())))
+_HANDSHAKE, _FAST_OPEN = "a control handshake", "a valid fast open"
+
+
+def _nothing() -> dict[str, int]:
+    return {}
+
+
+@dataclass(slots=True)
+class Site:
+    """Addresses that programs come from, with what the target has granted to them and shown."""
+
+    sources: Mapping[Client, Address]
+    jar: Jar
+    profile: Profile
+
+
+class LiveBench:
+    """See `Bench`. A program that is against the model is run again before that is believed.
+
+    at: where to. ours: a target of our own. rate: packets a second at most, None for no limit.
+    counters: asks the target.
+    ails: what can be told of it from the inside, "" for nothing. close: gives back what the bench
+    stands on. again: programs that were run twice; excused: those of them that passed then.
+
+    Raises TargetError where the target does not answer.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        at: Range,
+        *,
+        rate: float | None = None,
+        patience: Patience = LOCAL,
+        ours: bool = True,
+        counters: Callable[[], dict[str, int]] = _nothing,
+        ails: Callable[[], str] = lambda: "",
+        close: Callable[[], None],
+    ) -> None:
+        self.name = name
+        self.families = tuple(at.addresses)
+        self.again = self.excused = 0
+        self._refused: list[int] = []
+        self._is_known = False
+        self._never_right: set[tuple[str, int]] = set()
+        self._at = at
+        self._patience = patience
+        self._alone_patience = ALONE
+        # A control that works needs no look at what comes late.
+        self._control_patience = replace(ALONE, linger=patience.linger)
+        self._play_of: type[Play] = Play
+        self._counters = counters
+        self._ails = ails
+        self._close = close
+        self._throttle = Throttle(rate)
+        self._engine = Engine(at, self._throttle, ours=ours)
+        self._window = float(MOST)
+        self._usual = Site(at.sources, self._gather(at.sources), Profile())
+        found = acquaint(self._once, self.families)
+        self.profile = replace(
+            found, fresh=False, mtu=at.batch.mtu, whole=ours, inline=ours, gives_up_after=_GIVES_UP
+        )
+        self._usual.profile = self.profile
+        # What it offers there depends on what programs before have told it.
+        marked = replace(self.profile, options=None)
+        self._spare = Site(at.spare, self._gather(at.spare), marked)
+        self._volleys = Volleys(
+            at, self._usual.jar, self.profile, self._engine.ports, self._throttle.take
+        )
+        self._engine.balance.begin(counters())
+
+    @classmethod
+    def lab(cls, *, rate: float | None = None) -> Self:
+        """`lab:linux`: this kernel in a namespace of its own. Raises SetupError."""
+        lab = BulkLab.start()
+        try:
+            at = Range(
+                lab.batch,
+                clients_of(lab.batch.sources, tuple(lab.addresses)),
+                clients_of(lab.batch.sources, tuple(lab.addresses), CLIENTS),
+                lab.addresses,
+                lab.ports,
+            )
+            return cls(
+                "lab:linux",
+                at,
+                rate=rate,
+                counters=lab.counters,
+                ails=lab.ails,
+                close=lab.close,
+            )
+        except BaseException:
+            lab.close()
+            raise
+
+    @classmethod
+    def on(
+        cls,
+        name: str,
+        link: Link,
+        addresses: dict[int, Address],
+        ports: dict[str, int],
+        *,
+        rate: float | None = None,
+        ails: Callable[[], str] = lambda: "",
+        close: Callable[[], None] = lambda: None,
+    ) -> Self:
+        """A target behind a link, which the bench then owns. ails, close: as above, of what is
+        behind the link; close is called once the bench is there.
+
+        addresses: the target's, by family. ports: "main", where an echo listens, and what else of
+        `program.PORTS` it has; programs for the others are not judged. Off this machine the rate
+        is a modest one at most. Raises TargetError where the target does not answer.
+        """
+        if not link.is_local:
+            rate = RATE if rate is None else min(rate, RATE)
+        batch = LinkBatch(link)
+        try:
+            families = [each for each in addresses if any(s.version == each for s in link.sources)]
+            at = Range(
+                batch,
+                clients_of(link.sources, families),
+                {},
+                {each: addresses[each] for each in families},
+                ports,
+            )
+            greet(batch, at.sources, at.addresses, ports["main"])
+            patience = LOCAL if link.is_local else ALONE
+
+            def close_all() -> None:
+                batch.close()
+                close()
+
+            return cls(
+                name, at, rate=rate, patience=patience, ours=False, ails=ails, close=close_all
+            )
+        except BaseException:
+            batch.close()
+            raise
+
+    @property
+    def slowed(self) -> float:
+        """Seconds for which the target's lag, or the rate, has held us back so far."""
+        return self._throttle.waited
+
+    @property
+    def lag(self) -> float:
+        """Seconds that the target takes to answer, of late."""
+        return self._engine.pulse.lag
+
+    def watch(self) -> None:
+        """From now on, tell what came in the form by which targets are compared."""
+        self._play_of, self._patience, self._alone_patience = WatchedPlay, PATIENCE, PATIENCE
+
+    def run(self, programs: Iterable[tuple[int, Program]]) -> Iterator[tuple[int, Verdict]]:
+        source = iter(programs)
+        waiting = deque[tuple[int, Program]]()
+        tried: set[int] = set()
+        engine, is_over = self._engine, False
+        # Plays are made and forgotten by the thousand, and little of what is kept refers to them.
+        collecting = gc.get_threshold()
+        gc.set_threshold(_SELDOM, *collecting[1:])
+        try:
+            while not is_over or waiting or len(engine):
+                is_over = self._begin(source, waiting, is_over)
+                while self._refused:
+                    yield self._refused.pop(), Verdict(unjudged=_NO_SUCH_ENDS)
+                if is_over and not waiting and not len(engine):
+                    break
+                for number, program, play in engine.turn(_TURN):
+                    verdict = play.verdict()
+                    if number in tried:
+                        tried.remove(number)
+                        if not verdict.violations:
+                            self.excused += 1
+                            self._window = max(FEW, self._window / 2)
+                    elif verdict.violations:
+                        # A packet may have been lost, the target busy with the others, or an
+                        # older connection still there.
+                        tried.add(number)
+                        self.again += 1
+                        waiting.append((number, program))
+                        continue
+                    yield number, verdict
+            engine.flush()
+        finally:
+            gc.set_threshold(*collecting)
+            engine.drop_all()
+
+    def _begin(
+        self,
+        source: Iterator[tuple[int, Program]],
+        waiting: deque[tuple[int, Program]],
+        is_over: bool,
+    ) -> bool:
+        """Begin as many programs as the target can take; returns whether there are no more.
+
+        waiting: programs that go first.
+        """
+        engine = self._engine
+        now = time.monotonic()
+        self._window = (
+            max(FEW, 0.9 * self._window) if engine.pulse.lag > LAG else min(MOST, self._window + 1)
+        )
+        for _ in range(_AT_ONCE):
+            if engine.awake >= self._window or self._throttle.delay():
+                break
+            if waiting:
+                number, program = waiting.popleft()
+            elif is_over:
+                break
+            else:
+                try:
+                    number, program = next(source)
+                except StopIteration:
+                    is_over = True
+                    break
+            if not self._can_be(program):
+                self._refused.append(number)
+                continue
+            if not self._start(number, program, self._patience, now):
+                waiting.appendleft((number, program))
+                break
+        return is_over
+
+    def _can_be(self, program: Program) -> bool:
+        """Whether the target and this end have the addresses and ports for it."""
+        at = self._at
+        if not at.spare and leaves_a_mark(program):
+            return False
+        return all(
+            (each.family, each.client) in at.sources and each.port in at.ports
+            for each in program.flows
+        )
+
+    def _start(
+        self, number: int, program: Program, patience: Patience, now: float, *, keep: bool = False
+    ) -> bool:
+        """Begin a program; False where ports run short."""
+        site = self._spare if self._at.spare and leaves_a_mark(program) else self._usual
+        ends, taken = self._engine.place(program, site.sources, now)
+        if not ends:
+            return False
+        play = self._play_of(
+            program, ends, site.jar, site.profile, patience, seed=number, keep=keep
+        )
+        self._engine.start(number, program, play, taken, now)
+        return True
+
+    def _once(self, program: Program, profile: Profile) -> Play:
+        self._usual.profile = profile
+        return self._alone(program)
+
+    def _alone(self, program: Program, patience: Patience | None = None) -> Play:
+        """Run one program while no other is under way."""
+        patience = patience or self._alone_patience
+        while not self._start(0, program, patience, time.monotonic(), keep=True):
+            time.sleep(_TURN)
+        while True:
+            for _, _, play in self._engine.turn(_TURN):
+                self._engine.flush()
+                return play
+
+    def _gather(self, sources: Mapping[Client, Address]) -> Jar:
+        return gather(self._at.batch, sources, self._at.addresses, self._at.ports["main"])
+
+    def trace(self, program: Program) -> tuple[Verdict, Sequence[TracedPacket]]:
+        if not self._can_be(program):
+            return Verdict(unjudged=_NO_SUCH_ENDS), ()
+        play = self._alone(program)
+        return play.verdict(), play.trace
+
+    def alive(self) -> str:
+        ill = self._ails() or self._engine.balance.weigh(self._counters())
+        if ill:
+            return ill
+        first, self._is_known = not self._is_known, True
+        for family in self.families:
+            checks = [(_HANDSHAKE, Send(0, "S", options=(_MSS,)))]
+            checks += [(_FAST_OPEN, _GREETING)] * self.profile.fast_open
+            for what, opening in checks:
+                if (what, family) in self._never_right:
+                    continue
+                why, answers = self._fails(Program((Flow(family),), (opening, Wait())))
+                if why and answers and first:
+                    # That is no death: programs will show what is wrong about it.
+                    self._never_right.add((what, family))
+                elif why:
+                    return f"{what} over IPv{family} fails: {why}"
+        return ""
+
+    def _fails(self, control: Program) -> tuple[str, bool]:
+        """What is wrong about a control, "" where nothing is, and whether anything came."""
+        why, heard = "", 0
+        for _ in range(_ATTEMPTS):
+            verdict = self._alone(control, self._control_patience).verdict()
+            if not verdict.violations and not verdict.unjudged:
+                return "", True
+            heard += verdict.heard
+            why = verdict.unjudged
+            for each in verdict.violations:
+                why = f"{each.actual} instead of {each.expected}"
+        return why, heard > 0
+
+    def counters(self) -> dict[str, int]:
+        return self._counters()
+
+    def volley(self, seed: int, size: int = SIZE) -> VolleyResult:
+        """Fire the volley of a seed (see volley.py), while no program is under way.
+
+        Raises TargetError.
+        """
+        result = self._volleys.fire(seed, size)
+        self._engine.balance.opening += result.sent + result.again
+        return result
+
+    def close(self) -> None:
+        self._close()

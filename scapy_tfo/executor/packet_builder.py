@@ -1,0 +1,220 @@
+"""Builds the packets of steps: turns symbolic numbers, cookies and options into bytes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+from scapy_tfo.icmp import packet_too_big, unreachable
+from scapy_tfo.oracle.outbound import Connection
+from scapy_tfo.oracle.state import LISTEN, OPEN, RCVD
+from scapy_tfo.packet import Ends, build, flags_of, fragmented
+from scapy_tfo.program.cookies import Jar
+from scapy_tfo.program.options import Times, may_open, offer_of, render
+from scapy_tfo.program.payload import text, wrong_text
+from scapy_tfo.program.program import Icmp, Option, Send
+from scapy_tfo.segment import ACK, RST, SYN
+from scapy_tfo.seq import distance
+
+_MASK = 0xFFFFFFFF
+_HALF = 1 << 31
+_PLAIN_SYN = (Option("mss", 1460),)
+_TIMES = (Option("nop"), Option("nop"), Option("ts"))
+_TIMES_ALONE = struct.Struct("!III")
+_NO_TIMES = Times(0, 0)
+_WINDOW = 65535
+"""Of segments that no step asks for."""
+_LARGEST = 1200
+"""Bytes of text in a segment that no step asks for."""
+
+
+class Outgoing:
+    """links: the flows of a program, ends: theirs. clock: the first TSval, in milliseconds.
+
+    packets: IP packets to send, in order. began, now: seconds, kept by whoever plays. ungranted:
+    a step wanted a cookie that the target never granted. opening: SYNs that may have the option.
+    """
+
+    def __init__(
+        self, links: Sequence[Connection], ends: Sequence[Ends], jar: Jar, clock: int
+    ) -> None:
+        self.packets: list[bytes] = []
+        self.ungranted = False
+        self.opening = 0
+        self.began = self.now = 0.0
+        self._links = links
+        self._ends = ends
+        self._jar = jar
+        self._clock = clock
+        self._ahead = 0
+
+    def send(self, step: Send) -> None:
+        """Send a step's segment; nothing where it acknowledges what never came."""
+        link = self._links[step.flow]
+        isn = link.isn
+        ack: int | None = None
+        absolute = 0
+        if step.ack is not None:
+            ack = link.received if step.ack == "all" else int(step.ack)
+            if link.iss is not None:
+                absolute = (link.iss + ack) & _MASK
+            elif link.states == LISTEN:
+                ack = absolute = ack & _MASK
+            else:
+                return
+        flags = flags_of(step.flags)
+        if flags & ACK and step.ack is None and link.iss is not None:
+            ack = distance(link.iss, 0)
+        options = step.options
+        if options is None:
+            options = _PLAIN_SYN if flags & SYN else _TIMES if link.timestamps else ()
+        block = self._render(link, options)
+        if block is None:
+            self.ungranted = True
+            return
+        make = wrong_text if step.wrong else text
+        start = step.seq + bool(flags & SYN)
+        packet = build(
+            self._ends[step.flow],
+            (isn + step.seq) & _MASK,
+            absolute,
+            flags,
+            step.window,
+            block,
+            make(step.flow, start, step.size) if step.size else b"",
+            urgent=step.urgent,
+            reserved=step.reserved,
+            checksum=step.checksum,
+            data_offset=step.data_offset,
+            traffic_class=step.traffic_class,
+        )
+        self._tell(link, step, flags, ack, block, options)
+        if flags & SYN and (may_open(block) or step.data_offset is not None):
+            self.opening += 1
+        if step.fragments:
+            # Some drop every fragment.
+            link.states |= LISTEN
+            link.rst_pardoned = True
+            self.packets += fragmented(packet, step.fragments, isn + step.seq)
+        else:
+            self.packets.append(packet)
+
+    def _tell(
+        self,
+        link: Connection,
+        step: Send,
+        flags: int,
+        ack: int | None,
+        block: bytes,
+        options: tuple[Option, ...],
+    ) -> None:
+        """What the model makes of a segment."""
+        if step.reserved:
+            link.note("odd-flags")
+        if step.traffic_class:
+            link.note("traffic-class")
+        if step.checksum:
+            link.note("bad-checksum")
+        elif step.data_offset is not None:
+            # Too small or too large it is no segment; else it is another one.
+            link.note("bad-offset")
+            if 20 <= step.data_offset * 4 <= 20 + len(block) + step.size:
+                link.vague = True
+        else:
+            link.sent(
+                step.seq,
+                flags,
+                ack,
+                step.size,
+                step.window,
+                offer_of(block),
+                options,
+                self.now,
+                wrong=step.wrong,
+            )
+
+    def send_icmp(self, step: Icmp) -> None:
+        """Send an ICMP error about a segment of the target's, if any has come."""
+        link = self._links[step.flow]
+        if link.iss is None:
+            return
+        link.note("icmp")
+        client, target, sport, dport = self._ends[step.flow]
+        quoted = build(Ends(target, client, dport, sport), (link.iss + step.seq) & _MASK, 0, ACK)
+        if step.what == "too-big":
+            error = packet_too_big(quoted, mtu=step.mtu)
+        else:
+            error = unreachable(quoted, code=step.code)
+            # Up to the next number that it may send: its text may still be on the way, and Linux
+            # takes the next one for its own.
+            if link.states & RCVD and 0 <= step.seq <= 1 + link.answer_size + link.may.ended:
+                link.states |= LISTEN
+                link.rst_pardoned = True
+        self.packets.append(error.to_bytes())
+
+    def acknowledge(self, link: Connection) -> None:
+        """A bare ACK of all that came, on a connection that may be there."""
+        if link.iss is not None and link.states & (RCVD | OPEN) and not link.vague:
+            self.send(Send(link.index, ".", link.acked, "all"))
+
+    def resend(self, link: Connection, more: int) -> None:
+        """What is not acknowledged, again, and `more` bytes behind it unless the stream ended."""
+        ended = link.may.fin is not None
+        start = link.acked
+        end = max(link.sent_end - ended, start)
+        if not ended and not link.may.ended:
+            end += more
+        while end - start > _LARGEST:
+            self.send(Send(link.index, "P.", start, "all", _LARGEST))
+            start += _LARGEST
+        self.send(Send(link.index, "FP." if ended else "P.", start, "all", end - start))
+
+    def end_stream(self, link: Connection) -> None:
+        """FIN behind all that is acknowledged."""
+        self.send(Send(link.index, "F.", link.acked, "all"))
+
+    def part(self, link: Connection) -> None:
+        """Leave nothing behind: acknowledged, since a RST alone would keep a place (RFC 7413
+        section 5.1), and then reset."""
+        if link.iss is None or link.states == LISTEN:
+            return
+        if link.their_fin is not None and link.our_ack > link.their_fin and link.may.ended:
+            # Both ends have closed.
+            return
+        ends = self._ends[link.index]
+        ack = (link.iss + link.received) & _MASK
+        seq = (link.isn + link.acked) & _MASK
+        if link.taken and link.opened_at is None:
+            usual = self._render(link, _TIMES if link.timestamps else ())
+            self.packets.append(build(ends, seq, ack, ACK, options=usual or b""))
+            # Its window is offered before the RST is there.
+            link.limit = max(link.limit, link.received + (_WINDOW << (link.scale or 0)))
+        self.packets.append(build(ends, seq, ack, RST | ACK))
+        if link.opened_at is None:
+            # Some ignore a RST with ACK while a connection is half open, and know its ISN only.
+            first = (link.isn + link.base + 1) & _MASK
+            self.packets += [build(ends, each, 0, RST) for each in {seq: 0, first: 0}]
+        taken = (link.isn + link.may.next) & _MASK
+        if taken != seq:
+            # What it has taken and not acknowledged yet: the other RST is too old for it.
+            self.packets.append(build(ends, taken, ack, RST | ACK))
+
+    def _render(self, link: Connection, options: Sequence[Option]) -> bytes | None:
+        if not options:
+            return b""
+        if options is _TIMES:
+            elapsed = int((self.now - self.began) * 1000) + self._ahead
+            return _TIMES_ALONE.pack(0x0101080A, (self._clock + elapsed) & _MASK, link.echo or 0)
+        ahead = None
+        for each in options:
+            if each.name == "ts" and (ahead is None or each.value > ahead):
+                ahead = each.value
+        if ahead is None:
+            times = _NO_TIMES
+        else:
+            if ahead < _HALF:
+                self._ahead = max(self._ahead, ahead)
+            elapsed = int((self.now - self.began) * 1000) + self._ahead - max(ahead, 0)
+            times = Times((self._clock + elapsed) & _MASK, link.echo or 0)
+        seen = {each.index: each.cookie for each in self._links if each.cookie is not None}
+        return render(options, times, self._jar, link.client, seen)

@@ -1,0 +1,297 @@
+"""One run of one program: packets and time in, packets and a verdict out.
+
+It has no socket and no clock: its driver hands in the packets that arrive, and calls it at its
+deadline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from scapy_tfo.executor.packet_builder import Outgoing
+from scapy_tfo.executor.verdict import TracedPacket, Verdict
+from scapy_tfo.oracle.inbound import came
+from scapy_tfo.oracle.obligations import Debt, debt_of, overdue, owes
+from scapy_tfo.oracle.outbound import Connection
+from scapy_tfo.oracle.pending import Room
+from scapy_tfo.oracle.profile import Patience, Profile
+from scapy_tfo.oracle.state import OPEN, RCVD
+from scapy_tfo.oracle.violation import Violation
+from scapy_tfo.packet import Ends, read
+from scapy_tfo.program.cookies import Jar
+from scapy_tfo.program.program import SMALL, Expect, Icmp, Program, Send
+
+_PROBE = 16
+"""Bytes of text that a flow sends at the end, to show that it still works."""
+_ROUNDS = 40
+"""Of acknowledging and waiting, at the end: bounds what a target can make us send."""
+
+MOST_HEARD = 4096
+"""Packets that a program takes in: with those of a target that floods, it would never end."""
+
+_FLOODED = f"the target sent more than {MOST_HEARD:,} packets"
+
+
+class Play:
+    """program: to run. ends: of its flows, in their order. jar: cookies that the target granted.
+
+    seed: of ISNs where the program names none. keep: whether packets are kept for a trace.
+    Drive it so: `begin(now)`; send `take_packets()`; hand in what comes with `arrive`; call
+    `on_timer` at `deadline`, after everything that came before; until `done`.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        ends: Sequence[Ends],
+        jar: Jar,
+        profile: Profile,
+        patience: Patience,
+        *,
+        seed: int = 0,
+        keep: bool = False,
+    ) -> None:
+        self.program = program
+        self.ends = ends
+        self.done = False
+        self.deadline: float | None = None
+        self.trace: list[TracedPacket] = []
+        self._patience = patience
+        self._keep = keep
+        room = Room(SMALL, alone=profile.fresh)
+        self.links = [
+            Connection(
+                flow,
+                index,
+                jar,
+                profile,
+                room if flow.port == "small" else None,
+                isn=_stirred(seed, index) if flow.isn is None else flow.isn,
+            )
+            for index, flow in enumerate(program.flows)
+        ]
+        for flow, each in zip(program.flows, ends, strict=True):
+            jar.addresses[flow.family, flow.client] = each.client
+        for link in self.links:
+            link.around = self.links
+        own = _stirred(seed, -1) >> 1
+        self._out = Outgoing(self.links, ends, jar, own if program.clock is None else program.clock)
+        self._acking = False
+        self._sent = self._heard = 0
+        self._now = self._began = self._since = 0.0
+        self._settling = False
+        self._expecting: tuple[int, str, int] | None = None
+        self._reached: set[tuple[int, str]] = set()
+        self._unjudged = ""
+        self._script = self._run()
+
+    @property
+    def opening(self) -> int:
+        """SYNs sent so far that may have a Fast Open option."""
+        return self._out.opening
+
+    # Driving.
+
+    def begin(self, now: float) -> None:
+        """Send the first packets."""
+        self._now = self._began = self._out.began = self._out.now = now
+        self._go_on()
+
+    def take_packets(self) -> list[bytes]:
+        """IP packets to send, in order; the outbox is empty then."""
+        out, self._out.packets = self._out.packets, []
+        self._sent += len(out)
+        if self._keep:
+            when = self._now - self._began
+            self.trace += [TracedPacket(when, True, each) for each in out]
+        return out
+
+    def give_up(self, why: str) -> None:
+        """End without a judgement, `why` in one line."""
+        if not self.done:
+            self._unjudged = why
+            self._finish()
+
+    def arrive(self, index: int, packet: bytes, now: float) -> None:
+        """An IP packet of the target's for flow `index`, whole, with TCP in it."""
+        self._now = self._out.now = now
+        self._heard += 1
+        if self._heard > MOST_HEARD:
+            # Each packet puts off the end of a wait, and would do so for ever.
+            if not self.done:
+                self._unjudged = _FLOODED
+                self._finish()
+            return
+        if self._keep:
+            self.trace.append(TracedPacket(now - self._began, False, packet))
+        link = self.links[index]
+        before = link.states
+        number = len(self.trace) - 1 if self._keep else -1
+        kind = came(link, read(packet), now, number)
+        self._reached.add((before, kind))
+        if self._acking and kind in ("text", "fin", "syn-ack"):
+            self._out.acknowledge(link)
+        if self.done:
+            return
+        expecting = self._expecting
+        if expecting is not None:
+            flow, reply, seen = expecting
+            if reply in self.links[flow].heard[seen:]:
+                self._expecting = None
+                self.deadline = now
+        elif self._settling and not owes(link) and not self._is_owed():
+            self.deadline = now + self._patience.linger
+        if link.violations and not self._keep:
+            self._finish()
+
+    def on_timer(self, now: float) -> None:
+        """The deadline is there."""
+        self._now = self._out.now = now
+        if self._settling:
+            found = self._debt()
+            if found is not None:
+                link, debt = found
+                patience = self._patience.text if debt.late else self._patience.answer
+                if now - self._since < patience - 1e-6:
+                    self.deadline = self._since + patience
+                    return
+                self._blame(link, debt)
+            else:
+                for link in self.links:
+                    link.settled()
+        self._expecting = None
+        self._settling = False
+        self._go_on()
+
+    def verdict(self) -> Verdict:
+        """What the run showed."""
+        return Verdict(
+            violations=self._violations() if self._is_wrong() else (),
+            reached=frozenset(f"{state}{kind}" for state, kind in self._reached),
+            sent=self._sent,
+            heard=self._heard,
+            unjudged=self._unjudged,
+        )
+
+    def _violations(self) -> tuple[Violation, ...]:
+        found = [each for link in self.links for each in link.violations]
+        return tuple(sorted(found, key=lambda each: each.step))
+
+    # The script.
+
+    def _go_on(self) -> None:
+        if self.done:
+            return
+        try:
+            self.deadline = next(self._script)
+        except StopIteration:
+            self._finish()
+
+    def _finish(self) -> None:
+        self.done = True
+        self.deadline = None
+        if self.program.end != "leave":
+            for link in self.links:
+                self._out.part(link)
+
+    def _run(self) -> Iterator[float]:
+        """The steps, then the end; yields the deadline of each wait."""
+        for number, step in enumerate(self.program.steps):
+            for link in self.links:
+                link.step = number
+            if isinstance(step, Send):
+                self._out.send(step)
+                if self._out.ungranted:
+                    self._unjudged = "the target granted no cookie"
+                    return
+            elif isinstance(step, Icmp):
+                self._out.send_icmp(step)
+            elif isinstance(step, Expect):
+                self._expecting = (step.flow, step.reply, len(self.links[step.flow].heard))
+                if step.reply == "syn-ack" and self.links[step.flow].iss is not None:
+                    self._expecting = None
+                    continue
+                yield self._now + self._patience.answer
+            elif step.seconds is None:
+                yield self._settle()
+            else:
+                yield self._now + step.seconds
+                for link in self.links:
+                    link.waited(step.seconds, self._now)
+                    debt = overdue(link, self._now)
+                    if debt is not None:
+                        self._blame(link, debt)
+            if self._is_wrong():
+                return
+        if self.program.end == "finish":
+            yield from self._finishing()
+
+    def _is_wrong(self) -> bool:
+        return any(link.violations for link in self.links)
+
+    def _settle(self) -> float:
+        """Until nothing is owed any more, and a little longer."""
+        self._settling = True
+        self._since = self._now
+        patience = self._patience
+        return self._now + (patience.linger if self._debt() is None else patience.answer)
+
+    def _is_owed(self) -> bool:
+        return len(self.links) > 1 and any(owes(link) for link in self.links)
+
+    def _debt(self) -> tuple[Connection, Debt] | None:
+        for link in self.links:
+            debt = debt_of(link)
+            if debt is not None:
+                return link, debt
+        return None
+
+    def _blame(self, link: Connection, debt: Debt) -> None:
+        heard = ", ".join(link.heard[-4:]) or "nothing"
+        link.blame(debt.rule, debt.requirement, debt.expected, heard, group=debt.group)
+
+    def _finishing(self) -> Iterator[float]:
+        """Each flow ends its handshake, is echoed a little more, and closes."""
+        for link in self.links:
+            link.frozen = True
+        self._acking = True
+        yield self._settle()
+        if self._is_wrong():
+            return
+        waiting = [link for link in self._living() if link.states & RCVD]
+        for link in waiting:
+            self._out.acknowledge(link)
+        if waiting:
+            yield self._settle()
+        for link in self._living():
+            self._out.resend(link, _PROBE)
+        yield self._settle()
+        for _ in range(_ROUNDS):
+            busy = [link for link in self._living() if link.our_ack < link.received]
+            if not busy:
+                break
+            for link in busy:
+                self._out.acknowledge(link)
+            yield self._settle()
+        for link in self._living():
+            if not link.may.ended:
+                self._out.end_stream(link)
+        yield self._settle()
+        for link in self._living():
+            if link.our_ack < link.received:
+                self._out.acknowledge(link)
+
+    def _living(self) -> list[Connection]:
+        """Flows whose handshake got as far as a SYN-ACK, and that may be there."""
+        return [
+            link
+            for link in self.links
+            if link.iss is not None and link.states & (RCVD | OPEN) and not link.vague
+        ]
+
+
+def _stirred(seed: int, index: int) -> int:
+    """A number of 32 bits, different for each flow of each run."""
+    mixed = (seed * 0x9E3779B97F4A7C15 + (index + 2) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
+    mixed ^= mixed >> 29
+    return (mixed * 0x94D049BB133111EB & 0xFFFFFFFFFFFFFFFF) >> 32

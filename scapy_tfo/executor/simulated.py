@@ -1,0 +1,218 @@
+"""A bench in memory, on virtual time, for the reference stack or one that is wrong on purpose.
+
+Each program meets a stack that knows nothing of the others, so a verdict is a function of the
+program alone.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from ipaddress import ip_address
+
+from scapy_tfo.address import known_address
+from scapy_tfo.cookie import KeyRing
+from scapy_tfo.executor.play import Play
+from scapy_tfo.executor.profiling import acquaint
+from scapy_tfo.executor.verdict import TracedPacket, Verdict
+from scapy_tfo.executor.watched import PATIENCE, WatchedPlay
+from scapy_tfo.option import FastOpen, find_fast_open
+from scapy_tfo.oracle.profile import Patience, Profile
+from scapy_tfo.packet import Ends, build, key_of, read
+from scapy_tfo.program.cookies import Jar
+from scapy_tfo.program.program import SMALL, Program
+from scapy_tfo.reference.stack import Stack
+from scapy_tfo.reference.states import Accepted, EndOfStream, Endpoint, Received
+from scapy_tfo.variants.registry import AnyStack, named
+
+TARGETS = {4: ip_address("192.0.2.1").packed, 6: ip_address("fd00:7413::1").packed}
+CLIENTS = {
+    4: tuple(ip_address(f"192.0.2.{last}").packed for last in (10, 11)),
+    6: tuple(ip_address(f"fd00:7413::{last:x}").packed for last in (0x10, 0x11)),
+}
+PORTS = {"main": 10001, "second": 10002, "plain": 10003, "small": 10004, "closed": 10009}
+_LARGE = 8192
+_FIRST_PORT = 40000
+_EVENTS = 10_000
+"""Of one program at most: a stack that never comes to rest is a finding, not a hang."""
+
+
+class World:
+    """A stack with an echo on every listener, and its clock."""
+
+    def __init__(self, mutant: AnyStack, seed: int = 0) -> None:
+        dice = random.Random(seed + (1 << 32))
+        self.stack: Stack = mutant.stack(
+            [known_address(each) for each in TARGETS.values()],
+            mutant.settings,
+            cookies=KeyRing([dice.randbytes(16)]),
+            seed=seed,
+        )
+        rooms = {"main": _LARGE, "second": _LARGE, "plain": 0, "small": SMALL}
+        for port, room in rooms.items():
+            self.stack.listen(PORTS[port], fast_open=room)
+        self.now = 0.0
+        self._accepted: set[Endpoint] = set()
+        self._closing: set[Endpoint] = set()
+
+    def give(self, packet: bytes) -> list[bytes]:
+        """Hand a packet in, and take what comes at once."""
+        self.stack.receive(packet, self.now)
+        return self._echo()
+
+    def wait_until(self, when: float) -> list[bytes]:
+        """Let time pass up to `when` or the stack's next timer, and take what comes."""
+        self.now = when
+        self.stack.on_timer(when)
+        return self._echo()
+
+    def _echo(self) -> list[bytes]:
+        out = self.stack.take_packets()
+        while events := self.stack.take_events():
+            for event in events:
+                if isinstance(event, Accepted):
+                    self._accepted.add(event.connection)
+                elif not isinstance(event, Received | EndOfStream):
+                    continue
+                elif event.connection not in self._accepted:
+                    # What was never handed over cannot be read.
+                    continue
+                elif isinstance(event, Received):
+                    if event.connection not in self._closing:
+                        event.connection.write(event.data, self.now)
+                else:
+                    self._closing.add(event.connection)
+                    event.connection.close(self.now)
+            out += self.stack.take_packets()
+        # No interface takes more, however wrong the stack is.
+        return [each for each in out if len(each) <= self.stack.settings.mtu]
+
+
+class SimulatedBench:
+    """`sim:NAME`, for one process: nothing waits, so programs run one after another.
+
+    first_port: our port of a program's first flow; the others have those behind it.
+    Raises SetupError where there is no such stack, TargetError where it is not to be judged.
+    """
+
+    families: tuple[int, ...] = (4, 6)
+
+    def __init__(self, name: str, *, patience: Patience | None = None) -> None:
+        self.name = name
+        self.first_port = _FIRST_PORT
+        self._stack = named(name.removeprefix("sim:"))
+        self._patience = patience or Patience()
+        self._play_of: type[Play] = Play
+        self.profile = Profile(fresh=True)
+        self.profile = acquaint(self._once)
+
+    def watch(self) -> None:
+        """From now on, tell what came in the form by which targets are compared."""
+        self._play_of, self._patience = WatchedPlay, PATIENCE
+
+    def run(self, programs: Iterable[tuple[int, Program]]) -> Iterator[tuple[int, Verdict]]:
+        for number, program in programs:
+            yield number, self._play(program).verdict()
+
+    def trace(self, program: Program) -> tuple[Verdict, Sequence[TracedPacket]]:
+        play = self._play(program, keep=True)
+        return play.verdict(), play.trace
+
+    def alive(self) -> str:
+        return ""
+
+    def counters(self) -> dict[str, int]:
+        return {}
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+    def _once(self, program: Program, profile: Profile) -> Play:
+        self.profile = profile
+        return self._play(program, keep=True)
+
+    def _play(self, program: Program, *, keep: bool = False) -> Play:
+        world = World(self._stack)
+        jar = Jar()
+        _introduce(world, program, jar)
+        sports: list[int] = []
+        for index, flow in enumerate(program.flows):
+            shared = flow.sport_of
+            sports.append(self.first_port + index if shared is None else sports[shared])
+        ends = [
+            Ends(
+                CLIENTS[flow.family][flow.client],
+                TARGETS[flow.family],
+                sports[index],
+                PORTS[flow.port],
+            )
+            for index, flow in enumerate(program.flows)
+        ]
+        play = self._play_of(program, ends, jar, self.profile, self._patience, keep=keep)
+        _drive(world, play, ends)
+        return play
+
+
+def _drive(world: World, play: Play, ends: Sequence[Ends]) -> None:
+    flows = {(each.client, each.sport, each.dport): index for index, each in enumerate(ends)}
+    inbox: list[bytes] = []
+    left = _EVENTS
+    play.begin(world.now)
+    while left > 0:
+        for packet in play.take_packets():
+            inbox += world.give(packet)
+        if inbox:
+            came, inbox = inbox, []
+            left -= len(came)
+            for packet in came:
+                key = key_of(packet)
+                index = flows.get(key) if key is not None else None
+                if index is not None:
+                    play.arrive(index, packet, world.now)
+            continue
+        deadline = play.deadline
+        if play.done or deadline is None:
+            return
+        timer = world.stack.deadline()
+        if timer is not None and timer <= deadline:
+            inbox = world.wait_until(max(timer, world.now))
+        else:
+            world.now = max(deadline, world.now)
+            play.on_timer(world.now)
+        left -= 1
+
+
+def _introduce(world: World, program: Program, jar: Jar) -> None:
+    """Ask for the cookies that the program's clients are taken to hold."""
+    wanted = {
+        (flow.family, client)
+        for flow in program.flows
+        for client in ((0, 1) if _wants_other(program) else (flow.client,))
+    }
+    for family, client in sorted(wanted):
+        cookie = _ask(world, family, client)
+        if cookie is not None:
+            jar.grant((family, client), cookie)
+
+
+def _wants_other(program: Program) -> bool:
+    return any(
+        option.cookie is not None and option.cookie.of == "other"
+        for step in program.steps
+        for option in getattr(step, "options", None) or ()
+    )
+
+
+def _ask(world: World, family: int, client: int) -> bytes | None:
+    ends = Ends(CLIENTS[family][client], TARGETS[family], _FIRST_PORT - 100 + client, PORTS["main"])
+    request = build(ends, 77, 0, 2, options=b"\x02\x04\x05\xb4\x22\x02\x00\x00")
+    for packet in world.give(request):
+        key = key_of(packet)
+        if key is None:
+            continue
+        reply = read(packet)
+        world.give(build(ends, 78, 0, 4))
+        for each in find_fast_open(reply.options):
+            if isinstance(each, FastOpen) and each.cookie:
+                return each.cookie
+    return None

@@ -1,0 +1,1 @@
+"""Runs a campaign: sends programs, confirms the violations found, and reduces their programs."""

@@ -1,0 +1,238 @@
+"""Sends the programs of a campaign, several batches at a time, and stores each complete batch."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from itertools import islice
+
+from scapy_tfo.errors import TargetError
+from scapy_tfo.executor.bench import Bench, Volleyer
+from scapy_tfo.executor.verdict import Verdict
+from scapy_tfo.fuzz.campaign.volleys import fired
+from scapy_tfo.fuzz.findings.store import Part, Store
+from scapy_tfo.fuzz.generation.batches import Batch, Late, Maker, Tally
+from scapy_tfo.program.program import Program
+
+MOST_OPEN = 16
+"""Batches under way at a time."""
+
+MOST_LATE = 1024
+"""Programs that were put off and are under way at a time."""
+
+ROUND, LIVE_ROUND = 2.0, 10.0
+"""Seconds of sending in a round, where no program takes longer. Where time is real it takes two
+more to wait for the last verdicts and to see whether the target lives."""
+
+SUSPECTS = 256
+"""Programs sent last that are remembered: one of them may have killed the target."""
+
+_AT_ONCE, _LATE_AT_ONCE = 16, 64
+_ENOUGH_LATE = 128
+_SILENT = 0.5
+
+
+class Sender:
+    """store: to keep things in. make: the grammar. programs: of the whole campaign, None for no
+    limit. left: seconds until it is over. on_whole: called when something was kept.
+
+    sent, probes, seconds: programs judged, segments, and time of sending, in this run. whole:
+    batches that were kept whole. last: what was sent last, with its number.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        make: Maker,
+        programs: int | None,
+        left: Callable[[], float],
+        on_whole: Callable[[], None],
+    ) -> None:
+        self.sent = 0
+        self.whole = 0
+        self.probes = 0
+        self.seconds = 0.0
+        self.last: deque[tuple[int, Program]] = deque(maxlen=SUSPECTS)
+        self._store = store
+        self._plan = store.plan
+        self._make = make
+        self._corpus = store.base()
+        self._left = left
+        self._on_whole = on_whole
+        self._to_come = self._unsent(programs)
+        self._next = next(self._to_come, None)
+        self._open: dict[int, Batch] = {}
+        self._late: dict[int, Late] = {}
+        self._done: list[Late] = []
+        self._late_tally = Tally()
+        self._mark = 0.0
+        self._rest = 0.0
+        self._began = 0.0
+        self._is_begun = False
+        self._trusts_silence = False
+
+    @property
+    def has_more(self) -> bool:
+        """Whether something is left to be sent, in the time that is left."""
+        return bool(self._next or self._open or self._store.late(1, self._left()))
+
+    def round(self, bench: Bench) -> str:
+        """Send for a while, and wait for the verdicts; why the target may be dead, or "".
+
+        Where it may be, `go_on` or `begin_anew` says what becomes of the open batches.
+        """
+        self._began = self._mark = time.monotonic()
+        self._is_begun = bool(self._open)
+        running = bench.run(self._stream())
+        trouble = ""
+        try:
+            for number, verdict in running:
+                trouble = self._take(number, verdict)
+                if trouble or (self._left() <= 0 and not self._is_busy):
+                    break
+        except TargetError as error:
+            trouble = str(error)
+        finally:
+            if isinstance(running, Generator):
+                running.close()
+            self._late.clear()
+            self._keep_late()
+            self._rest = time.monotonic() - self._mark
+        if not trouble and self._left() > 0:
+            self.go_on()
+        return trouble
+
+    def go_on(self) -> None:
+        """Wait no more for the verdicts that are missing."""
+        for batch in list(self._open.values()):
+            batch.give_up()
+            if batch.is_whole:
+                self._keep(batch)
+
+    def begin_anew(self) -> None:
+        """Send the open batches again, from their first program on."""
+        for number, batch in self._open.items():
+            self._open[number] = self._batch(number, batch.numbers)
+
+    def trust_silence(self) -> None:
+        """Much silence is no sign of a dead target: this one is so."""
+        self._trusts_silence = True
+
+    def break_off(self) -> None:
+        """Keep the open batches as they are: they count, and a resumed run sends them again."""
+        # What passed since the last round was no sending.
+        self._mark = time.monotonic() - self._rest
+        for batch in self._open.values():
+            if batch.tally.programs:
+                self._store.commit(batch, seconds=self._lap(batch.tally), complete=False)
+        self._open.clear()
+
+    def fire(self, bench: Bench) -> None:
+        """Send the volleys of the batches that are whole. Raises TargetError."""
+        if not self._plan.volleys or not isinstance(bench, Volleyer):
+            return
+        missing = self._store.finished().keys() - self._store.finished(Part.VOLLEYS).keys()
+        for first in range(0, len(missing), MOST_OPEN):
+            if self._left() <= 0:
+                return
+            self._mark = time.monotonic()
+            some = sorted(missing)[first : first + MOST_OPEN]
+            for number, tally in fired(bench, self._plan, some).items():
+                self._store.commit_volleys(number, tally, seconds=self._lap(tally))
+            self._on_whole()
+
+    def _unsent(self, programs: int | None) -> Iterator[tuple[int, range]]:
+        finished = self._store.finished()
+        for number, numbers in self._plan.batches(programs):
+            if finished.get(number, 0) < len(numbers):
+                yield number, numbers
+
+    def _batch(self, number: int, numbers: range) -> Batch:
+        return Batch(self._plan, number, numbers, self._make, self._corpus)
+
+    def _stream(self) -> Iterator[tuple[int, Program]]:
+        for late in self._late_to_send():
+            self._late[late.number] = late
+            self.last.append((late.number, late.program))
+            yield late.number, late.program
+        while self._left() > 0:
+            # The oldest batch goes first, so that what a killed run loses is little.
+            for batch in list(self._open.values()):
+                before = batch.next
+                for number, program in islice(batch.programs(), _AT_ONCE):
+                    self.last.append((number, program))
+                    yield number, program
+                if batch.next > before:
+                    break
+            else:
+                if not self._open_another():
+                    return
+
+    @property
+    def _is_busy(self) -> bool:
+        return any(batch.is_busy for batch in self._open.values())
+
+    def _late_to_send(self) -> list[Late]:
+        waiting = self._store.late_ones()
+        if not waiting or (self._next and waiting < _ENOUGH_LATE):
+            return []
+        return self._store.late(MOST_LATE, self._left())
+
+    def _open_another(self) -> bool:
+        """Whether there is one, and the round goes on."""
+        if self._next is None or len(self._open) >= MOST_OPEN:
+            return False
+        seconds = LIVE_ROUND if self._plan.live else ROUND
+        if self._is_begun and not self._late and time.monotonic() - self._began >= seconds:
+            return False
+        self._is_begun = True
+        number, numbers = self._next
+        self._open[number] = self._batch(number, numbers)
+        self._next = next(self._to_come, None)
+        return True
+
+    def _take(self, number: int, verdict: Verdict) -> str:
+        """Count a verdict; what is suspicious, or ""."""
+        late = self._late.pop(number, None)
+        if late is not None:
+            self._done.append(late)
+            self._late_tally.add(number, verdict)
+            self._late_tally.seeded += late.seeded
+            self._late_tally.mutated += late.mutated
+            if len(self._done) >= _LATE_AT_ONCE:
+                self._keep_late()
+                self._on_whole()
+            return ""
+        batch = self._open[number // self._plan.batch]
+        batch.add(number, verdict)
+        if not batch.is_whole:
+            return ""
+        tally = batch.tally
+        if tally.silent > _SILENT * tally.programs and not self._trusts_silence:
+            return f"{tally.silent} of {tally.programs} programs met silence"
+        self._keep(batch)
+        return ""
+
+    def _keep(self, batch: Batch) -> None:
+        del self._open[batch.number]
+        self._store.commit(batch, seconds=self._lap(batch.tally))
+        self.whole += 1
+        self._keep_late()
+        self._on_whole()
+
+    def _keep_late(self) -> None:
+        if not self._done:
+            return
+        done, tally = self._done, self._late_tally
+        self._done, self._late_tally = [], Tally()
+        self._store.commit_late(done, tally, seconds=self._lap(tally))
+
+    def _lap(self, tally: Tally) -> float:
+        """Count what is about to be kept: seconds that have passed since the last of it."""
+        now = time.monotonic()
+        seconds, self._mark = now - self._mark, now
+        self.seconds += seconds
+        self.sent += tally.programs
+        self.probes += tally.probes
+        return seconds

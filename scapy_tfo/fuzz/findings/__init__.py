@@ -1,0 +1,1 @@
+"""Findings of campaigns: the record, the store, exports, known findings."""

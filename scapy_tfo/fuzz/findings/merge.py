@@ -1,0 +1,93 @@
+"""Merges the stores of one campaign's shards."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from pathlib import Path
+
+from scapy_tfo.errors import SetupError
+from scapy_tfo.fuzz.findings.finding import Status
+from scapy_tfo.fuzz.findings.sightings import drop_unseen, put_finding
+from scapy_tfo.fuzz.findings.store import Part, Store
+
+_SIGHTING = "(requirement, rule, state, reply) = (?, ?, ?, ?)"
+
+
+def merge(out: Path, parts: Sequence[Path]) -> Store:
+    """A new store with what all parts hold; the caller closes it.
+
+    Raises SetupError where they are not shards of one campaign, or hold the same batches.
+    """
+    with ExitStack() as stack:
+        stores = [stack.enter_context(closing(Store.open(each))) for each in parts]
+        plan = stores[0].plan
+        owners: dict[tuple[Part, int], Path] = {}
+        for store in stores:
+            differs = plan.difference(store.plan, but=("shard",))
+            if differs:
+                raise SetupError(
+                    f"{store.path} belongs to another campaign than {stores[0].path}: {differs}"
+                )
+            for each in ((part, number) for part in Part for number in store.finished(part)):
+                if each in owners:
+                    raise SetupError(
+                        f"{owners[each]} and {store.path} hold the same programs"
+                        f" ({each[0]} {each[1]}): give each shard once"
+                    )
+                owners[each] = store.path
+        merged = Store.create(out, replace(plan, shard=(1, 1)), stores[0].base())
+        try:
+            with merged.transaction() as database:
+                for store in stores:
+                    _add(database, store)
+                drop_unseen(database)
+            for store in stores:
+                merged.count(store.counters())
+        except BaseException:
+            merged.close()
+            raise
+        return merged
+
+
+def _add(database: sqlite3.Connection, store: Store) -> None:
+    for finding in store.findings():
+        put_finding(database, finding)
+    for row in store.rows("late"):
+        _insert(database, "INSERT OR IGNORE INTO late", row)
+    for row in store.rows("sent"):
+        # One that was broken off does not take the place of a whole one.
+        verb = "REPLACE" if row["complete"] else "IGNORE"
+        _insert(database, f"INSERT OR {verb} INTO sent", row)
+    for row in store.rows("coverage"):
+        held = database.execute("SELECT number FROM coverage WHERE pair = ?", (row["pair"],))
+        found = held.fetchone()
+        if found is None or row["number"] < found["number"]:
+            _insert(database, "INSERT OR REPLACE INTO coverage", row)
+    for row in store.rows("sighting"):
+        _add_sighting(database, row)
+
+
+def _add_sighting(database: sqlite3.Connection, row: sqlite3.Row) -> None:
+    """Counts add up; of the findings of one kind a confirmed one stays, else the earlier."""
+    kind = tuple(row)[:4]
+    held = database.execute(f"SELECT * FROM sighting WHERE {_SIGHTING}", kind).fetchone()
+    if held is None:
+        _insert(database, "INSERT INTO sighting", row)
+        return
+    if _rank(database, row) < _rank(database, held):
+        _insert(database, "INSERT OR REPLACE INTO sighting", row)
+    sums = held["count"] + row["count"], held["tries"] + row["tries"]
+    database.execute(f"UPDATE sighting SET count = ?, tries = ? WHERE {_SIGHTING}", (*sums, *kind))
+
+
+def _rank(database: sqlite3.Connection, sighting: sqlite3.Row) -> tuple[bool, int]:
+    found = database.execute("SELECT status FROM finding WHERE id = ?", (sighting["finding"],))
+    row = found.fetchone()
+    return row is None or row["status"] != Status.CONFIRMED, sighting["number"]
+
+
+def _insert(database: sqlite3.Connection, into: str, row: sqlite3.Row) -> None:
+    database.execute(f"{into} VALUES ({','.join('?' * len(row))})", tuple(row))

@@ -1,0 +1,1 @@
+"""Generates the programs of a campaign."""

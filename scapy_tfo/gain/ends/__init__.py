@@ -1,0 +1,1 @@
+"""Clients and servers that the experiments run in namespaces."""

@@ -1,0 +1,1 @@
+"""Loads whole web pages with and without fast open."""

@@ -1,0 +1,1 @@
+"""A kernel target with a lean echo for many connections a second."""

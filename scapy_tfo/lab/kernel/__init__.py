@@ -1,0 +1,1 @@
+"""Targets that run on this machine's kernel, in namespaces of their own."""

@@ -1,0 +1,102 @@
+"""Listening sockets of the target, with fast open as their options ask."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import socket
+from collections.abc import Sequence
+
+from scapy_tfo.lab.apps import app_factory
+from scapy_tfo.lab.hooks import ListenerOptions, Session
+from scapy_tfo.lab.sessions import SessionLog
+
+FIRST_PORT = 10001
+"""Ports are handed out upwards from here, so that two runs use the same ones."""
+
+TCP_FASTOPEN_KEY = 33
+"""linux/tcp.h; Python has no name for it."""
+
+
+class Listener:
+    """One port, open for IPv4 and IPv6; each family has a fast open queue of its own."""
+
+    def __init__(self) -> None:
+        self.log = SessionLog()
+        self._servers: list[asyncio.Server] = []
+        self._sockets: list[socket.socket] = []
+
+    def set_keys(self, keys: Sequence[bytes]) -> None:
+        """Replace the cookie keys, primary first. Raises OSError for wrong sizes."""
+        for sock in self._sockets:
+            sock.setsockopt(socket.IPPROTO_TCP, TCP_FASTOPEN_KEY, b"".join(keys))
+
+    async def open(self, port: int, options: ListenerOptions, families: Sequence[int]) -> None:
+        """Begin to listen. families: 4, 6 or both.
+
+        Raises ValueError for an unknown application, OSError.
+        """
+        factory = app_factory(options.app, self.log)
+        loop = asyncio.get_running_loop()
+        for each in families:
+            family = socket.AF_INET6 if each == 6 else socket.AF_INET
+            # The protocol is named because asyncio sets TCP_NODELAY only where it is.
+            sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+            self._sockets.append(sock)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            if options.queue:
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_FASTOPEN, options.queue)
+            sock.bind(("", port))
+        if options.keys:
+            self.set_keys(options.keys)
+        for sock in self._sockets:
+            self._servers.append(
+                await loop.create_server(factory, sock=sock, backlog=options.backlog)
+            )
+
+    def close(self) -> None:
+        """Stop listening; accepted connections go on."""
+        for server in self._servers:
+            server.close()
+        for sock in self._sockets:
+            sock.close()
+
+
+class Listeners:
+    """Every listener of the target by port; closed ones keep their sessions."""
+
+    def __init__(self, families: Sequence[int]) -> None:
+        self._families = families
+        self._ports = itertools.count(FIRST_PORT)
+        self._listeners: dict[int, Listener] = {}
+
+    async def open(self, options: ListenerOptions) -> int:
+        """Open a listener on the next port. Raises ValueError, OSError."""
+        port = next(self._ports)
+        listener = Listener()
+        try:
+            await listener.open(port, options, self._families)
+        except BaseException:
+            listener.close()
+            raise
+        self._listeners[port] = listener
+        return port
+
+    def close(self, port: int) -> None:
+        """Close a listener. Raises ValueError for a port that never was one."""
+        self._find(port).close()
+
+    def set_keys(self, port: int, keys: Sequence[bytes]) -> None:
+        """Replace a listener's keys. Raises ValueError, OSError."""
+        self._find(port).set_keys(keys)
+
+    def sessions(self, port: int) -> list[Session]:
+        """What a listener's application has seen. Raises ValueError."""
+        return self._find(port).log.sessions()
+
+    def _find(self, port: int) -> Listener:
+        if port not in self._listeners:
+            raise ValueError(f"no listener on port {port}")
+        return self._listeners[port]

@@ -1,0 +1,1 @@
+"""Emulated links: delay, loss and other impairments, and middleboxes on the path."""

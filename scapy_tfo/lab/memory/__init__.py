@@ -1,0 +1,1 @@
+"""The reference implementation as a target in this process."""

@@ -1,0 +1,1 @@
+"""Processes of our own in namespaces, and the channels to them."""

@@ -1,0 +1,362 @@
+"""Tracks the states that the target may be in, and what it owes, after each packet that we send.
+
+For every packet, a `Connection` works out in which states the target may be by then, how much of
+the stream it may and must have taken, and what it owes in answer. Sources: RFC 9293 section 3.10.7
+if no other is named.
+"""
+
+from __future__ import annotations
+
+from scapy_tfo import option as opt
+from scapy_tfo.oracle.state import ANY_WINDOW, LISTEN, MUCH, OPEN, RCVD, SOON, Knowledge, later
+from scapy_tfo.oracle.syn import SIGNED, SynRule, over_the_limit, syn_rule
+from scapy_tfo.program.options import Offer
+from scapy_tfo.program.program import Option
+from scapy_tfo.segment import ACK, FIN, PSH, RST, SYN, URG
+
+
+class Connection(Knowledge):
+    """One flow, as what is sent on it changes what is known."""
+
+    def sent(
+        self,
+        seq: int,
+        flags: int,
+        ack: int | None,
+        size: int,
+        window: int,
+        offer: Offer,
+        options: tuple[Option, ...] | None,
+        now: float,
+        *,
+        wrong: bool = False,
+    ) -> None:
+        """A sound segment went out. seq, ack: relative. window: the field."""
+        if flags & FIN:
+            self.note("fin")
+        if offer.fast_open and not (flags & SYN and not flags & ACK):
+            self.note("option-elsewhere")
+        if offer.unsound:
+            self.note("unsound-options")
+        if flags & (SYN | RST) == SYN | RST or flags & (SYN | ACK) == SYN | ACK:
+            self.note("odd-syn")
+        if flags & URG and not self.profile.inline:
+            self.vague = True
+        if flags & RST:
+            self._sent_rst(seq, offer, now)
+        elif flags & SYN:
+            if flags & ACK:
+                self._sent_syn_ack(ack, offer)
+            else:
+                self._sent_syn(seq, flags, size, window, offer, options or (), now, wrong=wrong)
+        elif flags & ACK:
+            self._sent_ack(seq, flags, ack or 0, size, window, offer, now, wrong=wrong)
+        else:
+            self.note("no-ack-flag")
+            if offer.times is not None:
+                self.times_sent.add(offer.times[0])
+                self.times_may = later(self.times_may, offer.times[0])
+        self.unsettled += 1
+        self.pristine = False
+        if size or flags & (SYN | FIN):
+            self.told.append((seq, seq + size + bool(flags & SYN) + bool(flags & FIN)))
+
+    def _sent_rst(self, seq: int, offer: Offer, now: float) -> None:
+        if self.states == LISTEN:
+            return
+        self.note("rst")
+        if self.iss is None:
+            # It may have been believed or not, and the SYN-ACK that comes tells nothing.
+            self.vague = True
+        self.releases += self.iss is not None
+        low, high = self.must.next, self.may.next
+        old_time = offer.times is not None and not self.timely(offer)[1]
+        if low == seq == high and not old_time and self.iss is not None:
+            self.states = LISTEN
+            self.reset_at = now
+            self.wants_answer = False
+            # What was sent just before may be answered with a RST of its own.
+            self.rst_overtaken = self.rst_pardoned and self.unsettled > 0
+        elif low - self.may.ended <= seq < high + ANY_WINDOW:
+            # Some take one at the number of the FIN, too.
+            self.states |= LISTEN
+        self.rst_pardoned = self.rst_pardoned or self.states != LISTEN
+
+    def _sent_syn_ack(self, ack: int | None, offer: Offer) -> None:
+        self.note("bad-ack")
+        self.rst_pardoned = True
+        if self.states == LISTEN:
+            if not _may_be_dropped(offer):
+                self.want_rst(ack or 0, 0)
+        else:
+            self.states |= LISTEN
+
+    def _sent_syn(
+        self,
+        seq: int,
+        flags: int,
+        size: int,
+        window: int,
+        offer: Offer,
+        options: tuple[Option, ...],
+        now: float,
+        *,
+        wrong: bool,
+    ) -> None:
+        if self.states == LISTEN:
+            self._sent_first_syn(seq, flags, size, window, offer, options, now)
+            if wrong and size:
+                self.odd_text.append((seq + 1, seq + 1 + size))
+            return
+        self.syn_at = now
+        if self.states & LISTEN:
+            self.vague = True
+            return
+        again = seq == self.base
+        if self.states & OPEN:
+            self.note("syn-when-open")
+        else:
+            self.note("duplicate-syn" if again else "other-syn")
+            if again and size and (wrong or size != self.syn_size):
+                self.note("other-data-in-syn")
+        end = seq if again and self.states == RCVD else seq + 1 + size
+        in_window = seq < self.may.next + ANY_WINDOW and end > self.must.next
+        if in_window or seq == self.must.next:
+            # RFC 9293 lets it reset the connection, RFC 5961 section 4.2 has it challenged.
+            self.states |= LISTEN
+            self.rst_pardoned = True
+        elif self.states == OPEN:
+            # Without the timestamps that were agreed on it may be dropped (RFC 7323 section 3.2).
+            untimed = self.timestamps and offer.times is None
+            self.want_answer(not (untimed or _may_be_dropped(offer)))
+        if _asks(offer) != _asks(self.offer):
+            self.other_offers = True
+        if offer.times is not None:
+            self.times_sent.add(offer.times[0])
+
+    def _sent_first_syn(
+        self,
+        seq: int,
+        flags: int,
+        size: int,
+        window: int,
+        offer: Offer,
+        options: tuple[Option, ...],
+        now: float,
+    ) -> None:
+        if self.room is not None and self.accepted and self.reset_at is not None:
+            self.room.leave_behind(self.reset_at)
+        hasty = self.rule is not None and self.unsettled > 0
+        if seq or not self.pristine:
+            self.begin_anew(seq)
+        self.vague = self.vague or hasty
+        length = 1 + size + bool(flags & FIN)
+        self.sent_end = seq + length
+        if self.flow.port == "closed":
+            self.rst_pardoned = True
+            if not self.unsettled and not _may_be_dropped(offer):
+                self.want_rst(0, seq + length)
+            return
+        near = self.isn + seq & 0xFFFFFFFF
+        wraps = near + SOON > 0xFFFFFFFF or near < 1 << 31 <= near + SOON
+        if wraps:
+            self.note("wraps")
+        if flags & FIN:
+            self.note("syn-fin")
+            self.syn_fin = True
+        rule = syn_rule(
+            flags,
+            offer,
+            size,
+            self.flow.port,
+            self.client,
+            self.jar,
+            self.profile,
+            options,
+            wraps=wraps,
+        )
+        if self.room is not None:
+            rule = over_the_limit(rule, self.room, size, now)
+            if self.room.is_crowded(now):
+                self.note("crowded")
+        self.rule = rule
+        self.offer = offer
+        self.syn_size = size
+        made = [each.cookie.of for each in options if each.cookie is not None]
+        self.cookie_from = made[-1] if made else ""
+        self.states = RCVD if rule.owed else RCVD | LISTEN
+        self.limit = self.edge = 1 + window
+        if offer.mss is not None:
+            self.mss = offer.mss
+            if offer.mss < 1200:
+                self.note("small-mss")
+        if offer.times is not None:
+            self.note("timestamps")
+        self._note_opening(flags, offer, size, rule)
+        if offer.times is not None:
+            self.times_sent.add(offer.times[0])
+            self.times_must = self.times_may = offer.times[0]
+        self.sent_text.append((seq, seq + 1 + size))
+        self.may.add(seq + 1, seq + 1 + rule.most, bool(flags & FIN) and rule.most == size)
+        self.must.add(seq + 1, seq + 1 + rule.least)
+        self.reset_at = None
+        self.their_last = self.progress_at = now
+        if window < 4096:
+            self.note("window")
+
+    def _note_opening(self, flags: int, offer: Offer, size: int, rule: SynRule) -> None:
+        if flags & ~(SYN | FIN | PSH):
+            self.note("odd-flags")
+        if rule.early:
+            self.note("open")
+            if not size:
+                self.note("cookie-alone")
+        elif any(_has_cookie(each) for each in offer.fast_open):
+            self.note("refused")
+        elif size:
+            self.note("plain-data")
+
+    def _sent_ack(
+        self,
+        seq: int,
+        flags: int,
+        ack: int,
+        size: int,
+        window: int,
+        offer: Offer,
+        now: float,
+        *,
+        wrong: bool,
+    ) -> None:
+        fin = bool(flags & FIN)
+        old = self.states
+        self.releases += self.iss is not None and not (size or fin)
+        if old == LISTEN and not _may_be_dropped(offer):
+            self.want_rst(ack, 0)
+        if old & LISTEN:
+            self.rst_pardoned = True
+        if old == LISTEN:
+            return
+        if self.iss is None:
+            # It acknowledges what nobody can know.
+            self.states |= LISTEN
+            self.rst_pardoned = True
+            return
+        pending = self.may.fin
+        if pending is not None and not self.may.ended and (size or fin):
+            end = seq + size
+            if end > pending or (fin and end != pending):
+                # A FIN waits for what is before it, and this says that the stream goes on.
+                self.vague = True
+                return
+        in_order = seq <= self.may.next
+        may_seq, must_seq = self.acceptable(seq, size + fin)
+        may_time, must_time = self.timely(offer)
+        if offer.times is not None:
+            self.times_sent.add(offer.times[0])
+            if in_order:
+                # Old ones count for some, as long as they end where the window was last told.
+                self.times_may = later(self.times_may, offer.times[0])
+        if self.their_fin is not None and ack > self.their_fin and self.may.ended:
+            # LAST-ACK is over, or is held for a while (paper 3.5).
+            self.states |= LISTEN
+            self.rst_pardoned = True
+            self.wants_answer = False
+            old = 0
+        discarded = _may_be_dropped(offer) or (self.timestamps and offer.times is None)
+        may_ack = ack <= 1 + self.answer_size + self.may.ended
+        must_ack = 1 <= ack <= self.received
+        may = may_seq and may_time
+        must = must_seq and must_time and must_ack and not self.vague
+        must = must and not _may_be_dropped(offer)
+        if size and self.may.ended:
+            # Behind its FIN nothing is text (RFC 9293 section 3.10.7.4, seventh step); to an
+            # application that has closed it is a reason for RST (RFC 1122 section 4.2.2.13).
+            must = False
+            self.states |= LISTEN
+            self.rst_pardoned = True
+        if not may_time:
+            self.note("old-timestamp")
+        if old & RCVD and not must_ack:
+            self.note("bad-ack")
+            self.rst_pardoned = True
+            if not may_ack or ack < 1:
+                # RST, or an ACK under RFC 5961 section 5.2; whether the connection goes on is
+                # left open.
+                self.states |= LISTEN
+                self.want_answer(old == RCVD and not discarded)
+                if old == RCVD:
+                    return
+        elif not may_ack:
+            self.note("bad-ack")
+            return
+        scaled = window << (self.scale or 0)
+        if must_ack:
+            # Also the window of an old segment was offered.
+            self.limit = max(self.limit, ack + scaled)
+        if not may:
+            bare = not may_time and not (size or fin)
+            self.want_answer(old == OPEN and not (discarded or bare))
+            return
+        if old == RCVD:
+            self.states = OPEN if must else RCVD | OPEN
+            if must:
+                self.opened_at = now
+            if size:
+                self.note("text-with-ack")
+        elif old & RCVD:
+            self.states = old & ~RCVD | OPEN if must else old | OPEN
+        if size and must and old != RCVD and old != OPEN:
+            # A RST, or an ACK: only a stack that hangs says nothing.
+            self.want_answer(True)
+        if fin and (not must or seq + size < max((b for _, b in self.sent_text), default=0)):
+            # Nobody can tell where the stream ends: a FIN that may not count, or inside text.
+            self.vague = True
+            return
+        if size or fin:
+            self.sent_end = max(self.sent_end, seq + size + fin)
+        if self.sent_end - self.base > MUCH:
+            self.note("bulk")
+        if size or fin:
+            self.sent_text.append((seq, seq + size + fin))
+            if wrong and seq + size > self.must.next:
+                self.odd_text.append((max(seq, self.must.next), seq + size))
+            if seq > self.must.next:
+                self.note("gap")
+            elif seq < self.must.next < seq + size:
+                self.note("overlap")
+        if size or fin:
+            if must and self.states == OPEN and self.must.next < seq + size + fin:
+                self.must.add(seq, seq + size, fin)
+            elif self.states == OPEN and must and not self.must.gaps:
+                self.want_answer(True)
+            self.may.add(seq, seq + size, fin)
+        # Last.ACK.sent of RFC 7323 section 4.3 is at least what came.
+        fresh = in_order and seq <= self.acked and ack >= self.our_ack
+        if must and fresh and offer.times is not None:
+            self.times_must = offer.times[0]
+        if ack > self.our_ack and must_ack:
+            self.our_ack = ack
+            self.slowest = max(self.slowest, now - self.progress_at)
+            self.progress_at = now
+            self.their_last, self.their_repeats = now, 0
+        if scaled < 4096:
+            self.note("window")
+        if must_ack:
+            # RFC 9293 section 3.10.7.4: an older segment does not change the window.
+            self.edge = ack + scaled if seq >= self.newest else min(self.edge, ack + scaled)
+            self.newest = max(self.newest, seq)
+
+
+def _asks(offer: Offer) -> tuple[bool, int | None, bool]:
+    """What a SYN offers, values of clocks left out."""
+    return offer.times is not None, offer.scale, offer.sack
+
+
+def _may_be_dropped(offer: Offer) -> bool:
+    """A segment whose options are malformed, or signed with a key that the target has not."""
+    return offer.unsound or bool(SIGNED & set(offer.strange))
+
+
+def _has_cookie(found: opt.FastOpen | opt.Broken) -> bool:
+    return isinstance(found, opt.FastOpen) and bool(found.cookie)

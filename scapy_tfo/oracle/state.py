@@ -1,0 +1,274 @@
+"""The state of one flow, as far as the client's side can know it.
+
+It is kept as sets: the states that the target may be in, and how much of the stream it may and must
+have taken. Numbers are relative: the client's to its ISN, the target's to its ISS. `outbound.py`
+changes the state with what is sent; `inbound.py`, `syn_ack.py`, `syn_ack_options.py` and
+`stream.py` judge replies by it, and learn from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scapy_tfo.oracle.attribution import clause_of
+from scapy_tfo.oracle.pending import Room
+from scapy_tfo.oracle.profile import Profile
+from scapy_tfo.oracle.reassembly import Assembly
+from scapy_tfo.oracle.syn import SynRule
+from scapy_tfo.oracle.violation import Violation
+from scapy_tfo.program.cookies import Jar
+from scapy_tfo.program.options import Offer, offer_of
+from scapy_tfo.program.program import Flow
+from scapy_tfo.seq import before
+
+LISTEN, RCVD, OPEN = 1, 2, 4
+"""States as bits: no connection, SYN-RCVD, and everything behind the handshake."""
+
+STATE_NAMES = {
+    0: "none",
+    LISTEN: "LISTEN",
+    RCVD: "SYN-RCVD",
+    OPEN: "OPEN",
+    LISTEN | RCVD: "LISTEN or SYN-RCVD",
+    LISTEN | OPEN: "LISTEN or OPEN",
+    RCVD | OPEN: "SYN-RCVD or OPEN",
+    LISTEN | RCVD | OPEN: "any",
+}
+
+AFTER = 0.3
+"""Seconds after which a segment is no answer to what came before."""
+
+_LEAST_WINDOW = 2048
+"""Bytes that any target has room for, until it says more."""
+SOON = 3000
+"""Bytes within which a stream crosses zero, or the middle, that began just before it."""
+MUCH = 10_000
+"""Bytes of text."""
+ANY_WINDOW = 1 << 22
+ANY_RST = (-1, -1)
+"""Several are owed, and it cannot be told which one comes."""
+_A_WHILE = 0.5
+"""Seconds after which a retransmission timer may have run out."""
+_LONG = 20.0
+"""Seconds of idling."""
+_ANSWERS = 1
+"""To unacceptable segments on one flow, after which no more is counted on: Linux waits half a
+second between two."""
+_DEFAULT_MSS = {4: 536, 6: 1220}
+_NO_OFFER = offer_of(b"")
+
+
+class Knowledge:
+    """What is known of one flow.
+
+    index: its number in the program. room: the account of its listener, where that has one.
+    isn: our initial sequence number.
+    """
+
+    times_must: int | None
+    times_may: int | None
+    times_settled: int | None
+
+    def __init__(
+        self,
+        flow: Flow,
+        index: int,
+        jar: Jar,
+        profile: Profile,
+        room: Room | None = None,
+        *,
+        isn: int = 0,
+    ) -> None:
+        self.flow = flow
+        self.isn = isn
+        self.index = index
+        self.client = (flow.family, flow.client)
+        self.jar = jar
+        self.profile = profile
+        self.room = room
+        self.states = LISTEN
+        self.vague = False
+        self.releases = 0
+        if room is not None:
+            room.join(self)
+        self.features: set[str] = set()
+        self.around: Sequence[Knowledge] = [self]
+        self.frozen = False
+        self.violations: list[Violation] = []
+        self.step = -1
+        self.cookie: bytes | None = None
+        self.reset_at: float | None = None
+        self.wants_rst: tuple[int, int] | None = None
+        self.answers_wanted = 0
+        self.told: list[tuple[int, int]] = []
+        self.unsettled = 0
+        self.rst_overtaken = False
+        self.heard: list[str] = []
+        self.answer: Offer = _NO_OFFER
+        self.pristine = True
+        self.begin_anew(0)
+
+    def begin_anew(self, base: int) -> None:
+        """A new incarnation, whose SYN has the number `base`."""
+        self.base = base
+        self.rule: SynRule | None = None
+        self.offer: Offer = _NO_OFFER
+        self.other_offers = False
+        self.iss: int | None = None
+        self.taken: int | None = None
+        self.accepted = False
+        self.syn_fin = False
+        self.syn_size = 0
+        self.cookie_from = ""
+        self.may = Assembly(base + 1)
+        self.must = Assembly(base + 1)
+        self.odd_text: list[tuple[int, int]] = []
+        self.sent_text: list[tuple[int, int]] = []
+        self.sent_end = base
+        self.acked = base
+        self.received = 1
+        self.theirs = Assembly(1)
+        self.their_fin: int | None = None
+        self.window = _LEAST_WINDOW
+        self.limit = self.edge = 0
+        self.newest = base
+        self.timestamps = False
+        self.scale: int | None = None
+        self.sack = False
+        self.mss = _DEFAULT_MSS[self.flow.family]
+        self.times_sent: set[int] = set()
+        self.times_must = self.times_may = self.times_settled = None
+        self.last_tsval: int | None = None
+        self.echo: int | None = None
+        self.syn_acks = 0
+        self.syn_ack_at = self.syn_at = 0.0
+        self.opened_at: float | None = None
+        self.our_ack = 0
+        self.wants_answer = False
+        # A RST that is still on its way belongs to what came before.
+        self.rst_pardoned = self.unsettled > 0 or self.flow.port == "closed"
+        self.wants_rst = None
+        self.their_last = self.progress_at = self.slowest = 0.0
+        self.their_repeats = 0
+
+    @property
+    def state(self) -> str:
+        return "unsure" if self.vague else STATE_NAMES[self.states]
+
+    @property
+    def early(self) -> bool:
+        """The application may have the SYN's text before the handshake ends."""
+        return self.rule is not None and self.rule.early and self.taken != 0
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a RST can be sent that ends what there may be at the target."""
+        known = self.iss is not None or self.states == LISTEN
+        return known and not self.vague and not self.violations
+
+    @property
+    def answer_size(self) -> int:
+        """Bytes that the echo may have sent by now at most."""
+        text = self.may.next - self.base - 1
+        return max(text - 1 if self.may.ended else text, 0)
+
+    def note(self, feature: str) -> None:
+        """Remember something special about this flow, for the clause of a violation."""
+        if not self.frozen:
+            self.features.add(feature)
+
+    def want_rst(self, seq: int, ack: int) -> None:
+        """RST is owed: by its sequence number, or where that is 0 by what it acknowledges."""
+        only = self.wants_rst is None and not self.rst_overtaken
+        self.wants_rst = (seq, ack) if only else ANY_RST
+
+    def want_answer(self, wanted: bool) -> None:
+        """An ACK is owed; after a few of them a target may fall silent (RFC 5961 section 7)."""
+        if wanted:
+            self.answers_wanted += 1
+            self.wants_answer = self.answers_wanted <= _ANSWERS
+
+    def waited(self, seconds: float, now: float) -> None:
+        """Nothing was sent for so long."""
+        if seconds >= _A_WHILE and self.iss is not None:
+            if self.states & RCVD:
+                self.note("lost-handshake")
+            elif self.received > self.our_ack:
+                self.note("lost")
+            elif seconds >= _LONG:
+                self.note("idle")
+        if now - self.progress_at >= self.profile.gives_up_after:
+            self._given_up()
+
+    def _given_up(self) -> None:
+        """So much time has passed without an answer of ours that the target may have left."""
+        if self.iss is not None and (self.states & RCVD or self.received > self.our_ack):
+            self.states |= LISTEN
+            self.rst_pardoned = True
+
+    def acceptable(self, seq: int, length: int) -> tuple[bool, bool]:
+        """Whether a segment may, and whether it must, pass the test of its sequence number."""
+        low, high = self.must.next, self.may.next
+        if length:
+            may = seq + length > low and seq < high + ANY_WINDOW
+            must = seq + length > high and seq + length <= low + self.window
+        else:
+            may = low <= seq < high + ANY_WINDOW
+            must = seq == low == high
+        return may, must
+
+    def timely(self, offer: Offer) -> tuple[bool, bool]:
+        """Whether a segment may, and whether it must, pass PAWS (RFC 7323 section 5.3)."""
+        if not self.timestamps:
+            return True, True
+        if offer.times is None:
+            return True, False
+        value = offer.times[0]
+        # One tick too old is let pass by some, as clocks are not read at one place.
+        may = self.times_must is None or not before(value + 1 & 0xFFFFFFFF, self.times_must)
+        must = self.times_may is None or not before(value, self.times_may)
+        return may, must
+
+    def blame(
+        self,
+        rule: str,
+        requirement: str,
+        expected: str,
+        actual: str,
+        *,
+        group: str = "",
+        reply: str = "none",
+        packet: int = -1,
+    ) -> None:
+        """Note a violation. group: in attribution.py, whose features may name another one."""
+        self.violations.append(
+            Violation(
+                requirement=clause_of(group, self._surroundings(), requirement),
+                rule=rule,
+                state=self.state,
+                reply=reply,
+                flow=self.index,
+                step=self.step,
+                expected=expected,
+                actual=actual,
+                packet=packet,
+            )
+        )
+
+    def _surroundings(self) -> set[str]:
+        found = set(self.features)
+        for each in self.around:
+            if each is not self:
+                found |= {f"other-{feature}" for feature in each.features}
+        return found
+
+    def settled(self) -> None:
+        """All that was owed has come: what is known now, the target knows, too."""
+        self.unsettled = 0
+        self.rst_overtaken = False
+        self.times_settled = self.times_must
+
+
+def later(first: int | None, second: int) -> int:
+    """The newer of two TSvals."""
+    return second if first is None or before(first, second) else first

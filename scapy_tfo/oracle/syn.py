@@ -1,0 +1,215 @@
+"""The answers allowed to a SYN at a listener, with the clause for each mistake.
+
+Sources: RFC 7413 section 4.2.2 and RFC 9293 section 3.10.7.2. If the standard leaves a choice,
+every legal answer is allowed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from scapy_tfo import option as opt
+from scapy_tfo.oracle.pending import Room, Vacancy
+from scapy_tfo.oracle.profile import Profile
+from scapy_tfo.program.cookies import Client, Jar
+from scapy_tfo.program.options import Offer
+from scapy_tfo.program.program import Cookie, Option
+from scapy_tfo.segment import FIN, PSH, SYN
+
+_NO_FORMS: frozenset[int] = frozenset()
+SIGNED = frozenset((19, 29))
+"""TCP MD5 (RFC 2385) and TCP-AO (RFC 5925): without a key a segment may be dropped."""
+_TTCP = frozenset((11, 12, 13))
+_OTHERS = frozenset(("nop", "ts", "ws", "sackok"))
+_WHOLE = 536
+"""Bytes of text that any stack takes at once; more may be cut (RFC 7413 section 4.1.3)."""
+
+
+class SynRule(NamedTuple):
+    """The answers allowed to a SYN with `size` bytes of text.
+
+    owed: a SYN-ACK must come. least, most: bytes of text that it acknowledges. early: the text
+    may be handed over before the handshake ends. forms: kinds of option that may come.
+    granting: a cookie is expected. The other fields are requirements: silent for no SYN-ACK,
+    taken for text taken without right, refused for text refused without right, option for an
+    option that must not come, ungranted for one that is missing. single: one good cookie and no
+    other Fast Open option.
+    """
+
+    owed: bool
+    least: int
+    most: int
+    early: bool
+    forms: frozenset[int]
+    granting: bool
+    silent: str
+    taken: str
+    refused: str
+    option: str
+    ungranted: str
+    single: bool = False
+
+
+def syn_rule(
+    flags: int,
+    offer: Offer,
+    size: int,
+    port: str,
+    client: Client,
+    jar: Jar,
+    profile: Profile,
+    options: tuple[Option, ...] = (),
+    *,
+    wraps: bool = False,
+) -> SynRule:
+    """What the standard allows in answer to a SYN without ACK and RST at a listening port.
+
+    options: as the program has them, for the clause only. wraps: its numbers cross zero.
+    """
+    found = offer.fast_open
+    held = size if profile.holds_data else 0
+    owed = not (flags & FIN or offer.unsound or SIGNED & set(offer.strange))
+    if port == "plain" or not profile.fast_open:
+        off = "ACC-1" if found else "ACC-4"
+        if port != "plain" and found:
+            off = "SRV-9"
+        return SynRule(owed, 0, held, False, _NO_FORMS, False, off, off, off, off, off)
+    valid = [each for each in found if isinstance(each, opt.FastOpen)]
+    broken = [each for each in found if isinstance(each, opt.Broken)]
+    known = [each for each in valid if each.form in profile.forms]
+    forms = frozenset(int(each.form) for each in known)
+    cookies = [each for each in known if each.cookie]
+    good = [each for each in cookies if jar.is_good(client, each.cookie)]
+    clause = _clause(flags, offer, valid, broken, options, wraps)
+    if good:
+        sure = len(found) == 1 and owed and not offer.unsound and port != "small"
+        least = (size if size <= _WHOLE else 0) if sure else 0
+        refused = clause or ("ACC-2" if size else "ACC-5")
+        return SynRule(
+            owed,
+            least,
+            size,
+            True,
+            forms,
+            False,
+            refused,
+            "OPT-8",
+            refused,
+            "OPT-12",
+            "SRV-5",
+            single=len(found) == 1,
+        )
+    if cookies:
+        taken = clause if clause and clause != "OPT-5" else _spoilt(options)
+        taken = "ACC-3" if clause == "OPT-6a" else taken
+        silent = clause or ("OPT-1" if _odd_size(cookies) else "ACC-3")
+        return SynRule(owed, 0, 0, False, forms, False, silent, taken, "ACC-3", "SRV-5", "SRV-5")
+    if known:
+        granting = len(found) == 1 and owed and port != "small"
+        return SynRule(
+            owed,
+            0,
+            held,
+            False,
+            forms,
+            granting,
+            clause or "SRV-9",
+            clause if len(found) > 1 else "ACC-4",
+            "ACC-4",
+            "OPT-12",
+            clause or "SRV-9",
+        )
+    taken = clause or "ACC-4"
+    return SynRule(owed, 0, held, False, forms, False, taken, taken, "ACC-4", taken, "SRV-9")
+
+
+def over_the_limit(rule: SynRule, room: Room, size: int, now: float) -> SynRule:
+    """The rule at a listener whose room for pending fast opens may be taken up."""
+    vacancy = room.vacancy(now)
+    silent = "LIM-1" if rule.early else "LIM-4"
+    if vacancy is Vacancy.UNSURE:
+        return rule._replace(silent=silent) if room.is_crowded(now) else rule
+    if vacancy is Vacancy.FULL:
+        asked = rule.granting or bool(rule.forms)
+        taken = room.taken_clause() if rule.early else "LIM-1" if asked else rule.taken
+        return rule._replace(
+            least=0,
+            most=0,
+            early=False,
+            granting=False,
+            silent=silent,
+            taken=taken,
+            refused="LIM-1",
+        )
+    if not rule.early:
+        return rule
+    clause = room.refused_clause(now)
+    least = size if rule.owed and size <= _WHOLE and rule.single else 0
+    return rule._replace(least=least, refused=clause, silent=clause)
+
+
+def _odd_size(cookies: list[opt.FastOpen]) -> bool:
+    return any(len(each.cookie) != 8 for each in cookies)
+
+
+def _clause(
+    flags: int,
+    offer: Offer,
+    valid: list[opt.FastOpen],
+    broken: list[opt.Broken],
+    options: tuple[Option, ...],
+    wraps: bool,
+) -> str:
+    """The requirement that what is special about a SYN belongs to, or "" for a plain one."""
+    if flags & FIN:
+        return "ACC-12"
+    if broken:
+        return "OPT-7" if any(each.rule == "OPT-7" for each in broken) else "OPT-3"
+    if offer.unsound:
+        return "OPT-7"
+    if len(valid) > 1:
+        both = len({each.form for each in valid}) > 1 and all(not each.cookie for each in valid)
+        return "OPT-12" if both else "OPT-8"
+    if offer.ended:
+        return "OPT-10"
+    if offer.strange:
+        return _strange(offer, options)
+    if valid and valid[0].form != opt.TFO:
+        return "OPT-6a"
+    if wraps:
+        return "ACC-11"
+    if flags & ~(SYN | PSH | FIN):
+        return "ACC-10"
+    if not valid:
+        return ""
+    first = len(options) > 1 and options[0].name == "fo"
+    return "OPT-5" if first or any(each.name in _OTHERS for each in options) else ""
+
+
+def _strange(offer: Offer, options: tuple[Option, ...]) -> str:
+    """Of options of other kinds: T/TCP, experiments of others, or simply unknown."""
+    if _TTCP & set(offer.strange):
+        return "REL-1"
+    for each in options:
+        if each.name == "raw" and each.kind in (opt.EXPERIMENT_1, opt.EXPERIMENT_2):
+            tcpct = each.kind == opt.EXPERIMENT_1 and each.data[:2] not in (b"\xf9\x89",)
+            return "REL-2" if tcpct and len(each.data) in (0, 8, 10) else "OPT-13"
+    return "OPT-7"
+
+
+def _spoilt(options: tuple[Option, ...]) -> str:
+    """The requirement that a cookie of this making must be refused by."""
+    made = [each.cookie for each in options if each.cookie is not None]
+    cookie: Cookie | None = made[-1] if made else None
+    if cookie is None:
+        return "ACC-3"
+    if any(each.cookie is cookie and each.data for each in options):
+        return "SRV-10"
+    if cookie.of == "other":
+        return "SRV-1"
+    names = {name for name, _ in cookie.edits}
+    if names & {"cut", "tail", "pad", "lead", "repeat"}:
+        return "SRV-10"
+    if names or cookie.of != "own":
+        return "SRV-2"
+    return "ACC-3"

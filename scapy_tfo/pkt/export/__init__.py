@@ -1,0 +1,1 @@
+"""Turns captured connections into scripts."""

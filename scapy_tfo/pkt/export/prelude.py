@@ -1,0 +1,113 @@
+"""Writes the connection that first gives a client the cookie that a script needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from scapy_tfo import option as opt
+from scapy_tfo.pkt.export.calls import close, open_socket, send_fast_open
+from scapy_tfo.pkt.export.conversation import Conversation
+from scapy_tfo.pkt.language import fields, tree
+
+_WAY = 10_000_000
+_AFTERWARDS = 100_000_000
+_WINDOW = 65535
+_MSS = 1460
+_IN, _OUT = tree.Direction.INBOUND, tree.Direction.OUTBOUND
+
+
+def missing_cookie(talks: list[Conversation]) -> opt.FastOpen | None:
+    """The first cookie that a client sends and was not given by a server before."""
+    given: set[bytes] = set()
+    for talk in talks:
+        for seen in talk.segments(talk.target):
+            for each in seen.what.fast_open:
+                if isinstance(each, opt.FastOpen) and each.cookie and seen.what.is_syn:
+                    return None if each.cookie in given else each
+        given |= {seen.what.cookie or b"" for seen in talk.segments(talk.peer)}
+    return None
+
+
+def spent_cookie(talks: list[Conversation]) -> opt.FastOpen | None:
+    """The first cookie that a server took, with data, and had not given before."""
+    given: set[bytes] = set()
+    for talk in talks:
+        taken = any(
+            seen.what.is_syn_ack and talk.remote_number(seen.what.ack) > 0
+            for seen in talk.segments(talk.target)
+        )
+        for seen in talk.segments(talk.peer) if taken else ():
+            options = seen.what.fast_open if seen.what.is_syn else ()
+            spent = [each for each in options if isinstance(each, opt.FastOpen) and each.cookie]
+            if spent and not any(each.cookie in given for each in spent):
+                return spent[-1]
+        given |= {seen.what.cookie or b"" for seen in talk.segments(talk.target)}
+    return None
+
+
+def request(cookie: opt.FastOpen, name: str, talk: Conversation, port: int) -> Iterator[tree.Event]:
+    """A connection from this port in which a server gives its client a cookie, kept as `name`."""
+    experimental = cookie.form is not opt.Form.IANA
+    head = 4 if experimental else 2
+    asked: tuple[fields.TcpOption, ...] = (fields.Mss(_MSS), fields.FastOpen(None, experimental))
+    asked += (fields.Nop(),) * (-head % 4)
+    given: tuple[fields.TcpOption, ...] = (
+        fields.Mss(fields.Wildcard()),
+        fields.FastOpen(fields.Wildcard(name), experimental),
+    )
+    given += (fields.Nop(),) * (-(head + len(cookie.cookie)) % 4)
+    ends = port, talk.target.port
+    for direction, flags, number, ack, options in (
+        (_IN, "S", 0, None, asked),
+        (_OUT, "S.", 0, 1, given),
+        (_IN, "R", 1, None, ()),
+    ):
+        packet = _packet(direction, flags, number, ack, options)
+        named = ends if direction is _IN else ends[::-1]
+        yield tree.Event(tree.Time(), replace(packet, ports=named, client=talk.client))
+
+
+def prelude(cookie: opt.FastOpen) -> Iterator[tree.Event]:
+    """The events of it; a quarter of a second, and its descriptor is free again."""
+    experimental = cookie.form is not opt.Form.IANA
+    given = fields.FastOpen(cookie.cookie, experimental)
+    padding = -(len(cookie.cookie) + (4 if experimental else 2)) % 4
+    options: tuple[fields.TcpOption, ...] = (fields.Mss(_MSS), given)
+    options += (fields.Nop(),) * padding
+    yield from _at(0, *open_socket(3), send_fast_open(3, 0))
+    yield from _at(0, _packet(_OUT, "S", 0, None, None))
+    yield from _at(_WAY, _packet(_IN, "S.", 0, 1, options))
+    yield from _at(0, _packet(_OUT, ".", 1, 1, None))
+    yield from _at(_WAY, close(3))
+    yield from _at(0, _packet(_OUT, "F.", 1, 1, None))
+    yield from _at(_WAY, _packet(_IN, "F.", 1, 2, ()))
+    yield from _at(0, _packet(_OUT, ".", 2, 2, None))
+
+
+def pause() -> tree.Time:
+    """From the end of it to what comes next."""
+    return tree.Time(earliest=_AFTERWARDS)
+
+
+def _at(time: int, *actions: tree.Action) -> Iterator[tree.Event]:
+    for action in actions:
+        yield tree.Event(tree.Time(earliest=time), action)
+        time = 0
+
+
+def _packet(
+    direction: tree.Direction,
+    flags: str,
+    seq: int,
+    ack: int | None,
+    options: tuple[fields.TcpOption, ...] | None,
+) -> tree.Packet:
+    return tree.Packet(
+        direction=direction,
+        flags=flags,
+        range=tree.Range(seq, seq, 0),
+        ack=ack,
+        win=_WINDOW if direction is _IN else None,
+        options=options,
+    )

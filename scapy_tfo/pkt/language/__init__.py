@@ -1,0 +1,1 @@
+"""The packetdrill language: grammar, syntax tree, printer."""

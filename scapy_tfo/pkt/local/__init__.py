@@ -1,0 +1,1 @@
+"""Runs scripts against this machine's kernel."""

@@ -1,0 +1,1 @@
+"""Packets of scripts: how they are described, sent and matched."""

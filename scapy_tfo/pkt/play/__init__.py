@@ -1,0 +1,1 @@
+"""Plays a script: its schedule, the packets received, the outcome."""

@@ -1,0 +1,1 @@
+"""Runs scripts against a target that runs nothing of ours."""

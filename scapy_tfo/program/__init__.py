@@ -1,0 +1,1 @@
+"""Stores, changes and reduces fuzz programs, which are sequences of symbolic segments."""

@@ -1,0 +1,79 @@
+"""Symbolic cookies: those granted to each client, and the edits that spoil one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from scapy_tfo.program.program import Cookie
+
+Client = tuple[int, int]
+"""Family and number of the source address."""
+
+LONGEST = 38
+"""Bytes of cookie for which a header has room."""
+
+
+def _flip(cookie: bytes, bit: int) -> bytes:
+    if not cookie:
+        return cookie
+    at = bit % (8 * len(cookie))
+    changed = bytearray(cookie)
+    changed[at // 8] ^= 1 << at % 8
+    return bytes(changed)
+
+
+EDITS: dict[str, Callable[[bytes, int], bytes]] = {
+    "flip": _flip,
+    "cut": lambda cookie, size: cookie[:size],
+    "tail": lambda cookie, size: cookie[-size:] if size else b"",
+    "pad": lambda cookie, size: cookie + bytes(size),
+    "lead": lambda cookie, size: bytes(size) + cookie,
+    "repeat": lambda cookie, size: (cookie * (size // max(len(cookie), 1) + 1))[:size],
+    "reverse": lambda cookie, _: cookie[::-1],
+    "invert": lambda cookie, _: bytes(each ^ 0xFF for each in cookie),
+    "turn": lambda cookie, by: (
+        cookie[by % len(cookie) :] + cookie[: by % len(cookie)] if cookie else cookie
+    ),
+    "zero": lambda cookie, at: cookie[:at] + bytes(len(cookie[at:])),
+    "xor-pair": lambda cookie, by: bytes(each ^ by & 0xFF for each in cookie),
+}
+"""What can be done to a cookie: name, and a number that each reads in its own way."""
+
+
+@dataclass(slots=True)
+class Jar:
+    """What the target has granted, by client. current: the newest; good: every one so far;
+    addresses: packed, of those clients."""
+
+    current: dict[Client, bytes] = field(default_factory=dict)
+    addresses: dict[Client, bytes] = field(default_factory=dict)
+    good: dict[Client, set[bytes]] = field(default_factory=dict)
+
+    def grant(self, client: Client, cookie: bytes) -> None:
+        """Remember a cookie that came for a client."""
+        self.current[client] = cookie
+        self.good.setdefault(client, set()).add(cookie)
+
+    def is_good(self, client: Client, cookie: bytes) -> bool:
+        """Whether the target has granted this cookie to this client."""
+        return cookie in self.good.get(client, ())
+
+    def resolve(self, cookie: Cookie, client: Client, seen: dict[int, bytes]) -> bytes | None:
+        """The bytes of a symbolic cookie; None where the target has granted nothing to make it of.
+
+        seen: cookies that came in this program, by flow.
+        """
+        if cookie.of == "own":
+            found = self.current.get(client)
+        elif cookie.of == "other":
+            found = self.current.get((client[0], 1 - client[1]))
+        elif cookie.of.startswith("flow:"):
+            found = seen.get(int(cookie.of[5:]))
+        else:
+            found = bytes.fromhex(cookie.of)
+        if found is None:
+            return None
+        for name, number in cookie.edits:
+            found = EDITS[name](found, number)
+        return found[:LONGEST]

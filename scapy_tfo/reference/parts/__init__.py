@@ -1,0 +1,1 @@
+"""Parts of the reference that stand by themselves, each of one mechanism."""

@@ -1,0 +1,142 @@
+"""What a connection does with what has come: hand it over, or keep it, and acknowledge it."""
+
+from __future__ import annotations
+
+from scapy_tfo import seq
+from scapy_tfo.reference import options
+from scapy_tfo.reference.core import _DELAYED_ACK, Core
+from scapy_tfo.reference.states import EndOfStream, Received, State
+
+
+class Reader(Core):
+    """The application's end of the stream that comes in.
+
+    An application that does not read fills the receive buffer, and the window closes.
+    """
+
+    _unread: bytearray | None = None
+    _whole_window = 0
+    _end_waits = False
+    _closed_for_reading = False
+    _largest = 0
+    _closes_gap = False
+
+    # What the application calls.
+
+    def pause(self) -> None:
+        """Stop reading: what comes is kept, and the window is smaller by it (RFC 9293 3.8.6)."""
+        if self._unread is None:
+            self._unread = bytearray()
+
+    def read_some(self, size: int, now: float) -> None:
+        """While paused, take so many bytes of what is kept, at most."""
+        if self._unread is None:
+            return
+        data = bytes(self._unread[:size])
+        del self._unread[:size]
+        self._hand_over(data)
+        if data:
+            self._open_window(now)
+        self.stack.arm(self)
+
+    def resume(self, now: float) -> None:
+        """Read again, all that was kept first."""
+        if self._unread is None:
+            return
+        self.read_some(len(self._unread), now)
+        self._unread = None
+
+    def _hand_over(self, data: bytes) -> None:
+        if data:
+            self.tell(Received(self, data))
+        if self._end_waits and not self._unread:
+            self._end_waits = False
+            self.tell(EndOfStream(self))
+
+    def _open_window(self, now: float) -> None:
+        """Offer the room there is, by no small steps (RFC 9293 section 3.8.6.2.2)."""
+        room = self._whole_window - len(self._unread or b"")
+        step = min(self._whole_window // 2, self.advertised_mss())
+        if room - self.recv.wnd >= step and self.state is not State.CLOSED:
+            self.recv.wnd = room
+            if self.is_synchronized and not self.recv.finished:
+                self.send_ack(now)
+        if not self._unread:
+            self.recv.wnd = self._whole_window
+
+    def enlarge_window(self, size: int, now: float) -> None:
+        """Offer a larger window than so far, and say so."""
+        unread = len(self._unread or b"")
+        if unread:
+            self._whole_window = max(self._whole_window, size)
+        self.recv.wnd = max(self.recv.wnd, size - unread)
+        self.send_ack(now)
+
+    def close(self, now: float) -> None:
+        """As `shutdown`; with `half_duplex_close` text that comes from now on is answered by RST.
+
+        Text that was never read is, too (RFC 9293 section 3.6.1, RFC 1122 4.2.2.13).
+        """
+        if self.settings.half_duplex_close and self.state is not State.CLOSED:
+            if self._unread:
+                self.abort(now)
+                return
+            self._closed_for_reading = True
+        super().close(now)
+
+    # What has come in order.
+
+    def advertised_mss(self) -> int:
+        """The MSS that we offer, in bytes."""
+        if self.settings.advertised_mss is not None:
+            return self.settings.advertised_mss
+        return options.mss_for(self.local[0], self.settings.mtu)
+
+    def deliver(self, data: bytes) -> None:
+        """Hand bytes to the application."""
+        if not data:
+            return
+        if self._unread is None:
+            self.tell(Received(self, data))
+        else:
+            if not self._unread:
+                self._whole_window = self.recv.wnd
+            self._unread += data
+            self.recv.wnd = max(0, self._whole_window - len(self._unread))
+
+    def take_text(self, start: int, payload: bytes, fin: bool) -> None:
+        """Take a segment's text and FIN, and hand over what is in order."""
+        ended = self.recv.finished
+        if not self._acks_at_once:
+            self._largest = max(self._largest, len(payload))
+            self._closes_gap = self.recv.has_gap
+        data = self.recv.take(start, payload, fin)
+        self.deliver(data)
+        if self.recv.finished and not ended:
+            self._received_first = not self.send.fin_sent
+            if self._unread:
+                self._end_waits = True
+            else:
+                self.tell(EndOfStream(self))
+        if payload or fin:
+            self._ack_wanted = True
+
+    def ack_may_wait(self, now: float) -> bool:
+        """Whether the acknowledgement may be delayed (RFC 1122 section 4.2.3.2, RFC 5681 4.2).
+
+        It may not for every `ack_every`th full segment, for text out of order or that fills a
+        gap, and for the end of the stream. A segment is full that is as long as any before.
+        """
+        recv = self.recv
+        waiting = seq.distance(recv.last_ack_sent, recv.nxt)
+        if (
+            waiting <= 0
+            or waiting >= self.settings.ack_every * self._largest
+            or recv.finished
+            or recv.has_gap
+            or self._closes_gap
+        ):
+            return False
+        if _DELAYED_ACK not in self.alarms:
+            self.alarms[_DELAYED_ACK] = (now + self.settings.ack_delay, self.send_ack)
+        return True

@@ -1,0 +1,93 @@
+"""A case at one address, through all its attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from scapy_tfo.silence.likelihood import Exposure, Silence, Tally
+from scapy_tfo.spec import Level
+from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.outcome import Absent, Ending, Missing, Refused, Ungranted, WasReset
+from scapy_tfo.suite.registry import Case
+
+
+@dataclass(slots=True)
+class Job:
+    """One case at one address, through all its attempts.
+
+    silences: the attempts that ended on something that did not come. queue_was_full: of pending
+    fast opens, at the end of the last attempt. target_was_full: then not even a plain handshake was
+    answered, while the case held all that it had opened.
+    """
+
+    case: Case
+    family: int
+    level: Level
+    seconds: float = 0.0
+    attempts: int = 0
+    observed: dict[str, str] = field(default_factory=dict)
+    ending: Ending | None = None
+    queue_was_full: bool = False
+    target_was_full: bool = False
+    silences: list[Silence] = field(default_factory=list)
+
+    @property
+    def is_open(self) -> bool:
+        """Worth another attempt: never run, or something did not come."""
+        return not self.attempts or isinstance(self.ending, Missing)
+
+    @property
+    def is_silent(self) -> bool:
+        """It rests on something that did not come."""
+        return self.is_open or isinstance(self.ending, Absent)
+
+    @property
+    def heard_nothing(self) -> bool:
+        """It ended on something that did not come, a full queue being no explanation."""
+        return isinstance(self.ending, Missing) and not self.was_refused
+
+    @property
+    def was_refused(self) -> bool:
+        return isinstance(self.ending, Refused | Ungranted)
+
+    @property
+    def found_no_room(self) -> bool:
+        """Fast open was off, which a full queue could explain."""
+        return self.queue_was_full or isinstance(self.ending, Ungranted)
+
+    @property
+    def was_reset(self) -> bool:
+        return isinstance(self.ending, WasReset)
+
+    @property
+    def goes_alone(self) -> bool:
+        return self.case.exclusive or self.was_reset or self.was_refused
+
+    @property
+    def owner(self) -> str:
+        attempt = f", attempt {self.attempts}" if self.attempts > 1 else ""
+        return f"{self.case.id} [ipv{self.family}]{attempt}"
+
+
+def silence_of(ending: Ending, flows: Sequence[Flow], tally: Tally) -> Silence:
+    """What was met by an attempt that ended on something that did not come.
+
+    flows: its conversations, in their order. Nothing of ours is at stake that the target has
+    acknowledged; and of its own segments as many as came on one conversation, and one more. Where
+    nothing at all came on the conversation that failed, its own packets alone are at stake: what
+    else the case said cannot have kept the answer to a first SYN away, unless the target is full.
+    """
+    unproven = sum(each.unproven for each in flows)
+    theirs = [len(each.heard) for each in flows]
+    names = [each.name for each in flows]
+    # The last of that name: an earlier one may have had the same ends.
+    at = len(names) - 1 - names[::-1].index(ending.flow) if ending.flow in names else len(names) - 1
+    failed = flows[at] if flows else None
+    is_deaf = failed is not None and not failed.heard
+    exposure = Exposure(
+        point=max(failed.unproven if failed is not None and is_deaf else unproven, 1),
+        step=max(unproven, 1 + (theirs[at] if theirs else 0)),
+        whole=max(sum(len(each.ends) for each in flows), 1 + sum(theirs)),
+    )
+    return Silence(ending.reason, at, theirs[at] if theirs else 0, tally, exposure)

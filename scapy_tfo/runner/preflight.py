@@ -1,0 +1,182 @@
+"""Meets the applications of a foreign target on plain connections, before its stack is judged.
+
+What an application does otherwise than the one named does, the stack would be blamed for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from scapy_tfo import seq
+from scapy_tfo.errors import TargetError
+from scapy_tfo.segment import ACK, PSH, endpoint
+from scapy_tfo.suite.application import Http
+from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.outcome import Ending, Failed, Missing, WasReset
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.target import Service
+
+_TRIES, _CONNECTS = 3, 10
+"""Connections that may be reset before they tell, and SYNs that may be lost: 0.36 ** 10 is below
+one in ten thousand, where 20 % are lost each way."""
+
+_RESENT = 4
+"""Times that a request is sent again, where the path may have lost it."""
+
+_THINKING = 5.0
+"""Seconds that an application may take for its first answer."""
+
+_BULK, _IN_FLIGHT = 100_000, 16_000
+"""Bytes that a case transfers at most, and of them on the way at a time."""
+
+_LOSES = (
+    "on a plain connection all {} bytes were acknowledged and {} came back: your application loses "
+    "what its send buffer refuses, or plain TCP is broken there (docs/echo has servers to copy)"
+)
+
+
+async def meet_the_applications(peer: Peer, needs: Collection[str]) -> None:
+    """Ask each listener for an answer; find out what the application does that is legal.
+
+    needs: of the cases that will be run. Raises TargetError where a listener says nothing, or
+    answers wrongly: another application runs there than the one named.
+    """
+    target = peer.target
+    listeners = [
+        (target.main, ""),
+        (target.plain, "--plain-port"),
+        (target.second, "--second-port"),
+        (target.small, "--small-port"),
+    ]
+    try:
+        for service, option in listeners:
+            if service is not None:
+                await _meet(peer, service, option)
+        if "bulk" in needs and target.main.app.name == "echo":
+            target.loses_bulk = target.loses_bulk or await _loses_bulk(peer)
+        if "listeners" in needs and target.meets("listeners", peer.family):
+            target.keeps_syn_data = target.keeps_syn_data or await _keeps_syn_data(peer)
+    finally:
+        peer.hang_up()
+
+
+async def _keeps_syn_data(peer: Peer) -> bool:
+    """Whether data is acknowledged in a SYN without any option; no where no SYN-ACK comes."""
+    for _ in range(_TRIES):
+        try:
+            return await peer.takes_any_data()
+        except Ending:
+            continue
+    return False
+
+
+async def _meet(peer: Peer, service: Service, option: str) -> None:
+    """The first answer of a listener."""
+    why = ""
+    for _ in range(_TRIES):
+        try:
+            flow = await _connected(peer, service)
+        except Ending as ending:
+            why = ending.reason if await _has_room(peer) else ""
+            break
+        flow.request()
+        why = await _answers(flow)
+        if not why and isinstance(service.app, Http) and not service.app.once:
+            service.app.once = await _closes_after_one(flow)
+        if not flow.was_reset:
+            break
+    if why:
+        where = endpoint(peer.address, service.port) + (f" ({option})" if option else "")
+        raise TargetError(
+            f"{where} does not answer a plain connection as --app {service.app.name} would "
+            f"({why}): check which application runs there, or give --app none"
+        )
+
+
+async def _connected(peer: Peer, service: Service) -> Flow:
+    """A plain connection. Raises Ending where none can be had, loss being no explanation."""
+    for left in reversed(range(_CONNECTS)):
+        try:
+            return await peer.connect(service)
+        except WasReset:
+            if left < _CONNECTS - _TRIES:
+                raise
+        except Missing:
+            if not left:
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+async def _has_room(peer: Peer) -> bool:
+    """Whether the main listener takes connections, so that silence or RST is a port's own."""
+    try:
+        for _ in range(_TRIES):
+            await peer.connect()
+    except Ending:
+        return False
+    return True
+
+
+async def _answers(flow: Flow) -> str:
+    """What is wrong with the answer, "" where it is right, or where the path may have lost it."""
+    for within in (*[None] * _RESENT, _THINKING):
+        try:
+            await flow.answered(within=within)
+        except Missing as ending:
+            if flow.was_reset:
+                return ending.reason
+            if flow.their_rcv_nxt != flow.snd_nxt:
+                flow.resend()
+        except Ending as ending:
+            return ending.reason
+        else:
+            return ""
+    taken = flow.their_rcv_nxt == flow.snd_nxt
+    return "the request was acknowledged, and no answer came" if taken else ""
+
+
+async def _closes_after_one(flow: Flow) -> bool:
+    """Whether an HTTP server has closed, or closes, instead of answering once more."""
+    flow.request()
+    try:
+        await flow.until(
+            "an answer or the end", lambda: flow.stream.ended or _whole(flow), acking=True
+        )
+    except Ending:
+        return flow.was_reset
+    return flow.stream.ended
+
+
+def _whole(flow: Flow) -> bool:
+    return flow.app.judge(flow.sent, bytes(flow.stream.data)) is None
+
+
+async def _loses_bulk(peer: Peer) -> str:
+    """What an echo does wrong with as much as cases send, "" where nothing is known.
+
+    Where our own bytes are not acknowledged, the path may have lost them, and cases tell more.
+    """
+    try:
+        flow = await peer.connect()
+    except Ending:
+        return ""
+    try:
+        data = flow.app.request(_BULK)
+        flow.sent.append(data)
+        piece = flow.mss - 40
+        for at in range(0, len(data), piece):
+            flow.send(ACK | PSH, data[at : at + piece])
+            await flow.until(
+                "an acknowledgement",
+                lambda: seq.distance(flow.their_rcv_nxt, flow.snd_nxt) <= _IN_FLIGHT,
+                acking=True,
+            )
+        await flow.answered()
+    except Failed:
+        pass
+    except Ending:
+        if flow.was_reset or flow.their_rcv_nxt != flow.snd_nxt:
+            return ""
+    else:
+        return ""
+    return _LOSES.format(len(data), len(flow.stream.data))

@@ -1,0 +1,372 @@
+"""Runs cases against a target and turns how each one ended into a verdict."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from scapy_tfo.lab.hooks import HooksBrokenError, NotOfferedError
+from scapy_tfo.lab.links.impairment import Impairment
+from scapy_tfo.runner.job import Job, silence_of
+from scapy_tfo.runner.one_time_cookies import comes_back, cookies_are_good_once
+from scapy_tfo.runner.preflight import meet_the_applications
+from scapy_tfo.runner.record import TOOL, Record
+from scapy_tfo.runner.shared_keys import look_for_holders
+from scapy_tfo.runner.verdicts import TRIES, TRIES_AT_LEAST, Verdicts
+from scapy_tfo.silence.pace import Pace
+from scapy_tfo.spec import Catalogue
+from scapy_tfo.stacks.small_port import rest, used_small_port, waits_its_turn
+from scapy_tfo.suite.concurrently import AT_ONCE
+from scapy_tfo.suite.control import Control, PathRecord
+from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.outcome import (
+    BROKEN,
+    Absent,
+    Ending,
+    Inconclusive,
+    Missing,
+    Refused,
+    Skipped,
+    broken,
+)
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.registry import Case
+from scapy_tfo.suite.result import Result, Run
+from scapy_tfo.suite.switchboard import Switchboard
+from scapy_tfo.suite.target import Target
+
+_AT_ONCE = (40, 8, 4)
+"""Cases under way at a time, at most: at first, then for those tried again, in a quieter setting;
+later attempts are like the third."""
+
+_WITHIN_A_CASE = (8, 4, 2)
+"""Conversations of one case under way at a time, likewise; but one where room was short."""
+
+_MORE_PATIENCE = (1.0, 2.0, 3.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """slow, intrusive: also run such cases. families: addresses to judge, None for all.
+
+    attempts: 1 where the path is known to lose nothing, so that a case that heard nothing once need
+    not be run again; else as often as it takes, at most. impairment: of the path to a target in
+    memory. capture: keep the packets. requests: cookies asked for at the end, to tell how many
+    servers with keys of their own share an address; 0 for no such search. on_plan: called before
+    the first case with the number of results, on_result: with each as soon as its verdict stands.
+    record: is told where the packets are kept.
+    """
+
+    slow: bool = False
+    intrusive: bool = False
+    families: Sequence[int] | None = None
+    seed: int = 0
+    attempts: int = TRIES
+    impairment: Impairment | None = None
+    capture: bool = True
+    requests: int = 0
+    on_plan: Callable[[int], None] | None = None
+    on_result: Callable[[Result], None] | None = None
+    record: Record | None = None
+
+
+async def judge(
+    target: Target, cases: Sequence[Case], catalogue: Catalogue, options: Options | None = None
+) -> Run:
+    """Judge a target by the cases, at each of its addresses.
+
+    Raises TargetError where no control handshake succeeds, or where another application answers
+    than the one named, and SetupError from the link.
+    """
+    options = options or Options()
+    began, started = asyncio.get_running_loop().time(), time.time()
+    board = Switchboard(target.link, seed=options.seed, capture=options.capture)
+    await target.link.prepare()
+    path = PathRecord()
+    control = Control(target, board, path)
+    families = [each for each in sorted(options.families or (4, 6)) if each in target.addresses]
+    await control.establish(families)
+    runner = _Runner(target, board, control, path, options)
+    if not target.is_ours and target.main.app.answers:
+        for each in families:
+            needs = set[str]().union(*(case.needs for case in cases))
+            await meet_the_applications(runner.peer(each, "control request"), needs)
+    jobs = [Job(case, family, case.level(catalogue)) for family in families for case in cases]
+    if options.on_plan is not None:
+        options.on_plan(len(jobs))
+    if options.record is not None:
+        options.record.packets = board.packets
+    watch = asyncio.create_task(control.keep_watch(families, runner.pace))
+    try:
+        await runner.run(jobs)
+    finally:
+        watch.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await watch
+    await runner.look_into_refusals(jobs)
+    await control.conclude(families)
+    results = [runner.verdicts.result(job) for job in jobs]
+    runner.tell_deferred()
+    wanted = options.requests and not board.bounds.over
+    keys = [await runner.look_for_holders(each) for each in families if wanted]
+    for result in results:
+        said = f"{result.verdict.name}: {result.reason or result.title}"
+        board.conclude(f"{result.case} [ipv{result.family}]", result.packets, said)
+    return Run(
+        target=target.name,
+        tool=TOOL,
+        started=started,
+        seconds=asyncio.get_running_loop().time() - began,
+        results=tuple(results),
+        packets=tuple(board.packets),
+        notes=(
+            *path.notes,
+            *runner.notes,
+            *board.bounds.notes,
+            *filter(None, [*keys, target.broken()]),
+        ),
+        gone=path.gone or board.bounds.over or target.broken(),
+        loses=not path.is_clean,
+    )
+
+
+def _was_accepted(flow: Flow) -> bool:
+    """Whether data in the SYN was acknowledged by the SYN-ACK."""
+    first = next((each for each in flow.heard if each.is_syn_ack), None)
+    return bool(flow.opening.payload) and first is not None and flow.acknowledged(first) > 0
+
+
+class _Runner:
+    """Runs jobs in waves: each wave repeats, in a quieter setting, those that heard nothing."""
+
+    def __init__(
+        self,
+        target: Target,
+        board: Switchboard,
+        control: Control,
+        path: PathRecord,
+        options: Options,
+    ) -> None:
+        self._target, self._board, self._path, self._options = target, board, path, options
+        self._control = control
+        self._deferred: list[Job] = []
+        self.verdicts = self._verdicts = Verdicts(path, loses_nothing=options.attempts == 1)
+        self.pace = Pace(_AT_ONCE[0])
+
+    async def run(self, jobs: Sequence[Job]) -> None:
+        """Run every job, as often as it needs; those that need the target to themselves at last,
+        because what they leave behind may disturb the others for minutes."""
+        self._verdicts.plan(jobs)
+        for job in jobs:
+            unmet = self._unmet(job)
+            if unmet:
+                job.ending, job.attempts = Skipped(unmet), 1
+                self._tell(job)
+        for last in (False, True):
+            await self._in_waves([each for each in jobs if each.case.exclusive is last])
+        self._deferred = [job for job in jobs if job.is_silent]
+
+    async def _in_waves(self, jobs: Sequence[Job]) -> None:
+        for number in range(self._options.attempts):
+            wave = [job for job in jobs if self._verdicts.wants(job)]
+            if not wave:
+                return
+            self._path.begin_period()
+            self.pace.at_most(_AT_ONCE[min(number, len(_AT_ONCE) - 1)])
+            shared = [job for job in wave if not self._goes_alone(job)]
+            alone = [job for job in wave if self._goes_alone(job)]
+            # The last sections have the longest waits: begun first, they end with the others.
+            await asyncio.gather(*(self._in_turn(job) for job in reversed(shared)))
+            for job in alone:
+                await self._attempt(job)
+            if any(job.is_open for job in wave):
+                await self._control.conclude(sorted({job.family for job in jobs}))
+            if self._path.gone:
+                return
+            await self._search(wave)
+
+    async def _search(self, wave: Sequence[Job]) -> None:
+        """Look for loss, until it is known whether it explains the silences of a wave."""
+        if self._options.attempts == 1:
+            return
+        for family in sorted({job.family for job in wave}):
+            jobs = [each for each in wave if each.family == family]
+            # On a path that is made to lose, most silences end with the second attempt.
+            first = any(each.attempts == 1 for each in jobs)
+            if first and self._options.impairment is not None:
+                continue
+            enough = functools.partial(self._verdicts.are_settled, jobs)
+            last = all(each.attempts >= TRIES_AT_LEAST for each in jobs)
+            await self._control.search(family, enough, self.pace.limit, hard=last)
+
+    def _goes_alone(self, job: Job) -> bool:
+        return job.goes_alone or waits_its_turn(self._target, job.case)
+
+    def _unmet(self, job: Job) -> str:
+        """Why a case cannot run here, "" where it can."""
+        if job.case.slow and not self._options.slow:
+            return "waits for long timers: give --slow"
+        for need in sorted(job.case.needs):
+            if need == "bulk" and self._target.loses_bulk:
+                return self._target.loses_bulk
+            if lacking := self._target.lacks(need, job.family):
+                return f"needs {lacking}"
+        if job.case.intrusive and not self._options.intrusive:
+            return "fills queues or uses a second address: give --intrusive"
+        return ""
+
+    async def _in_turn(self, job: Job) -> None:
+        async with self.pace.turn():
+            await self._attempt(job)
+
+    def _within_a_case(self, job: Job) -> int:
+        """Conversations of a case under way at a time."""
+        if (job.was_refused or job.was_reset) and job.attempts > 1:
+            return 1
+        usual = _WITHIN_A_CASE[min(job.attempts, len(_WITHIN_A_CASE) - 1)]
+        return min(usual, max(2, self.pace.limit // 2)) if self.pace.was_slowed else usual
+
+    async def _attempt(self, job: Job) -> None:
+        AT_ONCE.set(self._within_a_case(job))
+        factor = _MORE_PATIENCE[min(job.attempts, len(_MORE_PATIENCE) - 1)]
+        job.attempts += 1
+        job.queue_was_full = job.target_was_full = False
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        peer = self.peer(job.family, job.owner, factor, job.attempts)
+        silent_before = job.heard_nothing
+        tally = self._path.tally(job.family)
+        try:
+            if job.case.exclusive:
+                self._path.holding.add(job.owner)
+            self._board.bounds.begin()
+            await job.case.run(peer)
+            job.ending = None
+        except Ending as ending:
+            job.ending = ending
+            if isinstance(ending, Missing | Absent):
+                job.silences.append(silence_of(ending, peer.flows, tally))
+            # Now, while this case still holds all that it opened at the target.
+            if job.was_reset and not self._path.reset:
+                await self._control.handshake(job.family)
+            if isinstance(ending, Missing):
+                self._path.holding.add(job.owner)
+                job.target_was_full = await self._is_full(job)
+            if isinstance(ending, Refused):
+                job.queue_was_full = await self._queue_is_full(job.family)
+        except NotOfferedError as error:
+            job.ending = Skipped(f"needs {error}")
+        except HooksBrokenError as error:
+            job.ending = Inconclusive(f"the hooks failed, not the stack: {error}")
+        except BROKEN as error:
+            job.ending = broken(error)
+        finally:
+            job.ending = self._board.bounds.judged(job.owner, job.ending)
+            if any(_was_accepted(flow) for flow in peer.flows):
+                self._path.accepts.add(job.family)
+            peer.hang_up()
+            if used_small_port(peer):
+                await rest(lambda: self.peer(job.family, "control of the small port"))
+            job.seconds += loop.time() - began
+            job.observed = peer.observed
+        answered = not isinstance(job.ending, Missing | Absent | Inconclusive)
+        if answered:
+            tally.count()
+        if silent_before and answered:
+            self._path.recovered += 1
+            for each in job.silences:
+                each.tally.count(lost=True)
+        if not job.is_silent:
+            self._tell(job)
+
+    async def _is_full(self, job: Job) -> bool:
+        """Whether not even plain handshakes are answered at the moment."""
+        if self._options.attempts == 1:
+            return False
+        for _ in range(2):
+            if not await self._control.handshake(job.family):
+                return False
+        return True
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be said in a report of how the cases were run."""
+        if not self.pace.was_slowed:
+            return []
+        fewest = self.pace.lowest
+        return [
+            f"cases ran {fewest} at a time at the least, where {_AT_ONCE[0]} might: with more,"
+            " control handshakes were answered late or not at all"
+        ]
+
+    def peer(self, family: int, owner: str, factor: float = 1.0, attempt: int = 1) -> Peer:
+        return Peer(
+            self._target,
+            self._board,
+            family=family,
+            owner=owner,
+            patience=self._path.patience * factor,
+            path=self._path,
+            attempt=attempt,
+        )
+
+    async def _queue_is_full(self, family: int) -> bool:
+        """Whether an ordinary fast open is refused now, by a listener that took one before.
+
+        A listener of our own has room for all cases: there a refusal is never explained away.
+        """
+        if self._target.is_ours or family not in self._path.accepts:
+            return False
+        peer = self.peer(family, "control fast open")
+        try:
+            return not await peer.accepts(await peer.cookie())
+        except Ending:
+            return True
+        finally:
+            peer.hang_up()
+
+    async def look_into_refusals(self, jobs: Sequence[Job]) -> None:
+        """Find out what else than a fault explains that valid cookies were refused."""
+        for family in {job.family for job in jobs if isinstance(job.ending, Refused)}:
+            await self.look_for_one_time_cookies(family)
+        for family in {job.family for job in jobs if job.found_no_room}:
+            await self.wait_for_fast_open(family)
+
+    async def look_for_one_time_cookies(self, family: int) -> None:
+        """A refusal may be of a cookie that was used before, where each is good once."""
+        peer = self.peer(family, "search for one-time cookies")
+        try:
+            if await cookies_are_good_once(peer):
+                self._path.one_time.add(family)
+        finally:
+            peer.hang_up()
+
+    async def wait_for_fast_open(self, family: int) -> None:
+        """A full queue empties once all our flows have ended; what stays off was not full."""
+        peer = self.peer(family, "wait for fast open")
+        try:
+            if not await comes_back(peer):
+                self._path.off.add(family)
+        finally:
+            peer.hang_up()
+
+    async def look_for_holders(self, family: int) -> str:
+        """What holds the keys at an address, which several servers may share; "" for nothing."""
+        peer = self.peer(family, "search for key holders")
+        try:
+            return await look_for_holders(peer, self._options.requests)
+        finally:
+            peer.hang_up()
+
+    def tell_deferred(self) -> None:
+        """Announce the jobs whose verdict waited for what the whole run says of the path."""
+        for job in self._deferred:
+            self._tell(job)
+
+    def _tell(self, job: Job) -> None:
+        if self._options.on_result is not None:
+            self._options.on_result(self._verdicts.result(job))

@@ -1,0 +1,186 @@
+"""Judges the target that a user names: resolves it, opens it, runs the cases, closes it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from scapy_tfo import spec
+from scapy_tfo.errors import SetupError
+from scapy_tfo.runner.causes import explained
+from scapy_tfo.runner.interrupts import interrupts_held
+from scapy_tfo.runner.known_failures import load_known, mark_known
+from scapy_tfo.runner.record import BrokenOffError, Record, doubted
+from scapy_tfo.runner.runner import Options, judge
+from scapy_tfo.suite.registry import Case, all_cases, select
+from scapy_tfo.suite.result import Run
+from scapy_tfo.suite.target import Target
+from scapy_tfo.targets.endpoint import parse_endpoint, resolve
+from scapy_tfo.targets.own import is_in_memory, open_lab
+from scapy_tfo.targets.reached import Reach, addresses_of, file_of, reached
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a user asks to be judged, and how.
+
+    target: HOST[:PORT], a target file, one of LABS, sim:reference, or lab:NAME or sim:NAME of a
+    mutant. app: echo, http, none, or None for what the target is known to run. sources: addresses
+    to send from. plain_port, second_port: ports of listeners with fast open off, and on.
+    small_port: of an echo with a limit of stacks.file.SMALL pending fast opens. app_ports: of
+    listeners with fast open, by application. sysctls: set in the namespace of a lab target.
+    """
+
+    target: str
+    app: str | None = None
+    only: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    known: Path | None = None
+    sources: Sequence[str] = ()
+    iface: str | None = None
+    plain_port: int | None = None
+    second_port: int | None = None
+    small_port: int | None = None
+    app_ports: Mapping[str, int] = field(default_factory=dict)
+    sysctls: Mapping[str, str] = field(default_factory=dict)
+    options: Options = field(default_factory=Options)
+
+    @property
+    def is_ours(self) -> bool:
+        """A target of our own making, where intrusive cases disturb nobody."""
+        return self.target.startswith(("lab:", "sim:"))
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Without a network: the path can be impaired, and all that is random has one seed."""
+        return self.target.startswith("sim:") or is_in_memory(self.target)
+
+
+def chosen_cases(request: Request) -> tuple[Case, ...]:
+    """The cases that the request selects. Raises SetupError for an entry that matches none."""
+    return select(all_cases(), request.only, request.exclude)
+
+
+def families_of(request: Request) -> tuple[int, ...]:
+    """The families, 4 and 6, at which a target will be judged."""
+    wanted = tuple(request.options.families or (4, 6))
+    if request.is_ours:
+        return wanted
+    file = file_of(request.target)
+    if file is not None:
+        found = addresses_of(file.addresses, wanted)
+    else:
+        found = resolve(parse_endpoint(request.target)[0], wanted)
+    return tuple(each for each in (4, 6) if each in found)
+
+
+def run(request: Request) -> Run:
+    """Judge what is asked for, from start to end.
+
+    Raises SetupError for wrong usage or set-up, TargetError where the target cannot be judged, and
+    BrokenOffError, with what was finished, where it is interrupted.
+    """
+    catalogue = spec.load()
+    cases = chosen_cases(request)
+    known = load_known(request.known, (each.id for each in all_cases())) if request.known else ()
+    if request.options.impairment is not None and not request.is_in_memory:
+        raise SetupError(
+            "--impair works only with sim:NAME, lab:reference and lab:NAME of a mutant"
+        )
+    if request.sysctls and not request.target.startswith("lab:"):
+        raise SetupError("--sysctl works only with lab: targets, which have their own namespace")
+    if request.is_ours:
+        _must_leave_to_us(request)
+        request = replace(request, options=replace(request.options, intrusive=True))
+    elif (file := file_of(request.target)) is not None and file.intrusive:
+        request = replace(request, options=replace(request.options, intrusive=True))
+    if request.target.startswith("sim:") and request.options.requests:
+        raise SetupError("--connections does not go with sim: targets, each of which is one server")
+    record, started, clock = Record(), time.time(), time.monotonic()
+    options = replace(
+        request.options,
+        on_plan=record.planning(request.options.on_plan),
+        on_result=record.taking(request.options.on_result),
+        record=record,
+    )
+    request = replace(request, options=options)
+    try:
+        done = _judged(request, cases, catalogue)
+    except KeyboardInterrupt:
+        if not record.results:
+            raise
+        done = record.run(request.target, started, time.monotonic() - clock)
+        if request.options.impairment is not None:
+            done = replace(done, results=tuple(map(doubted, done.results)))
+    done = replace(done, results=mark_known(explained(done.results), known))
+    if done.interrupted:
+        raise BrokenOffError(done)
+    return done
+
+
+def _judged(request: Request, cases: Sequence[Case], catalogue: spec.Catalogue) -> Run:
+    if request.target.startswith("sim:"):
+        from scapy_tfo.runner.simulation import simulate
+
+        with interrupts_held():
+            return simulate(request.target, cases, catalogue, request.options)
+    return asyncio.run(_run_live(request, cases, catalogue))
+
+
+def _must_leave_to_us(request: Request) -> None:
+    given = {
+        "--app": request.app,
+        "--source": request.sources,
+        "--iface": request.iface,
+        "--plain-port": request.plain_port,
+        "--second-port": request.second_port,
+        "--small-port": request.small_port,
+        "--app-port": request.app_ports,
+    }
+    needless = [option for option, value in given.items() if value]
+    if needless:
+        raise SetupError(
+            f"{', '.join(needless)} cannot be given for {request.target}, which brings its own"
+        )
+
+
+async def _run_live(request: Request, cases: Sequence[Case], catalogue: spec.Catalogue) -> Run:
+    async with open_target(request) as target:
+        return await judge(target, cases, catalogue, request.options)
+
+
+@asynccontextmanager
+async def open_target(request: Request) -> AsyncIterator[Target]:
+    """The live target that a request names; everything is given back at the end."""
+    if request.target.startswith("lab:"):
+        options = request.options
+        async with open_lab(
+            request.target, request.sysctls, impairment=options.impairment, seed=options.seed
+        ) as target:
+            yield target
+        return
+    if request.target.startswith("sim:"):
+        raise SetupError(f"{request.target} is simulated and has no address")
+    async with reached(_reach(request)) as target:
+        yield target
+
+
+def _reach(request: Request) -> Reach:
+    named = {
+        "plain": request.plain_port,
+        "second": request.second_port,
+        "small": request.small_port,
+    }
+    return Reach(
+        target=request.target,
+        app=request.app,
+        families=request.options.families,
+        iface=request.iface,
+        sources=request.sources,
+        ports={role: port for role, port in named.items() if port is not None},
+        standing=request.app_ports,
+    )

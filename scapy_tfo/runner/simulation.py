@@ -1,0 +1,126 @@
+"""Runs cases against the reference stack in memory, on virtual time."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import zlib
+from collections.abc import Sequence
+
+from scapy_tfo.errors import TargetError
+from scapy_tfo.lab.memory.target import ReferenceLab
+from scapy_tfo.runner.clock import run_virtually
+from scapy_tfo.runner.record import TOOL, doubted
+from scapy_tfo.runner.runner import Options, judge
+from scapy_tfo.spec import Catalogue
+from scapy_tfo.suite.registry import Case
+from scapy_tfo.suite.result import CapturedPacket, Result, Run, Verdict
+from scapy_tfo.targets.own import reference_target
+from scapy_tfo.variants.registry import AnyStack, named
+
+
+def simulate(
+    name: str, cases: Sequence[Case], catalogue: Catalogue, options: Options | None = None
+) -> Run:
+    """Judge a simulated target. Each case meets a fresh stack, so that none disturbs another.
+
+    Deterministic: the same seed gives the same packets. Raises SetupError for an unknown name,
+    and TargetError where the target cannot be judged and the path is not to blame.
+    """
+    options = options or Options()
+    mutant = named(name.removeprefix("sim:"))
+    started, began = time.time(), time.perf_counter()
+    if options.impairment is None:
+        # Nothing is lost, so what does not come at first never comes.
+        options = dataclasses.replace(options, attempts=1)
+    results: list[Result] = []
+    packets: list[CapturedPacket] = []
+    notes: list[str] = []
+    loses = False
+    families = options.families or (4, 6)
+    if options.on_plan is not None:
+        options.on_plan(len(families) * len(cases))
+    if options.record is not None:
+        options.record.packets = packets
+    tell = options.on_result or (lambda _: None)
+    options = dataclasses.replace(options, on_plan=None, on_result=None, record=None)
+    for family in families:
+        for case in cases:
+            # Dice of its own, or one seed would lose the same packets in every case.
+            seed = zlib.crc32(f"{options.seed} {case.id} {family}".encode())
+            alone = dataclasses.replace(options, families=(family,), seed=seed)
+            try:
+                run = run_virtually(_one(name, mutant, case, catalogue, alone, started))
+            except TargetError as error:
+                if options.impairment is None:
+                    raise
+                loses = True
+                results.append(unheard(case, family, catalogue, str(error)))
+                tell(results[-1])
+                continue
+            shift = len(packets)
+            packets += (_renumbered(each, shift) for each in run.packets)
+            for each in run.results:
+                results.append(_shifted(each, shift) if shift else each)
+                tell(results[-1])
+            notes += run.notes
+            # A target that went away loses everything, and says nothing of the path.
+            loses = loses or (run.loses and not run.gone)
+    return Run(
+        target=name,
+        tool=TOOL,
+        started=started,
+        seconds=time.perf_counter() - began,
+        results=tuple(doubted(each) if loses else each for each in results),
+        packets=tuple(packets),
+        notes=tuple(dict.fromkeys(notes)),
+        loses=loses,
+    )
+
+
+def unheard(case: Case, family: int, catalogue: Catalogue, reason: str) -> Result:
+    """A case before which the impaired path let no control handshake through."""
+    return Result(
+        case=case.id,
+        title=case.title,
+        family=family,
+        requirements=case.requirements,
+        level=case.level(catalogue),
+        verdict=Verdict.INCONCLUSIVE,
+        reason=reason,
+    )
+
+
+async def _one(
+    name: str,
+    mutant: AnyStack,
+    case: Case,
+    catalogue: Catalogue,
+    options: Options,
+    epoch: float,
+) -> Run:
+    lab = await ReferenceLab.start(
+        stack_class=mutant.stack,
+        settings=mutant.settings,
+        seed=options.seed,
+        epoch=epoch,
+        impairment=options.impairment,
+    )
+    try:
+        return await judge(reference_target(name, lab), [case], catalogue, options)
+    finally:
+        lab.close()
+
+
+def _renumbered(packet: CapturedPacket, shift: int) -> CapturedPacket:
+    return CapturedPacket(
+        number=packet.number + shift,
+        when=packet.when,
+        outbound=packet.outbound,
+        data=packet.data,
+        comment=packet.comment,
+    )
+
+
+def _shifted(result: Result, shift: int) -> Result:
+    return dataclasses.replace(result, packets=tuple(each + shift for each in result.packets))

@@ -1,0 +1,106 @@
+"""How many cases are under way at a time: as many as the target bears.
+
+Additive increase, multiplicative decrease, as a TCP sender does it (RFC 5681 section 3.1): each
+control handshake that is answered soon lets a few more cases begin; one that is late, or not
+answered at all, halves their number, once for all handshakes that were already on their way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+FIRST = 8
+"""Cases under way at first, before anything is known."""
+
+_STEP, _SMALL_STEP = 8, 1
+"""Cases more for each answer that comes soon: at first, and once the target was seen to be full."""
+
+_ROUND = 1.0
+"""Seconds in which one overload halves the number once."""
+
+_LATE, _TIMES = 0.25, 4.0
+"""An answer is late after the shortest round trip so many times, and so many seconds."""
+
+
+def late_after(shortest: float) -> float:
+    """Seconds after which the answer to a control is late. shortest: round trip so far, seconds."""
+    return _LATE + _TIMES * shortest
+
+
+class Pace:
+    """A gate that lets as many cases in at a time as the target bears.
+
+    most: cases at a time at most. lowest: the fewest that it was ever brought down to.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = self.lowest = most
+        self.limit = min(FIRST, most)
+        self._under_way = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._was_full = False
+        self._cut_at = float("-inf")
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether more cases would run if they might."""
+        return bool(self._waiting)
+
+    @property
+    def was_slowed(self) -> bool:
+        """Whether the target bore fewer cases than there were."""
+        return self._was_full
+
+    def prompt(self) -> None:
+        """A control was answered soon."""
+        step = _SMALL_STEP if self._was_full else _STEP
+        self.limit = min(self.limit + step, self.most)
+        self._let_in()
+
+    def overloaded(self, now: float) -> None:
+        """A control was answered late, or not at all. now: seconds."""
+        if now < self._cut_at + _ROUND:
+            return
+        self._cut_at = now
+        self._was_full = True
+        self.limit = max(self.limit // 2, 1)
+        self.lowest = min(self.lowest, self.limit)
+
+    def at_most(self, most: int) -> None:
+        """From now on, let no more than so many in, and fewer where the target bears fewer."""
+        self.most = most
+        self.limit = min(self.limit, most)
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait until one more may be under way, and be under way until the end of the block."""
+        await self._enter()
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            self._let_in()
+
+    async def _enter(self) -> None:
+        if self._under_way < self.limit and not self._waiting:
+            self._under_way += 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._under_way -= 1
+                self._let_in()
+            raise
+
+    def _let_in(self) -> None:
+        while self._waiting and self._under_way < self.limit:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                self._under_way += 1
+                turn.set_result(None)

@@ -1,0 +1,1 @@
+"""Stacks that a target file describes: starts them, and speaks with their hooks."""

@@ -1,0 +1,1 @@
+"""Opens targets by name or address, for cases and for campaigns."""

@@ -1,0 +1,1 @@
+"""Evidence that verdicts can be trusted: mutants, weakened cases, repeated runs."""

@@ -1,0 +1,117 @@
+"""Judges legal stacks by all cases and by the fuzzer, in simulation: none may be blamed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from scapy_tfo import freedoms, spec
+from scapy_tfo.executor.simulated import SimulatedBench
+from scapy_tfo.freedoms import Kind
+from scapy_tfo.fuzz.generation.grammar import program_for
+from scapy_tfo.runner.runner import Options
+from scapy_tfo.runner.simulation import simulate
+from scapy_tfo.suite.registry import Case, all_cases
+from scapy_tfo.suite.result import Result, Verdict
+from scapy_tfo.variants.registry import Variant, all_variants, named
+from scapy_tfo.variants.rows import all_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """One verdict against a legal stack. by: a case or a rule of the fuzzer. evidence: why."""
+
+    by: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What became of one legal stack.
+
+    verdicts: how many results there were of each. warnings: cases of a SHOULD that the stack
+    gives up. blames: what must not be. programs: with which it was fuzzed.
+    """
+
+    variant: Variant
+    verdicts: Mapping[str, int]
+    warnings: tuple[str, ...]
+    blames: tuple[Blame, ...]
+    programs: int
+
+    @property
+    def name(self) -> str:
+        return self.variant.name
+
+    def told(self) -> list[str]:
+        """One line, and one for each blame."""
+        counts = ", ".join(f"{count} {verdict}" for verdict, count in self.verdicts.items())
+        lines = [f"sim:{self.name}: {counts}; {self.programs} programs"]
+        lines += [f"  {each.by}: {each.evidence}" for each in self.blames]
+        return lines
+
+
+def every_name() -> list[str]:
+    """The names of all variants, and of the rows that join them."""
+    return [each.name for each in (*all_variants(), *all_rows())]
+
+
+def tried(
+    name: str,
+    *,
+    programs: int,
+    cases: Sequence[Case] | None = None,
+    families: tuple[int, ...] = (4, 6),
+) -> Trial:
+    """Try one legal stack. programs: of the seeds from 0 on. cases: None for all, slow ones too.
+
+    Raises SetupError for an unknown name, TypeError for a stack that is no variant.
+    """
+    variant = named(name)
+    if not isinstance(variant, Variant):
+        raise TypeError(f"{name} is no variant")
+    options = Options(slow=True, intrusive=True, capture=False, families=families)
+    chosen = all_cases() if cases is None else cases
+    results = simulate(f"sim:{name}", chosen, spec.load(), options).results
+    failed = [each for each in results if each.verdict is Verdict.FAIL]
+    lenient = gives_up_a_should(variant)
+    warnings = [each for each in failed if lenient and not each.level.fails_run]
+    blames = [_of_case(each) for each in failed if each not in warnings]
+    return Trial(
+        variant,
+        dict(Counter(str(each.verdict) for each in results)),
+        tuple(dict.fromkeys(each.case for each in warnings)),
+        tuple(dict.fromkeys(blames)) + findings(name, programs, lenient=lenient),
+        programs,
+    )
+
+
+def gives_up_a_should(variant: Variant) -> bool:
+    """Whether it makes a choice that a SHOULD advises against: cases of a SHOULD may say so."""
+    known = freedoms.load()
+    return any(known[each].kind is Kind.SHOULD for each in variant.uses)
+
+
+def findings(name: str, programs: int, *, lenient: bool = False) -> tuple[Blame, ...]:
+    """What the fuzzer finds wrong, once for each rule, with the seed that shows it first.
+
+    lenient: leave out what breaks no more than a SHOULD.
+    """
+    if not programs:
+        return ()
+    bench = SimulatedBench(f"sim:{name}")
+    found: dict[str, Blame] = {}
+    catalogue = spec.load()
+    for number, verdict in bench.run((seed, program_for(seed)) for seed in range(programs)):
+        for each in verdict.violations:
+            if lenient and not catalogue[each.requirement].level.fails_run:
+                continue
+            rule = f"{each.rule} ({each.requirement})"
+            evidence = f"seed {number}: {each.actual}, not {each.expected}"
+            found.setdefault(rule, Blame(rule, evidence))
+    return tuple(found.values())
+
+
+def _of_case(result: Result) -> Blame:
+    return Blame(result.case, f"{result.reason} (IPv{result.family})")

@@ -1,0 +1,75 @@
+"""Servers of one kind each: servers.py KIND PORT."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import socketserver
+import sys
+import threading
+import time
+
+
+class Server(socketserver.ThreadingTCPServer):
+    address_family = socket.AF_INET6
+    allow_reuse_address = True
+    daemon_threads = True
+    request_queue_size = 4096
+
+    def server_bind(self) -> None:
+        self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_FASTOPEN, 4096)
+        super().server_bind()
+
+
+def discard(connection: socket.socket) -> None:
+    """Reads, and says nothing."""
+    while connection.recv(65536):
+        pass
+
+
+def banner(connection: socket.socket) -> None:
+    """Speaks first, as a mail server does."""
+    connection.sendall(b"220 mail.example ESMTP\r\n")
+    discard(connection)
+
+
+def losing(connection: socket.socket) -> None:
+    """An echo that loses what its send buffer refuses, slow enough to find much to read."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    while data := connection.recv(65536):
+        time.sleep(0.05)
+        with contextlib.suppress(BlockingIOError):
+            connection.send(data, socket.MSG_DONTWAIT)
+
+
+def closing_http(connection: socket.socket) -> None:
+    """HTTP with one answer for each connection (RFC 9112 section 9.6)."""
+    head = b""
+    while b"\r\n\r\n" not in head:
+        piece = connection.recv(65536)
+        if not piece:
+            return
+        head += piece
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nhello\n")
+
+
+KINDS = {"discard": discard, "banner": banner, "losing": losing, "closing-http": closing_http}
+
+
+def main(kind: str, port: int) -> None:
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            try:
+                KINDS[kind](self.request)
+            except OSError:
+                return
+
+    threading.stack_size(128 << 10)
+    with Server(("", port), Handler) as server:
+        print("ready", flush=True)
+        server.serve_forever()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

@@ -1,0 +1,49 @@
+"""The application is met before the stack is judged: what it does wrong is not the stack's."""
+
+from __future__ import annotations
+
+from tests.applications.conftest import Judge, echo, server
+
+FEW = ("--only", "ACC-2", "--only", "AFT-1")
+
+
+def test_a_silent_application_cannot_be_judged_as_an_echo(judge: Judge) -> None:
+    done = judge([server("discard", 7)], "127.0.0.1:7", "--app", "echo", *FEW)
+    assert done.status == 3
+    assert "127.0.0.1:7 does not answer a plain connection as --app echo would" in done.said
+    assert "the request was acknowledged, and no answer came" in done.said
+    assert "--app none" in done.said
+
+
+def test_an_application_that_speaks_first_is_no_echo(judge: Judge) -> None:
+    done = judge([server("banner", 7)], "127.0.0.1:7", "--app", "echo", *FEW)
+    assert done.status == 3
+    assert "check which application runs there" in done.said
+
+
+def test_another_application_on_the_plain_port_is_named(judge: Judge) -> None:
+    servers = [echo(7), server("discard", 8)]
+    options = ("--app", "echo", "--plain-port", "8", "--only", "ACC-1")
+    done = judge(servers, "127.0.0.1:7", *options)
+    assert done.status == 3
+    assert "127.0.0.1:8 (--plain-port) does not answer" in done.said
+
+
+def test_an_echo_that_loses_bulk_is_not_blamed_on_the_stack(judge: Judge) -> None:
+    only = ("--only", "AFT-11.bulk-after-a-fast-open-is-echoed", "--only", "AFT-1")
+    done = judge([server("losing", 7)], "127.0.0.1:7", "--app", "echo", *only)
+    assert not done.failed
+    bulk = done.results["AFT-11.bulk-after-a-fast-open-is-echoed"]
+    assert bulk["verdict"] == "skipped"
+    assert "your application loses what its send buffer refuses" in bulk["reason"]
+    assert "AFT-1.data-with-the-ack-is-answered" in done.results
+    assert done.status == 0
+
+
+def test_an_http_server_that_closes_gets_one_request_a_connection(judge: Judge) -> None:
+    done = judge([server("closing-http", 80)], "127.0.0.1:80", "--app", "http")
+    assert not done.failed
+    assert done.status == 0
+    assert done.results["ACC-2.syn-data-is-acknowledged"]["verdict"] == "pass"
+    two = done.results["AFT-1.data-with-the-ack-is-answered"]
+    assert (two["verdict"], "closes after each" in two["reason"]) == ("skipped", True)

@@ -1,0 +1,272 @@
+"""Right and wrong SYN-ACKs, in pairs that answer the same SYN."""
+
+from __future__ import annotations
+
+import pytest
+
+from scapy_tfo.oracle.profile import Profile, Usual
+from scapy_tfo.program.program import Option
+from tests.oracle.conversations import (
+    ANOTHER,
+    ASKS,
+    FRESH,
+    GOOD,
+    GRANTED,
+    MSS,
+    OFFERS,
+    SPOILT,
+    TIMED,
+    Begin,
+    Case,
+    Conversation,
+    Steps,
+    cookie,
+    crowd,
+    full_jar,
+    half_open,
+    new,
+    opened,
+)
+
+USUAL = Profile(fresh=True, options=Usual({4: 1460, 6: 1440}, 7, True, True))
+
+SYN_ACKS: dict[str, Case] = {
+    "acknowledges what was never sent": (
+        lambda: new().syn(size=20, options=GOOD),
+        lambda it: it.answered(taken=21),
+        lambda it: it.answered(taken=20),
+        ("syn-ack-number", "ACC-10"),
+    ),
+    "forgets the SYN": (
+        lambda: new().syn(size=20),
+        lambda it: it.answered(taken=-1),
+        lambda it: it.answered(),
+        ("syn-ack-number", "ACC-10"),
+    ),
+    "takes text beside no cookie": (
+        lambda: new().syn(size=20),
+        lambda it: it.answered(taken=20),
+        lambda it: it.answered(),
+        ("takes-text", "ACC-4"),
+    ),
+    "takes text beside a spoilt cookie": (
+        lambda: new().syn(size=20, options=(MSS, SPOILT)),
+        lambda it: it.answered(taken=20),
+        lambda it: it.answered(),
+        ("takes-text", "SRV-2"),
+    ),
+    "refuses the text of a good cookie": (
+        lambda: new().syn(size=20, options=GOOD),
+        lambda it: it.answered(),
+        lambda it: it.answered(taken=20),
+        ("refuses-text", "ACC-2"),
+    ),
+    "takes half of the text": (
+        lambda: new().syn(size=20, options=GOOD),
+        lambda it: it.answered(taken=10),
+        lambda it: it.answered(taken=20),
+        ("refuses-text", "ACC-10"),
+    ),
+    "grants no cookie": (
+        lambda: new().syn(options=ASKS),
+        lambda it: it.answered(),
+        lambda it: it.answered(options=cookie(FRESH)),
+        ("grant", "SRV-9"),
+    ),
+    "grants unasked": (
+        lambda: new().syn(),
+        lambda it: it.answered(options=cookie(FRESH)),
+        lambda it: it.answered(),
+        ("grant", "ACC-4"),
+    ),
+    "answers kind 34 in another": (
+        lambda: new().syn(options=ASKS),
+        lambda it: it.answered(options=cookie(FRESH, 254)),
+        lambda it: it.answered(options=cookie(FRESH)),
+        ("grant", "OPT-6"),
+    ),
+    "grants a cookie of odd size": (
+        lambda: new().syn(options=ASKS),
+        lambda it: it.answered(options=cookie(FRESH[:7])),
+        lambda it: it.answered(options=cookie(FRESH[:6])),
+        ("grant", "OPT-2"),
+    ),
+    "grants nothing in an option": (
+        lambda: new().syn(options=ASKS),
+        lambda it: it.answered(options=ASKS),
+        lambda it: it.answered(options=cookie(FRESH)),
+        ("grant", "SRV-9"),
+    ),
+    "grants twice": (
+        lambda: new().syn(options=ASKS),
+        lambda it: it.answered(options=(*cookie(FRESH), *cookie(FRESH)[1:])),
+        lambda it: it.answered(options=cookie(FRESH)),
+        ("grant", "OPT-12"),
+    ),
+    "grants the cookie of another": (
+        lambda: new().syn(options=ASKS),
+        lambda it: it.answered(options=cookie(ANOTHER)),
+        lambda it: it.answered(options=cookie(GRANTED)),
+        ("grant", "SRV-1"),
+    ),
+    "grants a cookie like another": (
+        lambda: new().syn(options=ASKS),
+        lambda it: it.answered(options=cookie(ANOTHER[:6] + b"\0\0")),
+        lambda it: it.answered(options=cookie(FRESH)),
+        ("grant", "SRV-2"),
+    ),
+    "has timestamps unasked": (
+        lambda: new().syn(),
+        lambda it: it.answered(options=(MSS, Option("ts"))),
+        lambda it: it.answered(),
+        ("syn-ack-options", "OPT-9"),
+    ),
+    "has a window scale unasked": (
+        lambda: new().syn(),
+        lambda it: it.answered(options=(MSS, Option("ws", 7))),
+        lambda it: it.answered(),
+        ("syn-ack-options", "OPT-9"),
+    ),
+    "has SACK unasked": (
+        lambda: new().syn(),
+        lambda it: it.answered(options=(MSS, Option("sackok"))),
+        lambda it: it.answered(),
+        ("syn-ack-options", "OPT-9"),
+    ),
+    "cannot be read": (
+        lambda: new().syn(),
+        lambda it: it.answered(options=(MSS, Option("raw", kind=99, length=1, data=b"ab"))),
+        lambda it: it.answered(options=(MSS, Option("nop"))),
+        ("syn-ack-options", "OPT-9"),
+    ),
+    "echoes no TSval of a SYN": (
+        lambda: new().syn(options=OFFERS),
+        lambda it: it.answered(options=(MSS, Option("ts")), echo=7),
+        lambda it: it.answered(options=(MSS, Option("ts"))),
+        ("syn-ack-options", "OPT-9"),
+    ),
+    "leaves out what it offers without fast open": (
+        lambda: new(profile=USUAL).syn(options=(MSS, Option("ws", 7))),
+        lambda it: it.answered(),
+        lambda it: it.answered(options=(MSS, Option("ws", 7))),
+        ("syn-ack-options", "OPT-9"),
+    ),
+    "carries text without right": (
+        lambda: new().syn(size=20),
+        lambda it: it.came("S.", 0, 1, b"early"),
+        lambda it: it.answered(),
+        ("early-text", "ACC-4"),
+    ),
+    "comes again with another ISS": (
+        lambda: half_open(),
+        lambda it: it.came("S.", 1, 21),
+        lambda it: it.answered(taken=20),
+        ("another-syn-ack", "ACC-8a"),
+    ),
+    "comes again and takes less": (
+        lambda: half_open(),
+        lambda it: it.answered(),
+        lambda it: it.answered(taken=20),
+        ("another-syn-ack", "ACC-8a"),
+    ),
+    "comes again and takes more": (
+        lambda: new().syn(size=20).answered(),
+        lambda it: it.answered(taken=20),
+        lambda it: it.answered(),
+        ("another-syn-ack", "ACC-3"),
+    ),
+    "comes again after the handshake": (
+        lambda: opened().at(2.0),
+        lambda it: it.answered(taken=20),
+        lambda it: it.came(".", 1, 21),
+        ("syn-ack-when-open", "AFT-11"),
+    ),
+    "comes again with text": (
+        lambda: half_open(),
+        lambda it: it.came("S.", 0, 21, b"more"),
+        lambda it: it.answered(taken=20),
+        ("repeated-text", "ACC-8"),
+    ),
+    "comes again with its option": (
+        lambda: new().syn(options=ASKS).answered(options=cookie(FRESH)).at(1.0),
+        lambda it: it.answered(options=cookie(FRESH)),
+        lambda it: it.answered(),
+        ("repeated-option", "ACC-8"),
+    ),
+    "is another with no SYN": (
+        lambda: new().send(".", 1, 5),
+        lambda it: it.came("S.", 0, 1),
+        lambda it: it.came("R", 5 - 0x7FFFFFF0),
+        ("unasked", "ACC-12"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("begin", "wrong", "right", "broken"), SYN_ACKS.values(), ids=SYN_ACKS)
+def test_what_a_syn_ack_may_say(
+    begin: Begin, wrong: Steps, right: Steps, broken: tuple[str, str]
+) -> None:
+    assert begin().broken == []
+    assert wrong(begin()).broken[:1] == [broken]
+    assert right(begin()).broken == []
+
+
+def test_over_the_limit_text_is_refused() -> None:
+    for taken, broken in ((20, [("takes-text", "LIM-1")]), (0, [])):
+        _, links = crowd(5)
+        for each in links[:4]:
+            each.syn(size=20, options=GOOD).answered(taken=20)
+        assert links[4].syn(size=20, options=GOOD).answered(taken=taken).broken == broken
+
+
+def test_a_fresh_cookie_beside_a_refusal_must_work() -> None:
+    jar = full_jar()
+    first, second = Conversation(jar), Conversation(jar, index=1)
+    second.link.around = first.link.around = [first.link, second.link]
+    first.syn(size=20, options=(MSS, SPOILT)).answered(options=cookie(FRESH))
+    refused = second.syn(size=20, options=GOOD).answered(options=cookie(GRANTED))
+    assert refused.broken == [("refuses-text", "SRV-5")]
+
+
+def test_a_cookie_is_good_at_every_port() -> None:
+    refused = new(port="second").syn(size=20, options=GOOD).answered(options=cookie(FRESH))
+    assert refused.broken == [("refuses-text", "SRV-3")]
+    refused = new().syn(size=20, options=GOOD).answered(options=cookie(FRESH))
+    assert refused.broken == [("refuses-text", "SRV-1")]
+
+
+def test_a_repetition_with_other_text_is_another_syn() -> None:
+    for size, clause in ((20, "DUP-1"), (0, "DUP-1"), (8, "DUP-6"), (30, "DUP-6")):
+        it = half_open().syn(size=size, options=GOOD).answered(taken=19)
+        assert it.broken == [("another-syn-ack", clause)]
+
+
+def test_what_a_target_may_leave_out_of_a_syn_ack() -> None:
+    timed = (MSS, Option("ts"))
+    no_timestamps = new(profile=USUAL).syn(options=timed).answered()
+    assert no_timestamps.broken == []
+    unscaled = new(profile=USUAL).syn(options=(MSS, Option("ws", 0))).answered()
+    assert unscaled.broken == []
+    second = new(profile=USUAL).syn(options=timed).answered(options=timed)
+    assert second.syn(options=(MSS,)).answered().broken == []
+    second = new(profile=USUAL).syn(options=timed).answered(options=timed)
+    assert second.syn(options=timed).answered().broken == [("syn-ack-options", "OPT-9")]
+
+
+def test_a_packet_too_big_of_ours_lowers_the_mss() -> None:
+    lower = (Option("mss", 1360),)
+    assert new(profile=USUAL).syn().answered(options=lower).broken
+    told = new(profile=USUAL)
+    told.link.note("icmp")
+    assert told.syn().answered(options=lower).broken == []
+
+
+def test_a_syn_without_the_agreed_timestamps_may_be_dropped() -> None:
+    """RFC 7323 section 3.2: on a connection with timestamps it is no sound segment."""
+    timed = (*GOOD, Option("ts"))
+    it = new().syn(size=20, options=timed).answered(taken=20, options=(MSS, Option("ts")))
+    it.send(".", 21, 1, options=TIMED)
+    it.syn(seq=-5000)
+    assert not it.link.wants_answer
+    it.syn(seq=-5000, options=(MSS, Option("ts")))
+    assert it.link.wants_answer

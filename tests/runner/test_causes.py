@@ -1,0 +1,99 @@
+"""One fault is reported once: failures are grouped by their cause."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from scapy_tfo.runner.causes import explained
+from scapy_tfo.runner.runner import Options
+from scapy_tfo.runner.session import Request, run
+from scapy_tfo.spec import Level
+from scapy_tfo.suite.outcome import Symptom
+from scapy_tfo.suite.result import Result, Verdict
+
+FAIL, PASS, INCONCLUSIVE = Verdict.FAIL, Verdict.PASS, Verdict.INCONCLUSIVE
+
+
+def result(
+    case: str,
+    verdict: Verdict = FAIL,
+    symptom: str = Symptom.TAKES_DATA,
+    *,
+    level: Level = Level.MUST,
+    family: int = 4,
+) -> Result:
+    return Result(
+        case=case,
+        title=case,
+        family=family,
+        requirements=(case.partition(".")[0],),
+        level=level,
+        verdict=verdict,
+        symptom=symptom if verdict is FAIL else "",
+    )
+
+
+def brief(results: Sequence[Result]) -> list[tuple[str, str, str]]:
+    return [(each.case, each.verdict.value, each.cause) for each in results]
+
+
+def test_the_case_that_is_about_a_symptom_explains_the_others() -> None:
+    found = explained([result("OPT-4.a"), result("ACC-3.b"), result("SRV-2.c", PASS)])
+    assert brief(found) == [
+        ("OPT-4.a", "inconclusive", "ACC-3.b"),
+        ("ACC-3.b", "fail", ""),
+        ("SRV-2.c", "pass", ""),
+    ]
+    assert "accepts SYN data without a valid cookie, see ACC-3.b" in found[0].reason
+
+
+def test_a_fault_that_one_requirement_alone_shows_is_its_own() -> None:
+    found = explained([result("OPT-4.a"), result("ACC-3.b", PASS)])
+    assert brief(found) == [("OPT-4.a", "fail", ""), ("ACC-3.b", "pass", "")]
+
+
+def test_two_faults_are_two_groups() -> None:
+    found = explained([result("ACC-3.a"), result("AFT-2.b", symptom=Symptom.NEVER_CLOSES)])
+    assert [each.cause for each in found] == ["", ""]
+
+
+def test_failures_of_one_requirement_stay_failures() -> None:
+    found = explained([result("ACC-3.a"), result("ACC-3.b")])
+    assert brief(found) == [("ACC-3.a", "fail", ""), ("ACC-3.b", "fail", "ACC-3.a")]
+
+
+def test_a_warning_takes_no_failure_from_the_run() -> None:
+    """A failed SHOULD does not fail the run, so it must not turn a failed MUST into no verdict."""
+    found = explained([result("ACC-3.a", level=Level.SHOULD), result("OPT-4.b")])
+    assert brief(found) == [("ACC-3.a", "fail", ""), ("OPT-4.b", "fail", "ACC-3.a")]
+
+
+def test_a_failure_over_one_family_explains_nothing_over_the_other() -> None:
+    found = explained([result("ACC-3.a"), result("OPT-4.b", family=6)])
+    assert [each.cause for each in found] == ["", ""]
+
+
+def test_what_shows_no_symptom_is_explained_by_nothing_else() -> None:
+    found = explained([result("ACC-3.a"), result("LIM-6.b", symptom="")])
+    assert [each.cause for each in found] == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("name", "requirement"),
+    [
+        ("accepts-any-cookie", "ACC-3"),
+        ("never-tells-the-end", "AFT-2"),
+        ("first-byte-is-lost", "ACC-9"),
+        ("drops-text-of-the-ack", "AFT-1"),
+        ("wrong-cookie-resets", "ACC-3"),
+    ],
+)
+def test_a_wrong_stack_has_one_fault(name: str, requirement: str) -> None:
+    """The leads of most failures are cases of one requirement, and no other fails beside it."""
+    found = run(Request(target=f"sim:{name}", options=Options(families=(4,)))).results
+    failed = [each for each in found if each.verdict is FAIL]
+    explained_by = [each for each in found if each.cause.startswith(requirement)]
+    assert any(each.requirements[0] == requirement and not each.cause for each in failed)
+    assert len(explained_by) >= len([each for each in found if each.cause]) * 0.8

@@ -1,0 +1,167 @@
+"""Targets with little room are not blamed for connections that they cannot take at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from scapy_tfo import spec
+from scapy_tfo.errors import TargetError
+from scapy_tfo.lab.hooks import ListenerOptions
+from scapy_tfo.lab.memory.target import ReferenceLab
+from scapy_tfo.mutants.registry import named
+from scapy_tfo.reference.stack import Stack
+from scapy_tfo.runner.clock import run_virtually
+from scapy_tfo.runner.runner import Options, judge
+from scapy_tfo.segment import ACK, RST, SYN, Segment
+from scapy_tfo.suite.application import App, Echo, Http
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.registry import Case
+from scapy_tfo.suite.result import Result, Run, Verdict
+from scapy_tfo.suite.target import Service
+from scapy_tfo.targets.own import reference_target
+
+Spoil = Callable[[ReferenceLab], None]
+
+
+def judged(
+    *conversations: Any,
+    queue: int = 256,
+    spoil: Spoil | None = None,
+    app: App | None = None,
+    stack: type[Stack] = Stack,
+) -> Run:
+    """Judge the reference from outside, without its hooks."""
+    cases = [
+        Case(
+            id=f"ACC-2.{each.__name__}",
+            title="a probe",
+            requirements=("ACC-2",),
+            needs=frozenset(),
+            slow=False,
+            intrusive=False,
+            exclusive=False,
+            run=each,
+        )
+        for each in conversations
+    ]
+
+    async def whole() -> Run:
+        lab = await ReferenceLab.start(stack_class=stack)
+        target = reference_target("test", lab)
+        port = await lab.host.listen(ListenerOptions("echo", queue=queue))
+        target.main, target.hooks = Service(port, app or Echo()), None
+        if spoil is not None:
+            spoil(lab)
+        return await judge(target, cases, spec.load(), Options(families=(4,)))
+
+    return run_virtually(whole())
+
+
+async def one_pending(peer: Peer) -> None:
+    await peer.open()
+
+
+async def four_pending(peer: Peer) -> None:
+    cookie = await peer.cookie()
+    for _ in range(4):
+        await peer.open(cookie=cookie)
+
+
+async def made_up_cookie(peer: Peer) -> None:
+    """Expects what no server does, as if a valid cookie were refused each time."""
+    await peer.open()
+    await peer.open(cookie=bytes(8))
+
+
+def only(run: Run) -> Result:
+    (result,) = run.results
+    return result
+
+
+def test_a_queue_shorter_than_a_case_needs_is_not_blamed() -> None:
+    result = only(judged(four_pending, queue=2))
+    assert (result.verdict, result.attempts) == (Verdict.INCONCLUSIVE, 3)
+    assert "queue" in result.reason
+
+
+def test_a_case_that_fits_the_queue_when_alone_passes() -> None:
+    run = judged(*[one_pending] * 12, queue=2)
+    assert {result.verdict for result in run.results} == {Verdict.PASS}
+
+
+def test_fast_open_that_never_comes_back_was_not_a_full_queue() -> None:
+    result = only(judged(four_pending, queue=2, stack=named("stays-off-once-full").stack))
+    assert result.verdict is Verdict.FAIL
+    assert "still off 240 s after all that was pending had ended" in result.reason
+
+
+def test_a_refusal_beside_room_in_the_queue_fails() -> None:
+    assert only(judged(made_up_cookie)).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    ("first_reset", "verdict"), [(3, Verdict.INCONCLUSIVE), (10**9, Verdict.PASS)]
+)
+def test_a_target_that_resets_for_want_of_room_is_not_blamed(
+    first_reset: int, verdict: Verdict
+) -> None:
+    def spoil(lab: ReferenceLab) -> None:
+        deliver, count = lab.host.receive, 0
+
+        def short(packet: bytes) -> None:
+            nonlocal count
+            segment = Segment.from_bytes(packet)
+            count += segment.flags == SYN
+            # Room for the first SYNs; then for every fifth, as connections end elsewhere.
+            if segment.flags != SYN or count < first_reset or count % 5 == 0:
+                deliver(packet)
+                return
+            reset = Segment(
+                src=segment.dst,
+                dst=segment.src,
+                sport=segment.dport,
+                dport=segment.sport,
+                ack=segment.end,
+                flags=RST | ACK,
+            )
+            lab.link.answer(reset.to_bytes())
+
+        lab.link.attach(short)
+
+    assert only(judged(four_pending, spoil=spoil)).verdict is verdict
+
+
+def test_a_link_is_listened_to_before_it_is_prepared() -> None:
+    said: list[str] = []
+
+    def spoil(lab: ReferenceLab) -> None:
+        start, prepare = lab.link.start, lab.link.prepare
+
+        def told_start(receive: Any) -> None:
+            said.append("start")
+            start(receive)
+
+        async def told_prepare() -> None:
+            said.append("prepare")
+            await prepare()
+
+        lab.link.start, lab.link.prepare = told_start, told_prepare
+
+    judged(one_pending, spoil=spoil)
+    assert said == ["start", "prepare"]
+
+
+def test_another_application_than_the_one_named_is_no_fault_of_the_stack() -> None:
+    with pytest.raises(TargetError, match="does not answer a plain connection as --app http"):
+        judged(one_pending, app=Http("target"))
+
+
+def test_a_plain_port_where_nothing_listens_is_named() -> None:
+    def closed(lab: ReferenceLab) -> None:
+        lab.host.stack.listeners.pop(lab.ports["plain"])
+
+    with pytest.raises(TargetError, match=r"--plain-port\) does not answer .* the target reset"):
+        judged(one_pending, spoil=closed)

@@ -1,0 +1,122 @@
+"""Exit statuses of what is neither a verdict nor wrong usage."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import scapy_tfo
+from scapy_tfo.cli import main
+from scapy_tfo.commands import listing, terminal
+from scapy_tfo.commands.crash import STATUS
+
+TEST = ("test", "sim:reference", "--only", "OPT")
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Reports go into a directory of the test's own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise KeyError("what nobody\x1b[2J thought of")
+
+    monkeypatch.setattr(listing, "print_cases", fail)
+    monkeypatch.setattr(terminal, "run", fail)
+
+
+def report_of(capsys: pytest.CaptureFixture[str]) -> Path:
+    """The file that the one line on standard error names."""
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("scapy-tfo: internal error (KeyError: ")
+    assert "\x1b" not in line
+    named = re.search(r"report it, with the file (\S+)$", line)
+    assert named is not None
+    return Path(named[1])
+
+
+@pytest.mark.usefixtures("broken")
+def test_an_error_of_ours_is_status_70_and_names_a_file_to_send(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["list", "--only", "ACC-2"]) == STATUS == 70
+    report = report_of(capsys)
+    assert report.parent == elsewhere
+    told = report.read_text("utf-8")
+    assert f"scapy-tfo {scapy_tfo.__version__}, Python 3." in told
+    assert "command: scapy-tfo list --only ACC-2\n" in told
+    assert "Traceback (most recent call last):" in told
+    assert "\x1b" not in told
+
+
+@pytest.mark.usefixtures("broken")
+def test_its_report_goes_into_the_output_directory(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = elsewhere / "out"
+    out.mkdir()
+    assert main([*TEST, "--out", str(out), "--quiet"]) == STATUS
+    assert report_of(capsys).parent == out
+
+
+@pytest.mark.usefixtures("broken")
+def test_it_is_told_where_no_file_can_be_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/proc/self")
+    assert main(["list"]) == STATUS
+    assert "Traceback (most recent call last):" in capsys.readouterr().err
+
+
+def test_help_names_the_status(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["--help"], ["test", "--help"]):
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        assert ended.value.code == 0
+        assert "\n  70  an error of scapy-tfo itself" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is missing")
+@pytest.mark.parametrize("how", ["| head -n 1", "| true", "2>&1 | true"])
+@pytest.mark.parametrize(
+    "command", ["list", "spec", "--help", " ".join(TEST), "test sim:accepts-any-cookie --only ACC"]
+)
+def test_a_reader_that_leaves_is_no_failure(command: str, how: str) -> None:
+    ours = f"{sys.executable} -m scapy_tfo {command}"
+    ended = subprocess.run(
+        ["bash", "-c", f"{ours} {how} > head.txt; echo ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    own = 1 if "any-cookie" in command else 0
+    assert int(ended.stdout) in (own, 141)
+    if "any-cookie" not in command:
+        assert ended.stderr == ""
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full is missing")
+@pytest.mark.parametrize("command", ["list", " ".join(TEST)])
+def test_an_output_without_room_is_told(command: str) -> None:
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "scapy_tfo", *command.split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == 2, ended.stderr
+    assert "No space left on device" in ended.stderr
+    assert "Traceback" not in ended.stderr

@@ -1,0 +1,73 @@
+"""A sample of `make variants`: legal stacks that no case and no program of the fuzzer blames."""
+
+from __future__ import annotations
+
+import pytest
+
+from scapy_tfo.report.tables.variants import variants_markdown
+from scapy_tfo.suite.registry import all_cases
+from scapy_tfo.trust.legal import Blame, Trial, every_name, gives_up_a_should, tried
+from scapy_tfo.variants.registry import Variant, named
+
+CASES = [
+    each
+    for each in all_cases()
+    if each.id
+    in (
+        "ACC-12.syn-with-fin-and-a-cookie",
+        "AFT-7.window-of-the-ack-is-scaled",
+        "AFT-9.exact-rst-ends-the-connection",
+        "ACC-8.repeated-syn-ack-to-a-request-is-bare",
+    )
+]
+
+
+def variant(name: str) -> Variant:
+    found = named(name)
+    assert isinstance(found, Variant)
+    return found
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "resets-a-syn-with-fin",
+        "segments-of256",
+        "takes-any-rst-in-the-window",
+        "isn-near-the-wrap",
+        "no-nop-between-options",
+        "acknowledges-duplicate-syns",
+    ],
+)
+def test_a_legal_stack_is_not_blamed(name: str) -> None:
+    trial = tried(name, programs=30, cases=CASES, families=(4,))
+    assert trial.blames == ()
+    assert trial.verdicts == {"pass": len(CASES)}
+
+
+def test_a_should_that_is_given_up_is_a_warning() -> None:
+    trial = tried("cookie-on-every-syn-ack", programs=20, cases=CASES, families=(6,))
+    assert trial.warnings == ("ACC-8.repeated-syn-ack-to-a-request-is-bare",)
+    assert trial.blames == ()
+    assert gives_up_a_should(trial.variant)
+    assert not gives_up_a_should(variant("hop-limit32"))
+
+
+def test_blame_is_told() -> None:
+    trial = Trial(variant("no-sack"), {"pass": 3, "fail": 1}, (), (Blame("ACC-1.x", "why"),), 10)
+    assert trial.told() == ["sim:no-sack: 3 pass, 1 fail; 10 programs", "  ACC-1.x: why"]
+    page = variants_markdown([trial], 10)
+    row = (
+        "| `no-sack` | sack-agreed: no | RFC 2018 section 2 | Agrees to no SACK. | 3 | 0 | 1 | 0 |"
+    )
+    assert row in page
+    assert "- `no-sack`, ACC-1.x: why\n" in page
+
+
+def test_rows_are_tried_like_variants() -> None:
+    assert {"no-sack", "variants-row-1"} <= set(every_name())
+
+
+def test_a_mutant_is_not_tried() -> None:
+    with pytest.raises(TypeError, match="no variant"):
+        tried("accepts-any-cookie", programs=0, cases=[])
