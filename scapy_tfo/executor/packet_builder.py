@@ -155,7 +155,7 @@ class Outgoing:
     def acknowledge(self, link: Connection) -> None:
         """A bare ACK of all that came, on a connection that may be there."""
         if link.iss is not None and link.states & (RCVD | OPEN) and not link.vague:
-            self.send(Send(link.index, ".", link.acked, "all"))
+            self.send(Send(link.index, ".", max(link.acked, link.must.next), "all"))
 
     def resend(self, link: Connection, more: int) -> None:
         """What is not acknowledged, again, and `more` bytes behind it unless the stream ended."""

@@ -175,6 +175,7 @@ def _segment(
         )
     else:
         link.acked = number
+        link.learn_taken(number)
     if offer.fast_open:
         link.blame(
             "option-on-segment",

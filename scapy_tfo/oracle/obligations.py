@@ -12,7 +12,7 @@ _FIRST_TIMEOUT = 3.5
 
 
 class Debt(NamedTuple):
-    """Something that has not come. late: whether an application has a hand in it."""
+    """Something that has not come. late: whether it may come some time later."""
 
     rule: str
     requirement: str
@@ -21,8 +21,9 @@ class Debt(NamedTuple):
     late: bool
 
 
-_LATE = frozenset(("no-text", "no-fin"))
-"""What an application has a hand in."""
+_LATE = frozenset(("no-text", "no-fin", "no-ack"))
+"""What an application has a hand in, and what may be delayed by half a second (RFC 9293 section
+3.8.6.3)."""
 
 
 def owes(link: Knowledge) -> str:

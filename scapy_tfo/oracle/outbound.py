@@ -267,14 +267,16 @@ class Connection(Knowledge):
         may_ack = ack <= 1 + self.answer_size + self.may.ended
         must_ack = 1 <= ack <= self.received
         may = may_seq and may_time
-        must = must_seq and must_time and must_ack and not self.vague
-        must = must and not _may_be_dropped(offer)
+        sure = must_time and must_ack and not (self.vague or _may_be_dropped(offer))
         if size and self.may.ended:
             # Behind its FIN nothing is text (RFC 9293 section 3.10.7.4, seventh step); to an
             # application that has closed it is a reason for RST (RFC 1122 section 4.2.2.13).
-            must = False
+            sure = False
             self.states |= LISTEN
             self.rst_pardoned = True
+        must = must_seq and sure
+        # What was kept when it came before its turn is in its place now, or was before.
+        taken = sure and (must_seq or self.reaches(seq, size + fin))
         if not may_time:
             self.note("old-timestamp")
         if old & RCVD and not must_ack:
@@ -299,17 +301,17 @@ class Connection(Knowledge):
             self.want_answer(old == OPEN and not (discarded or bare))
             return
         if old == RCVD:
-            self.states = OPEN if must else RCVD | OPEN
-            if must:
+            self.states = OPEN if taken else RCVD | OPEN
+            if taken:
                 self.opened_at = now
             if size:
                 self.note("text-with-ack")
         elif old & RCVD:
-            self.states = old & ~RCVD | OPEN if must else old | OPEN
-        if size and must and old != RCVD and old != OPEN:
+            self.states = old & ~RCVD | OPEN if taken else old | OPEN
+        if size and must and old != RCVD and old != OPEN and seq <= self.must.next:
             # A RST, or an ACK: only a stack that hangs says nothing.
             self.want_answer(True)
-        if fin and (not must or seq + size < max((b for _, b in self.sent_text), default=0)):
+        if fin and (not taken or seq + size < max((b for _, b in self.sent_text), default=0)):
             # Nobody can tell where the stream ends: a FIN that may not count, or inside text.
             self.vague = True
             return
@@ -326,10 +328,9 @@ class Connection(Knowledge):
             elif seq < self.must.next < seq + size:
                 self.note("overlap")
         if size or fin:
-            if must and self.states == OPEN and self.must.next < seq + size + fin:
+            # Text before its turn is kept or not (SHLD-31): what is acknowledged tells.
+            if taken and self.states == OPEN and seq <= self.must.next:
                 self.must.add(seq, seq + size, fin)
-            elif self.states == OPEN and must and not self.must.gaps:
-                self.want_answer(True)
             self.may.add(seq, seq + size, fin)
         # Last.ACK.sent of RFC 7323 section 4.3 is at least what came.
         fresh = in_order and seq <= self.acked and ack >= self.our_ack

@@ -188,6 +188,12 @@ class Knowledge:
             self.answers_wanted += 1
             self.wants_answer = self.answers_wanted <= _ANSWERS
 
+    def learn_taken(self, number: int) -> None:
+        """All before `number` is acknowledged, so it was taken: also what came before its turn."""
+        if number > self.must.next and number <= self.may.next:
+            fin = self.may.ended and number == self.may.next
+            self.must.add(self.must.next, number - fin, fin)
+
     def waited(self, seconds: float, now: float) -> None:
         """Nothing was sent for so long."""
         if seconds >= _A_WHILE and self.iss is not None:
@@ -216,6 +222,10 @@ class Knowledge:
             may = low <= seq < high + ANY_WINDOW
             must = seq == low == high
         return may, must
+
+    def reaches(self, seq: int, length: int) -> bool:
+        """Whether a segment begins within what must be taken, and ends beyond it."""
+        return seq <= self.must.next < seq + length <= self.must.next + self.window
 
     def timely(self, offer: Offer) -> tuple[bool, bool]:
         """Whether a segment may, and whether it must, pass PAWS (RFC 7323 section 5.3)."""

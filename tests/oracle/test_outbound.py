@@ -115,8 +115,32 @@ DEBTS: dict[str, tuple[Callable[[], Conversation], tuple[str, str] | None]] = {
     "both FINs": (lambda: opened(0).send("F.", 1, 1).came("F.", 1, 2), None),
     "data past a gap": (lambda: opened(0).send("P.", 11, 1, 10), None),
     "data past a gap that was filled": (
-        lambda: opened().send("P.", 31, 1, 10).send("P.", 21, 1, 10).came(".", 1, 31),
+        lambda: opened().send("P.", 31, 1, 10).send("P.", 21, 1, 10),
         ("no-ack", "AFT-1"),
+    ),
+    "data past a gap that was dropped, which is no MUST": (
+        lambda: opened().send("P.", 31, 1, 10).send("P.", 21, 1, 10).echoed(1, 30, ack=31),
+        None,
+    ),
+    "data past a gap that was kept": (
+        lambda: (
+            opened()
+            .send("P.", 31, 1, 10)
+            .send("P.", 21, 1, 10)
+            .echoed(1, 30, ack=41)
+            .send(".", 41, 31)
+        ),
+        ("no-text", "AFT-1"),
+    ),
+    "data past a gap that was dropped, and sent again with what was before": (
+        lambda: (
+            opened()
+            .send("P.", 31, 1, 10)
+            .send("P.", 21, 1, 10)
+            .echoed(1, 30, ack=31)
+            .send("P.", 21, 31, 20)
+        ),
+        ("no-ack", "ACC-9"),
     ),
     "the same data again": (
         lambda: opened(0).send("P.", 1, 1, 9).echoed(1, 9, ack=10).send("P.", 1, 10, 9),
