@@ -40,12 +40,9 @@ ROOM_LIMIT = 14
 FUNCTION_LIMIT = 60
 # Function -> its lines. They may only shrink, and no more may be added.
 LONG_FUNCTIONS = {
-    "oracle.outbound._sent_first_syn": 69,
-    "oracle.outbound._sent_ack": 130,
-    "oracle.stream.take_text": 85,
-    "oracle.syn.syn_rule": 71,
+    "oracle.outbound._sent_ack": 119,
+    "oracle.stream.take_text": 67,
     "oracle.syn_ack.syn_ack": 62,
-    "oracle.syn_ack._first_syn_ack": 62,
     "pkt.packets.matching.compare": 65,
 }
 # Path from the repository's root -> why it may be longer.

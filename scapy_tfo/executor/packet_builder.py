@@ -93,8 +93,7 @@ class Outgoing:
             self.opening += 1
         if step.fragments:
             # Some drop every fragment.
-            link.states |= LISTEN
-            link.rst_pardoned = True
+            link.may_end()
             self.packets += fragmented(packet, step.fragments, isn + step.seq)
         else:
             self.packets.append(packet)
@@ -148,22 +147,25 @@ class Outgoing:
             # Up to the next number that it may send: its text may still be on the way, and Linux
             # takes the next one for its own.
             if link.states & RCVD and 0 <= step.seq <= 1 + link.answer_size + link.may.ended:
-                link.states |= LISTEN
-                link.rst_pardoned = True
+                link.may_end()
         self.packets.append(error.to_bytes())
 
     def acknowledge(self, link: Connection) -> None:
         """A bare ACK of all that came, on a connection that may be there."""
         if link.iss is not None and link.states & (RCVD | OPEN) and not link.vague:
+            # One behind what the target has taken would be too old for it.
             self.send(Send(link.index, ".", max(link.acked, link.must.next), "all"))
 
     def resend(self, link: Connection, more: int) -> None:
-        """What is not acknowledged, again, and `more` bytes behind it unless the stream ended."""
+        """What is not acknowledged, again, and `more` bytes behind it unless the stream ended; as
+        far as the window goes."""
         ended = link.may.fin is not None
         start = link.acked
         end = max(link.sent_end - ended, start)
         if not ended and not link.may.ended:
             end += more
+        if end > link.room_end > start:
+            ended, end = False, link.room_end
         while end - start > _LARGEST:
             self.send(Send(link.index, "P.", start, "all", _LARGEST))
             start += _LARGEST
@@ -187,10 +189,11 @@ class Outgoing:
         if link.taken and link.opened_at is None:
             usual = self._render(link, _TIMES if link.timestamps else ())
             self.packets.append(build(ends, seq, ack, ACK, options=usual or b""))
-            # Its window is offered before the RST is there.
+            # Its window is offered, and the handshake over, before the RST is there.
             link.limit = max(link.limit, link.received + (_WINDOW << (link.scale or 0)))
         self.packets.append(build(ends, seq, ack, RST | ACK))
-        if link.opened_at is None:
+        half_open, link.opened_at = link.opened_at is None, self.now
+        if half_open:
             # Some ignore a RST with ACK while a connection is half open, and know its ISN only.
             first = (link.isn + link.base + 1) & _MASK
             self.packets += [build(ends, each, 0, RST) for each in {seq: 0, first: 0}]

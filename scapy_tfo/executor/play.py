@@ -58,7 +58,7 @@ class Play:
         self.trace: list[TracedPacket] = []
         self._patience = patience
         self._keep = keep
-        room = Room(SMALL, alone=profile.fresh)
+        room = Room(SMALL, alone=profile.fresh, slack=profile.slack)
         self.links = [
             Connection(
                 flow,
@@ -266,13 +266,7 @@ class Play:
         for link in self._living():
             self._out.resend(link, _PROBE)
         yield self._settle()
-        for _ in range(_ROUNDS):
-            busy = [link for link in self._living() if link.our_ack < link.received]
-            if not busy:
-                break
-            for link in busy:
-                self._out.acknowledge(link)
-            yield self._settle()
+        yield from self._conversing()
         for link in self._living():
             if not link.may.ended:
                 self._out.end_stream(link)
@@ -280,6 +274,24 @@ class Play:
         for link in self._living():
             if link.our_ack < link.received:
                 self._out.acknowledge(link)
+
+    def _conversing(self) -> Iterator[float]:
+        """Acknowledge what comes, and send again what was over the window, while it helps."""
+        acked: dict[int, int] = {}
+        for _ in range(_ROUNDS):
+            busy = False
+            for link in self._living():
+                if acked.get(link.index, -1) < link.acked < link.sent_end:
+                    self._out.resend(link, 0)
+                elif link.our_ack < link.received:
+                    self._out.acknowledge(link)
+                else:
+                    continue
+                acked[link.index] = link.acked
+                busy = True
+            if not busy:
+                return
+            yield self._settle()
 
     def _living(self) -> list[Connection]:
         """Flows whose handshake got as far as a SYN-ACK, and that may be there."""

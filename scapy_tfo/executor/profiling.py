@@ -1,8 +1,8 @@
 """Finds out what a target does where the standard leaves a choice.
 
-The answers to a few simple SYNs make the profile by which all later replies are judged: options
+The answers to a few simple programs make the profile by which all later replies are judged: options
 that the target has without fast open must not go missing with it, and a form in which it grants
-cookies is a form that it understands.
+cookies is a form that it understands. What a program does not tell is left as the standard has it.
 """
 
 from __future__ import annotations
@@ -12,63 +12,227 @@ from dataclasses import replace
 
 from scapy_tfo import option as opt
 from scapy_tfo.executor.play import Play
-from scapy_tfo.oracle.profile import FORMS, Profile, Usual
-from scapy_tfo.program.options import Offer
-from scapy_tfo.program.program import Flow, Option, Program, Send, Wait
+from scapy_tfo.oracle.outbound import Connection
+from scapy_tfo.oracle.profile import ANY, FORMS, MANY, REQUEST, WHOLE, Profile, Usual
+from scapy_tfo.program.program import SMALL, Cookie, Flow, Option, Program, Send, Step, Wait
 
-_EVERYTHING = (
-    Option("mss", 1460),
-    Option("sackok"),
-    Option("ts"),
-    Option("nop"),
-    Option("ws", 7),
-)
+_MSS = Option("mss", 1460)
+_GOOD = (_MSS, Option("fo", cookie=Cookie()))
+_REQUEST = (_MSS, Option("fo"))
+_EVERYTHING = (_MSS, Option("sackok"), Option("ts"), Option("nop"), Option("ws", 7))
+_PAUSE = 2.0
+"""Seconds after which a target that grants one cookie a second grants the next."""
+_A_MINUTE = 65.0
+_SIZE = 20
+"""Bytes of text."""
 
 Once = Callable[[Program, Profile], Play]
 """Runs a program once, keeping its packets."""
+Ask = Callable[[Program], Play]
 
 
-def acquaint(once: Once, families: tuple[int, ...] = (4, 6), name: str = "rfc") -> Profile:
-    """Ask a target what it does."""
-    blank = Profile(name, forms=frozenset(FORMS), holds_data=True, fresh=True)
-    usual: dict[int, int | None] = {}
+def acquaint(
+    once: Once,
+    families: tuple[int, ...] = (4, 6),
+    name: str = "rfc",
+    *,
+    small: bool = True,
+    virtual: bool = False,
+) -> Profile:
+    """Ask a target what it does.
+
+    small: it has a listener that allows SMALL pending fast opens. virtual: waiting costs nothing.
+    """
+    blank = Profile(name, forms=frozenset(FORMS), holds_data=True, fresh=True, slack=2)
+
+    def ask(program: Program) -> Play:
+        return once(program, blank)
+
+    found = replace(blank, slack=0, options=_usual(ask, families))
+    family = families[0]
+    each = _grants_each(ask, family)
+    forms = _forms(ask, family, 0.0 if each else _PAUSE)
+    found = replace(
+        found,
+        fast_open=bool(forms),
+        forms=forms,
+        holds_data=any(_taken(ask, family, (_MSS,), _SIZE)),
+        # Who grants cookies wants them, except that an empty one may do.
+        opens_without=_opens_without(ask, family) - (frozenset({ANY}) if forms else frozenset()),
+        grants_each=each,
+        inline=_inline(ask, family),
+        pushed_only=_pushed_only(ask, family),
+        connections=_connections(ask, family),
+        ports_rest=_ports_rest(ask, family),
+        stateless=_stateless(ask, family),
+    )
+    if not forms:
+        return found
+    return replace(
+        found,
+        cookies_once=_cookies_once(ask, family),
+        cookies_last=_cookies_last(ask, family) if virtual else None,
+        syn_text=_syn_text(ask, family),
+        slack=_slack(ask, family) if small else 0,
+    )
+
+
+# What is asked.
+
+
+def _usual(ask: Ask, families: tuple[int, ...]) -> Usual | None:
+    """The options of a SYN-ACK without fast open."""
+    mss: dict[int, int | None] = {}
     scale, sack, times = None, False, False
     for family in families:
-        offers = _answers(once, blank, family, _EVERYTHING, 0)
-        if offers:
-            usual[family] = offers[0][0].mss
-            scale, sack, times = (
-                offers[0][0].scale,
-                offers[0][0].sack,
-                offers[0][0].times is not None,
-            )
+        for link in _opened(ask, family, _syn(_EVERYTHING), Wait()):
+            answer = link.answer
+            mss[family] = answer.mss
+            scale, sack, times = answer.scale, answer.sack, answer.times is not None
+    return Usual(mss, scale, sack, times) if mss else None
+
+
+def _forms(ask: Ask, family: int, pause: float) -> frozenset[int]:
+    """The kinds in which it grants cookies."""
     forms = set()
+    before = (Wait(pause),) if pause else ()
     for kind in FORMS:
         asking = Option("fo", kind=kind)
-        for options in ((Option("mss", 1460), asking), (asking,)):
-            for offer, _ in _answers(once, blank, families[0], options, 0):
-                if any(isinstance(each, opt.FastOpen) for each in offer.fast_open):
+        for options in ((_MSS, asking), (asking,)):
+            for link in _opened(ask, family, *before, _syn(options), Wait()):
+                if any(isinstance(each, opt.FastOpen) for each in link.answer.fast_open):
                     forms.add(kind)
-    held = any(
-        taken > 0 for _, taken in _answers(once, blank, families[0], (Option("mss", 1460),), 20)
-    )
-    return replace(
-        blank,
-        fast_open=bool(forms),
-        forms=frozenset(forms),
-        holds_data=held,
-        options=Usual(usual, scale, sack, times) if usual else None,
+    return frozenset(forms)
+
+
+def _grants_each(ask: Ask, family: int) -> bool:
+    """Whether a request is granted though another one came just before, or a pause is needed."""
+    flows = (Flow(family), Flow(family))
+    program = Program(flows, (_syn(_REQUEST), Wait(), _syn(_REQUEST, flow=1), Wait()), end="reset")
+    if all(link.iss is None or link.answer.fast_open for link in ask(program).links):
+        return True
+    return not any(
+        link.answer.fast_open for link in _opened(ask, family, Wait(_PAUSE), _syn(_REQUEST), Wait())
     )
 
 
-def _answers(
-    once: Once, profile: Profile, family: int, options: tuple[Option, ...], size: int
-) -> list[tuple[Offer, int]]:
-    program = Program(
-        (Flow(family),), (Send(0, "S", size=size, options=options), Wait()), end="reset"
+def _opens_without(ask: Ask, family: int) -> frozenset[str]:
+    """The SYNs without a cookie whose text is echoed before the handshake ends."""
+    found = set()
+    for what, options in ((ANY, (_MSS,)), (REQUEST, _REQUEST)):
+        for link in _opened(ask, family, _syn(options, size=_SIZE), Wait(), Wait(_SOON)):
+            # Who grants a cookie at the same time took what he should not have.
+            if link.received > 1 and not link.answer.fast_open:
+                found.add(what)
+    return frozenset(found)
+
+
+_SOON = 0.2
+"""Seconds within which an application answers that has what it waits for."""
+
+
+def _inline(ask: Ask, family: int) -> bool:
+    """Whether an urgent byte stays in the stream."""
+    urgent = Send(0, "PU.", 1, 1, _SIZE, urgent=_SIZE // 2)
+    links = _opened(ask, family, _syn((_MSS,)), Wait(), Send(0, ".", 1, 1), urgent, Wait(_SOON))
+    return not any(0 < link.received - 1 < _SIZE for link in links)
+
+
+def _pushed_only(ask: Ask, family: int) -> bool:
+    """Whether text without PSH waits for some with it."""
+    steps = (_syn((_MSS,)), Wait(), Send(0, ".", 1, 1), Send(0, ".", 1, 1, _SIZE), Wait(_SOON))
+    pushed = (Send(0, "P.", 1 + _SIZE, 1, _SIZE), Wait(_SOON))
+    if any(link.received > 1 for link in _opened(ask, family, *steps)):
+        return False
+    return any(link.received > 1 + _SIZE for link in _opened(ask, family, *steps, *pushed))
+
+
+def _connections(ask: Ask, family: int) -> int:
+    """How many connections it holds at a time, as far as four of them tell."""
+    flows = tuple(Flow(family) for _ in range(4))
+    steps: list[Step] = []
+    for number in range(len(flows)):
+        steps += [_syn((_MSS,), flow=number), Wait(_SOON)]
+    answered = sum(
+        link.iss is not None for link in ask(Program(flows, tuple(steps), end="reset")).links
     )
-    play = once(program, profile)
-    link = play.links[0]
-    if link.iss is None or link.taken is None:
-        return []
-    return [(link.answer, link.taken)]
+    return answered if 0 < answered < len(flows) else MANY
+
+
+def _ports_rest(ask: Ask, family: int) -> bool:
+    """Whether a 4-tuple takes no SYN right after its connection was reset."""
+    before = (_syn((_MSS,)), Wait(), Send(0, ".", 1, 1), Send(0, "R", 1), Wait(_SOON))
+    play = ask(
+        Program(
+            (Flow(family),),
+            (*before, Send(0, "S", 90_000, options=(_MSS,)), Wait(_SOON)),
+            end="reset",
+        )
+    )
+    (link,) = play.links
+    return link.heard.count("syn-ack") == 1 and link.iss is None
+
+
+def _stateless(ask: Ask, family: int) -> bool:
+    """Whether an ACK opens the connection of a SYN that was reset (RFC 4987 section 3.6)."""
+    steps = (
+        _syn((_MSS,)),
+        Wait(),
+        Send(0, "R", 1),
+        Wait(_SOON),
+        Send(0, "P.", 1, 1, _SIZE),
+        Wait(_SOON),
+    )
+    return any("text" in link.heard for link in _opened(ask, family, *steps))
+
+
+def _cookies_once(ask: Ask, family: int) -> bool:
+    """Whether a cookie that was good is refused when it comes again."""
+    flows = (Flow(family), Flow(family), Flow(family))
+    granted = (_MSS, Option("fo", cookie=Cookie("flow:0")))
+    steps: list[Step] = [_syn(_REQUEST), Wait()]
+    for number in (1, 2):
+        steps += [_syn(granted, flow=number, size=_SIZE), Wait()]
+    _, first, second = (link.taken for link in ask(Program(flows, tuple(steps), end="reset")).links)
+    return bool(first) and second == 0
+
+
+def _cookies_last(ask: Ask, family: int) -> bool:
+    """Whether a cookie is good after more than a minute."""
+    return any(_taken(ask, family, _GOOD, _SIZE, Wait(_A_MINUTE)))
+
+
+def _syn_text(ask: Ask, family: int) -> int:
+    """Bytes that are taken of a SYN with a good cookie and as much text as any stack takes."""
+    return min((each for each in _taken(ask, family, _GOOD, WHOLE) if each), default=WHOLE)
+
+
+def _slack(ask: Ask, family: int) -> int:
+    """Whether the fast open that reaches the limit is taken (RFC 7413 section 4.2)."""
+    flows = tuple(Flow(family, port="small") for _ in range(SMALL + 2))
+    steps: list[Step] = []
+    for number in range(len(flows)):
+        steps += [_syn(_GOOD, flow=number, size=_SIZE), Wait()]
+    taken = [bool(link.taken) for link in ask(Program(flows, tuple(steps), end="reset")).links]
+    return int(taken == [*[True] * (SMALL + 1), False])
+
+
+# How it is asked.
+
+
+def _syn(options: tuple[Option, ...], *, flow: int = 0, size: int = 0) -> Send:
+    return Send(flow, "S", size=size, options=options)
+
+
+def _opened(ask: Ask, family: int, *steps: Step) -> list[Connection]:
+    """The one flow of a program, if it got a SYN-ACK."""
+    play = ask(Program((Flow(family),), steps, end="reset"))
+    return [link for link in play.links if link.iss is not None and link.taken is not None]
+
+
+def _taken(
+    ask: Ask, family: int, options: tuple[Option, ...], size: int, *before: Step
+) -> list[int]:
+    """Bytes of a SYN's text that its SYN-ACK acknowledges, in a list of one or none."""
+    links = _opened(ask, family, *before, _syn(options, size=size), Wait())
+    return [link.taken for link in links if link.taken is not None]

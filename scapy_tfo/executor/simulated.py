@@ -104,7 +104,7 @@ class SimulatedBench:
         self._patience = patience or Patience()
         self._play_of: type[Play] = Play
         self.profile = Profile(fresh=True)
-        self.profile = acquaint(self._once)
+        self.profile = acquaint(self._once, virtual=True)
 
     def watch(self) -> None:
         """From now on, tell what came in the form by which targets are compared."""

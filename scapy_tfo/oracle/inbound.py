@@ -49,7 +49,7 @@ def came(link: Knowledge, reply: Reply, now: float, packet: int) -> str:
         return kind
     number = distance(link.isn, reply.ack)
     if kind == "rst":
-        _rst(link, reply, number, packet)
+        _rst(link, reply, number, now, packet)
         return kind
     if link.states == LISTEN:
         _from_nothing(link, kind, now, packet)
@@ -73,8 +73,9 @@ def came(link: Knowledge, reply: Reply, now: float, packet: int) -> str:
     return kind
 
 
-def _rst(link: Knowledge, reply: Reply, number: int, packet: int) -> None:
+def _rst(link: Knowledge, reply: Reply, number: int, now: float, packet: int) -> None:
     link.wants_answer = False
+    link.lose_patience(now)
     wanted, link.wants_rst = link.wants_rst, None
     if wanted == ANY_RST:
         return
@@ -94,8 +95,10 @@ def _rst(link: Knowledge, reply: Reply, number: int, packet: int) -> None:
                 packet=packet,
             )
         return
-    if not link.rst_pardoned:
-        rule = link.rule
+    rule = link.rule
+    # A SYN that may be dropped may be answered with RST.
+    droppable = link.iss is None and rule is not None and not rule.owed
+    if not (link.rst_pardoned or droppable):
         if rule is not None and link.iss is None:
             link.blame(
                 "syn-reset",
@@ -185,8 +188,8 @@ def _segment(
             reply=kind,
             packet=packet,
         )
-    if link.window != 0 or reply.window:
-        link.window = reply.window << (_their_scale(link) or 0)
+    if number >= link.acked:
+        link.room_end = number + (reply.window << (_their_scale(link) or 0))
     for left, right in offer.blocks:
         _sack(link, left, right, number, packet, kind)
     seq = distance(link.iss, reply.seq)

@@ -45,7 +45,7 @@ def owes(link: Knowledge) -> str:
     if link.our_ack < link.received:
         # What is on its way may hold back the rest (RFC 9293 section 3.7.4).
         return ""
-    missing = must.next - link.base - must.ended - link.received
+    missing = 1 + _text_due(link) - link.received
     if link.their_fin is not None:
         return ""
     if missing > 0:
@@ -85,6 +85,14 @@ def _described(link: Knowledge, rule: str) -> tuple[str, str, str]:
     return "ACC-9", "silence" if link.states == OPEN else "stream", "RST, or an ACK"
 
 
+def _text_due(link: Knowledge) -> int:
+    """Bytes that the echo has to send, from the first one on."""
+    end = link.must.next - link.must.ended
+    if link.profile.pushed_only and not link.must.ended:
+        end = min(end, max(link.pushed, link.base + 1))
+    return end - link.base - 1
+
+
 _PROBED = 6.5
 """Seconds within which a closed window is probed (RFC 9293 section 3.8.6.1)."""
 
@@ -108,5 +116,5 @@ def overdue(link: Knowledge, now: float) -> Debt | None:
 
 def _held_back(link: Knowledge) -> bool:
     """There is text to send, all that was sent is acknowledged, and the window is closed."""
-    text = link.must.next - link.base - 1 - link.must.ended
+    text = _text_due(link)
     return link.edge <= link.received == link.our_ack <= text

@@ -53,6 +53,7 @@ class Connection(Knowledge):
             self._sent_ack(seq, flags, ack or 0, size, window, offer, now, wrong=wrong)
         else:
             self.note("no-ack-flag")
+            self.want_answer(False)
             if offer.times is not None:
                 self.times_sent.add(offer.times[0])
                 self.times_may = later(self.times_may, offer.times[0])
@@ -69,6 +70,9 @@ class Connection(Knowledge):
             # It may have been believed or not, and the SYN-ACK that comes tells nothing.
             self.vague = True
         self.releases += self.iss is not None
+        if self.profile.stateless and not self.states & OPEN:
+            # What keeps nothing has nothing that a RST could end.
+            self.vague = True
         low, high = self.must.next, self.may.next
         old_time = offer.times is not None and not self.timely(offer)[1]
         if low == seq == high and not old_time and self.iss is not None:
@@ -78,8 +82,9 @@ class Connection(Knowledge):
             # What was sent just before may be answered with a RST of its own.
             self.rst_overtaken = self.rst_pardoned and self.unsettled > 0
         elif low - self.may.ended <= seq < high + ANY_WINDOW:
-            # Some take one at the number of the FIN, too.
+            # Some take one at the number of the FIN, too; others answer with an ACK.
             self.states |= LISTEN
+            self.want_answer(False)
         self.rst_pardoned = self.rst_pardoned or self.states != LISTEN
 
     def _sent_syn_ack(self, ack: int | None, offer: Offer) -> None:
@@ -123,8 +128,8 @@ class Connection(Knowledge):
         in_window = seq < self.may.next + ANY_WINDOW and end > self.must.next
         if in_window or seq == self.must.next:
             # RFC 9293 lets it reset the connection, RFC 5961 section 4.2 has it challenged.
-            self.states |= LISTEN
-            self.rst_pardoned = True
+            self.may_end()
+            self.want_answer(False)
         elif self.states == OPEN:
             # Without the timestamps that were agreed on it may be dropped (RFC 7323 section 3.2).
             untimed = self.timestamps and offer.times is None
@@ -147,7 +152,8 @@ class Connection(Knowledge):
         if self.room is not None and self.accepted and self.reset_at is not None:
             self.room.leave_behind(self.reset_at)
         hasty = self.rule is not None and self.unsettled > 0
-        if seq or not self.pristine:
+        used = not self.pristine
+        if seq or used:
             self.begin_anew(seq)
         self.vague = self.vague or hasty
         length = 1 + size + bool(flags & FIN)
@@ -164,21 +170,7 @@ class Connection(Knowledge):
         if flags & FIN:
             self.note("syn-fin")
             self.syn_fin = True
-        rule = syn_rule(
-            flags,
-            offer,
-            size,
-            self.flow.port,
-            self.client,
-            self.jar,
-            self.profile,
-            options,
-            wraps=wraps,
-        )
-        if self.room is not None:
-            rule = over_the_limit(rule, self.room, size, now)
-            if self.room.is_crowded(now):
-                self.note("crowded")
+        rule = self._rule_for(flags, offer, size, options, now, wraps=wraps, used=used)
         self.rule = rule
         self.offer = offer
         self.syn_size = size
@@ -197,12 +189,50 @@ class Connection(Knowledge):
             self.times_sent.add(offer.times[0])
             self.times_must = self.times_may = offer.times[0]
         self.sent_text.append((seq, seq + 1 + size))
+        if flags & PSH:
+            self.pushed = seq + 1 + size
         self.may.add(seq + 1, seq + 1 + rule.most, bool(flags & FIN) and rule.most == size)
         self.must.add(seq + 1, seq + 1 + rule.least)
         self.reset_at = None
         self.their_last = self.progress_at = now
         if window < 4096:
             self.note("window")
+
+    def _rule_for(
+        self,
+        flags: int,
+        offer: Offer,
+        size: int,
+        options: tuple[Option, ...],
+        now: float,
+        *,
+        wraps: bool,
+        used: bool,
+    ) -> SynRule:
+        """What may be answered to a first SYN. used: its 4-tuple had a connection before."""
+        rule = syn_rule(
+            flags,
+            offer,
+            size,
+            self.flow.port,
+            self.client,
+            self.jar,
+            self.profile,
+            options,
+            wraps=wraps,
+        )
+        if self.room is not None:
+            rule = over_the_limit(rule, self.room, size, now, self.profile)
+            if self.room.is_crowded(now):
+                self.note("crowded")
+        if (used and self.profile.ports_rest) or self._crowded_out():
+            rule = rule._replace(owed=False)
+        return rule
+
+    def _crowded_out(self) -> bool:
+        """Whether the target may hold as many connections as it can."""
+        others = sum(each.states != LISTEN for each in self.around if each is not self)
+        return others >= self.profile.connections
 
     def _note_opening(self, flags: int, offer: Offer, size: int, rule: SynRule) -> None:
         if flags & ~(SYN | FIN | PSH):
@@ -239,8 +269,7 @@ class Connection(Knowledge):
             return
         if self.iss is None:
             # It acknowledges what nobody can know.
-            self.states |= LISTEN
-            self.rst_pardoned = True
+            self.may_end()
             return
         pending = self.may.fin
         if pending is not None and not self.may.ended and (size or fin):
@@ -259,8 +288,7 @@ class Connection(Knowledge):
                 self.times_may = later(self.times_may, offer.times[0])
         if self.their_fin is not None and ack > self.their_fin and self.may.ended:
             # LAST-ACK is over, or is held for a while (paper 3.5).
-            self.states |= LISTEN
-            self.rst_pardoned = True
+            self.may_end()
             self.wants_answer = False
             old = 0
         discarded = _may_be_dropped(offer) or (self.timestamps and offer.times is None)
@@ -272,8 +300,7 @@ class Connection(Knowledge):
             # Behind its FIN nothing is text (RFC 9293 section 3.10.7.4, seventh step); to an
             # application that has closed it is a reason for RST (RFC 1122 section 4.2.2.13).
             sure = False
-            self.states |= LISTEN
-            self.rst_pardoned = True
+            self.may_end()
         must = must_seq and sure
         # What was kept when it came before its turn is in its place now, or was before.
         taken = sure and (must_seq or self.reaches(seq, size + fin))
@@ -291,6 +318,7 @@ class Connection(Knowledge):
                     return
         elif not may_ack:
             self.note("bad-ack")
+            self.want_answer(False)
             return
         scaled = window << (self.scale or 0)
         if must_ack:
@@ -300,6 +328,8 @@ class Connection(Knowledge):
             bare = not may_time and not (size or fin)
             self.want_answer(old == OPEN and not (discarded or bare))
             return
+        if (size or fin) and not must:
+            self.want_answer(False)
         if old == RCVD:
             self.states = OPEN if taken else RCVD | OPEN
             if taken:
@@ -316,22 +346,9 @@ class Connection(Knowledge):
             self.vague = True
             return
         if size or fin:
-            self.sent_end = max(self.sent_end, seq + size + fin)
-        if self.sent_end - self.base > MUCH:
-            self.note("bulk")
-        if size or fin:
-            self.sent_text.append((seq, seq + size + fin))
-            if wrong and seq + size > self.must.next:
-                self.odd_text.append((max(seq, self.must.next), seq + size))
-            if seq > self.must.next:
-                self.note("gap")
-            elif seq < self.must.next < seq + size:
-                self.note("overlap")
-        if size or fin:
-            # Text before its turn is kept or not (SHLD-31): what is acknowledged tells.
-            if taken and self.states == OPEN and seq <= self.must.next:
-                self.must.add(seq, seq + size, fin)
-            self.may.add(seq, seq + size, fin)
+            self._sent_text(seq, size, fin, wrong=wrong, taken=taken)
+            if flags & (PSH | FIN):
+                self.pushed = max(self.pushed, seq + size)
         # Last.ACK.sent of RFC 7323 section 4.3 is at least what came.
         fresh = in_order and seq <= self.acked and ack >= self.our_ack
         if must and fresh and offer.times is not None:
@@ -346,7 +363,26 @@ class Connection(Knowledge):
         if must_ack:
             # RFC 9293 section 3.10.7.4: an older segment does not change the window.
             self.edge = ack + scaled if seq >= self.newest else min(self.edge, ack + scaled)
+            self.edge_at = now
             self.newest = max(self.newest, seq)
+
+    def _sent_text(self, seq: int, size: int, fin: bool, *, wrong: bool, taken: bool) -> None:
+        """Text or FIN that may count. taken: it is in the window, with all that it needs."""
+        end = seq + size + fin
+        self.sent_end = max(self.sent_end, end)
+        if self.sent_end - self.base > MUCH:
+            self.note("bulk")
+        self.sent_text.append((seq, end))
+        if wrong and seq + size > self.must.next:
+            self.odd_text.append((max(seq, self.must.next), seq + size))
+        if seq > self.must.next:
+            self.note("gap")
+        elif seq < self.must.next < seq + size:
+            self.note("overlap")
+        # Text before its turn is kept or not (SHLD-31): what is acknowledged tells.
+        if taken and self.states == OPEN and seq <= self.must.next:
+            self.must.add(seq, seq + size, fin)
+        self.may.add(seq, seq + size, fin)
 
 
 def _asks(offer: Offer) -> tuple[bool, int | None, bool]:

@@ -52,10 +52,12 @@ class Counted(Protocol):
 
 
 class Room:
-    """limit: fast opens that may be pending. alone: nobody else opens any at this listener."""
+    """limit: fast opens that may be pending. alone: nobody else opens any at this listener.
+    slack: more than the limit that may be pending at this target."""
 
-    def __init__(self, limit: int, *, alone: bool) -> None:
+    def __init__(self, limit: int, *, alone: bool, slack: int = 0) -> None:
         self.limit = limit
+        self._slack = slack
         self._alone = alone
         self._links: list[Counted] = []
         self._ghosts: list[float] = []
@@ -71,7 +73,7 @@ class Room:
     def vacancy(self, now: float) -> Vacancy:
         """As far as it can be known from outside."""
         least, most = self._count(now)
-        if least >= self.limit:
+        if least >= self.limit + self._slack:
             return Vacancy.FULL
         return Vacancy.FREE if self._alone and most < self.limit else Vacancy.UNSURE
 

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from scapy_tfo import option as opt
 
 FORMS = (opt.TFO, opt.EXPERIMENT_1, opt.EXPERIMENT_2)
+REQUEST, ANY = "request", "any"
+MANY = 16
+"""Connections, and more than any program opens."""
+WHOLE = 536
+"""Bytes of text that any stack takes at once; more may be cut (RFC 7413 section 4.1.3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +35,15 @@ class Profile:
     answers without fast open; None where nobody asked. whole: segments are seen as they are sent;
     offloads of an interface show several as one. inline: its application gets urgent data in the
     stream (SO_OOBINLINE). gives_up_after: seconds without an answer of ours after which it may
-    have given a connection up.
+    have given a connection up. opens_without: SYNs whose text it hands over at once though they
+    have no cookie (RFC 7413 section 7.3): REQUEST for those that ask for one, ANY for all.
+    cookies_once: a cookie is good for one fast open. cookies_last: a cookie is good for longer than
+    a minute; None where nobody tried. grants_each: it grants a cookie to each request, however
+    close they come. syn_text: bytes that it takes of a SYN with a good cookie at least. slack: fast
+    opens that may be pending beyond the limit. connections: that it holds at a time, as far as
+    programs try. ports_rest: after a connection's end its 4-tuple takes no SYN for a while.
+    stateless: it keeps nothing of a SYN (SYN cookies, RFC 4987 section 3.6). pushed_only: text goes
+    to the application when PSH comes (RFC 9293 section 3.9.1.2).
     """
 
     name: str = "rfc"
@@ -43,6 +56,16 @@ class Profile:
     whole: bool = True
     inline: bool = True
     gives_up_after: float = 20.0
+    opens_without: frozenset[str] = frozenset()
+    cookies_once: bool = False
+    cookies_last: bool | None = None
+    grants_each: bool = True
+    syn_text: int = WHOLE
+    slack: int = 0
+    connections: int = MANY
+    ports_rest: bool = False
+    stateless: bool = False
+    pushed_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,8 +129,9 @@ class Knowledge:
         self.received = 1
         self.theirs = Assembly(1)
         self.their_fin: int | None = None
-        self.window = _LEAST_WINDOW
-        self.limit = self.edge = 0
+        self.room_end = base + 1 + _LEAST_WINDOW
+        self.limit = self.edge = self.pushed = 0
+        self.edge_at = 0.0
         self.newest = base
         self.timestamps = False
         self.scale: int | None = None
@@ -183,9 +184,10 @@ class Knowledge:
         self.wants_rst = (seq, ack) if only else ANY_RST
 
     def want_answer(self, wanted: bool) -> None:
-        """An ACK is owed; after a few of them a target may fall silent (RFC 5961 section 7)."""
+        """An ACK is owed, or may come; after a few of them a target may fall silent (RFC 5961
+        section 7)."""
+        self.answers_wanted += 1
         if wanted:
-            self.answers_wanted += 1
             self.wants_answer = self.answers_wanted <= _ANSWERS
 
     def learn_taken(self, number: int) -> None:
@@ -203,21 +205,26 @@ class Knowledge:
                 self.note("lost")
             elif seconds >= _LONG:
                 self.note("idle")
-        if now - self.progress_at >= self.profile.gives_up_after:
-            self._given_up()
+        self.lose_patience(now)
 
-    def _given_up(self) -> None:
-        """So much time has passed without an answer of ours that the target may have left."""
+    def may_end(self) -> None:
+        """The connection may be over from here on, with a RST or without one."""
+        self.states |= LISTEN
+        self.rst_pardoned = True
+
+    def lose_patience(self, now: float) -> None:
+        """So much time may have passed without an answer of ours that the target has left."""
+        if now - self.progress_at < self.profile.gives_up_after:
+            return
         if self.iss is not None and (self.states & RCVD or self.received > self.our_ack):
-            self.states |= LISTEN
-            self.rst_pardoned = True
+            self.may_end()
 
     def acceptable(self, seq: int, length: int) -> tuple[bool, bool]:
         """Whether a segment may, and whether it must, pass the test of its sequence number."""
         low, high = self.must.next, self.may.next
         if length:
             may = seq + length > low and seq < high + ANY_WINDOW
-            must = seq + length > high and seq + length <= low + self.window
+            must = seq + length > high and seq + length <= self.room_end
         else:
             may = low <= seq < high + ANY_WINDOW
             must = seq == low == high
@@ -225,7 +232,7 @@ class Knowledge:
 
     def reaches(self, seq: int, length: int) -> bool:
         """Whether a segment begins within what must be taken, and ends beyond it."""
-        return seq <= self.must.next < seq + length <= self.must.next + self.window
+        return seq <= self.must.next < seq + length <= self.room_end
 
     def timely(self, offer: Offer) -> tuple[bool, bool]:
         """Whether a segment may, and whether it must, pass PAWS (RFC 7323 section 5.3)."""

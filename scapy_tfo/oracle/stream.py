@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from scapy_tfo.oracle.state import OPEN, Knowledge
+from scapy_tfo.oracle.profile import WHOLE
+from scapy_tfo.oracle.state import AFTER, OPEN, Knowledge
 from scapy_tfo.packet import Reply
 from scapy_tfo.program.options import Offer
 from scapy_tfo.program.payload import text, wrong_text
@@ -64,25 +65,7 @@ def take_text(link: Knowledge, reply: Reply, seq: int, now: float, packet: int, 
             packet=packet,
         )
     if payload:
-        # A probe of a closed window has one byte (RFC 9293 section 3.8.6.1).
-        if end > link.limit and not (len(payload) == 1 and seq >= link.limit):
-            link.blame(
-                "over-window",
-                "AFT-7",
-                f"text up to {link.limit}, where the window ends",
-                f"text up to {end}",
-                reply=kind,
-                packet=packet,
-            )
-        if link.profile.whole and len(payload) + len(reply.options) > max(link.mss, 88):
-            link.blame(
-                "over-mss",
-                "AFT-7b",
-                f"{link.mss} bytes of options and text at most",
-                f"{len(payload) + len(reply.options)}",
-                reply=kind,
-                packet=packet,
-            )
+        _check_size(link, reply, end, now, packet, kind)
     if reply.flags & FIN and (not link.may.ended or end < most):
         link.blame(
             "fin-early",
@@ -97,6 +80,40 @@ def take_text(link: Knowledge, reply: Reply, seq: int, now: float, packet: int, 
     link.received, link.their_fin = link.theirs.next, link.theirs.fin
     link.their_repeats = link.their_repeats + 1 if repeated else 0
     link.their_last = now
+
+
+def _check_size(
+    link: Knowledge, reply: Reply, end: int, now: float, packet: int, kind: str
+) -> None:
+    """Text fits the window and the MSS."""
+    size = len(reply.payload)
+    # A SYN cookie has room for a few sizes (RFC 4987 section 3.6).
+    most_text = max(link.mss, WHOLE if link.profile.stateless else 88)
+    if end > link.limit and not _is_probe(link, end - size, size, now):
+        link.blame(
+            "over-window",
+            "AFT-7",
+            f"text up to {link.limit}, where the window ends",
+            f"text up to {end}",
+            reply=kind,
+            packet=packet,
+        )
+    if link.profile.whole and size + len(reply.options) > most_text:
+        link.blame(
+            "over-mss",
+            "AFT-7b",
+            f"{most_text} bytes of options and text at most",
+            f"{size + len(reply.options)}",
+            reply=kind,
+            packet=packet,
+        )
+
+
+def _is_probe(link: Knowledge, seq: int, size: int, now: float) -> bool:
+    """A probe of a closed window has at least one byte (RFC 9293 section 3.8.6.1)."""
+    if size == 1:
+        return seq >= link.limit
+    return seq >= link.edge and now - link.edge_at > AFTER
 
 
 def _is_echo(link: Knowledge, seq: int, payload: bytes) -> bool:

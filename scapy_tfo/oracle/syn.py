@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from scapy_tfo import option as opt
 from scapy_tfo.oracle.pending import Room, Vacancy
-from scapy_tfo.oracle.profile import Profile
+from scapy_tfo.oracle.profile import ANY, REQUEST, WHOLE, Profile
 from scapy_tfo.program.cookies import Client, Jar
 from scapy_tfo.program.options import Offer
 from scapy_tfo.program.program import Cookie, Option
@@ -21,8 +21,6 @@ SIGNED = frozenset((19, 29))
 """TCP MD5 (RFC 2385) and TCP-AO (RFC 5925): without a key a segment may be dropped."""
 _TTCP = frozenset((11, 12, 13))
 _OTHERS = frozenset(("nop", "ts", "ws", "sackok"))
-_WHOLE = 536
-"""Bytes of text that any stack takes at once; more may be cut (RFC 7413 section 4.1.3)."""
 
 
 class SynRule(NamedTuple):
@@ -66,6 +64,21 @@ def syn_rule(
 
     options: as the program has them, for the clause only. wraps: its numbers cross zero.
     """
+    rule = _by_cookie(flags, offer, size, port, client, jar, profile, options, wraps)
+    return rule if port == "plain" else _without_cookie(rule, profile, offer, size)
+
+
+def _by_cookie(
+    flags: int,
+    offer: Offer,
+    size: int,
+    port: str,
+    client: Client,
+    jar: Jar,
+    profile: Profile,
+    options: tuple[Option, ...],
+    wraps: bool,
+) -> SynRule:
     found = offer.fast_open
     held = size if profile.holds_data else 0
     owed = not (flags & FIN or offer.unsound or SIGNED & set(offer.strange))
@@ -83,29 +96,16 @@ def syn_rule(
     clause = _clause(flags, offer, valid, broken, options, wraps)
     if good:
         sure = len(found) == 1 and owed and not offer.unsound and port != "small"
-        least = (size if size <= _WHOLE else 0) if sure else 0
-        refused = clause or ("ACC-2" if size else "ACC-5")
-        return SynRule(
-            owed,
-            least,
-            size,
-            True,
-            forms,
-            False,
-            refused,
-            "OPT-8",
-            refused,
-            "OPT-12",
-            "SRV-5",
-            single=len(found) == 1,
-        )
+        least = _taken_of(size, profile) if sure and not profile.cookies_once else 0
+        rule = _good_rule(owed, least, size, forms, clause)
+        return rule._replace(single=len(found) == 1)
     if cookies:
         taken = clause if clause and clause != "OPT-5" else _spoilt(options)
         taken = "ACC-3" if clause == "OPT-6a" else taken
         silent = clause or ("OPT-1" if _odd_size(cookies) else "ACC-3")
         return SynRule(owed, 0, 0, False, forms, False, silent, taken, "ACC-3", "SRV-5", "SRV-5")
     if known:
-        granting = len(found) == 1 and owed and port != "small"
+        granting = len(found) == 1 and owed and port != "small" and profile.grants_each
         return SynRule(
             owed,
             0,
@@ -123,7 +123,24 @@ def syn_rule(
     return SynRule(owed, 0, held, False, forms, False, taken, taken, "ACC-4", taken, "SRV-9")
 
 
-def over_the_limit(rule: SynRule, room: Room, size: int, now: float) -> SynRule:
+def _good_rule(owed: bool, least: int, size: int, forms: frozenset[int], clause: str) -> SynRule:
+    """For a SYN with a good cookie. clause: of what is special about it, if anything is."""
+    wrong = clause or ("ACC-2" if size else "ACC-5")
+    return SynRule(owed, least, size, True, forms, False, wrong, "OPT-8", wrong, "OPT-12", "SRV-5")
+
+
+def _without_cookie(rule: SynRule, profile: Profile, offer: Offer, size: int) -> SynRule:
+    """The rule at a target that takes text without a cookie (RFC 7413 section 7.3)."""
+    if rule.early or not profile.opens_without:
+        return rule
+    asks = any(isinstance(each, opt.FastOpen) and not each.cookie for each in offer.fast_open)
+    if ANY in profile.opens_without or (asks and REQUEST in profile.opens_without):
+        # Text beside a request is then a fast open with an empty cookie.
+        return rule._replace(most=size, early=True, granting=rule.granting and not size)
+    return rule
+
+
+def over_the_limit(rule: SynRule, room: Room, size: int, now: float, profile: Profile) -> SynRule:
     """The rule at a listener whose room for pending fast opens may be taken up."""
     vacancy = room.vacancy(now)
     silent = "LIM-1" if rule.early else "LIM-4"
@@ -144,8 +161,14 @@ def over_the_limit(rule: SynRule, room: Room, size: int, now: float) -> SynRule:
     if not rule.early:
         return rule
     clause = room.refused_clause(now)
-    least = size if rule.owed and size <= _WHOLE and rule.single else 0
+    sure = rule.owed and rule.single and not profile.cookies_once
+    least = _taken_of(size, profile) if sure else 0
     return rule._replace(least=least, refused=clause, silent=clause)
+
+
+def _taken_of(size: int, profile: Profile) -> int:
+    """Bytes of a good SYN's text that are taken for sure."""
+    return min(size, profile.syn_text) if size <= WHOLE else 0
 
 
 def _odd_size(cookies: list[opt.FastOpen]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scapy_tfo.option import FastOpen
 from scapy_tfo.oracle.reassembly import Assembly
-from scapy_tfo.oracle.state import AFTER, OPEN, RCVD, Knowledge
+from scapy_tfo.oracle.state import AFTER, LISTEN, OPEN, RCVD, Knowledge
 from scapy_tfo.oracle.stream import take_text
 from scapy_tfo.oracle.syn import SynRule
 from scapy_tfo.oracle.syn_ack_options import check_options, take_grant
@@ -13,6 +13,8 @@ from scapy_tfo.program.options import Offer
 from scapy_tfo.segment import FIN
 
 _MASK = 0xFFFFFFFF
+_SURE_LIFE = 25.0
+"""Seconds for which any cookie is good: no server changes its key several times a minute."""
 
 
 def syn_ack(
@@ -108,7 +110,7 @@ def _first_syn_ack(
             reply="syn-ack",
             packet=packet,
         )
-    elif taken < rule.least:
+    elif taken < rule.least and not _may_be_stale(link, offer, now):
         link.blame(
             "refuses-text",
             _refused(link, rule, offer, taken),
@@ -132,12 +134,8 @@ def _first_syn_ack(
     link.syn_acks = 1
     link.syn_ack_at = link.their_last = now
     link.their_repeats = 0
-    link.timestamps = offer.times is not None and link.offer.times is not None
-    link.sack = offer.sack and link.offer.sack
-    both = offer.scale is not None and link.offer.scale is not None
-    link.scale = link.offer.scale if both else None
-    link.window = max(reply.window, 1)
-    take_grant(link, offer, packet)
+    _agree(link, reply, offer, number)
+    take_grant(link, offer, now, packet)
     check_options(link, reply, offer, packet, first=True)
     if reply.payload:
         take_text(link, reply, 1, now, packet, "syn-ack")
@@ -155,6 +153,30 @@ def _refused(link: Knowledge, rule: SynRule, offer: Offer, taken: int) -> str:
     if link.flow.port != "main" and len(link.around) == 1:
         return "SRV-3"
     return rule.refused if rule.refused.startswith("OPT") else "SRV-1"
+
+
+def _agree(link: Knowledge, reply: Reply, offer: Offer, number: int) -> None:
+    """What holds from the SYN-ACK on: options, the window, and whether anything is kept."""
+    link.timestamps = offer.times is not None and link.offer.times is not None
+    link.sack = offer.sack and link.offer.sack
+    both = offer.scale is not None and link.offer.scale is not None
+    link.scale = link.offer.scale if both else None
+    link.room_end = number + reply.window
+    if link.profile.stateless and not link.taken:
+        # Nothing is kept of the SYN until an ACK brings back its SYN-ACK's number.
+        link.states |= LISTEN
+
+
+def _may_be_stale(link: Knowledge, offer: Offer, now: float) -> bool:
+    """Whether the cookie is too old to be good for sure (RFC 7413 section 4.1.2): servers change
+    their keys, and mostly say so by another cookie."""
+    presented = [each.cookie for each in link.offer.fast_open if isinstance(each, FastOpen)]
+    age = min((link.jar.age(each, now) for each in presented), default=0.0)
+    last = link.profile.cookies_last
+    if last or age < _SURE_LIFE:
+        return False
+    given = [each.cookie for each in offer.fast_open if isinstance(each, FastOpen)]
+    return last is False or any(each not in presented for each in given)
 
 
 def _came_with_a_refusal(other: Knowledge, link: Knowledge) -> bool:

@@ -19,8 +19,8 @@ _WHOLE_LIST = 30
 """Bytes of options; where a cookie needs more room, others may be left out."""
 
 
-def take_grant(link: Knowledge, offer: Offer, packet: int) -> None:
-    """The Fast Open option of a first SYN-ACK."""
+def take_grant(link: Knowledge, offer: Offer, now: float, packet: int) -> None:
+    """The Fast Open option of a first SYN-ACK, that came at `now`, in seconds."""
     rule = link.rule
     assert rule is not None
     found = offer.fast_open
@@ -54,7 +54,7 @@ def take_grant(link: Knowledge, offer: Offer, packet: int) -> None:
             link.cookie = each.cookie
             _compare(link, each.cookie, wrong)
             # Good from now on, whatever it looks like.
-            link.jar.grant(link.client, each.cookie)
+            link.jar.grant(link.client, each.cookie, now)
         else:
             wrong("SRV-9", "a cookie in the option", "none")
     if rule.granting and not found:

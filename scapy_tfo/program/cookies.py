@@ -44,16 +44,22 @@ EDITS: dict[str, Callable[[bytes, int], bytes]] = {
 @dataclass(slots=True)
 class Jar:
     """What the target has granted, by client. current: the newest; good: every one so far;
-    addresses: packed, of those clients."""
+    addresses: packed, of those clients; granted_at: when each cookie came first, in seconds."""
 
     current: dict[Client, bytes] = field(default_factory=dict)
     addresses: dict[Client, bytes] = field(default_factory=dict)
     good: dict[Client, set[bytes]] = field(default_factory=dict)
+    granted_at: dict[bytes, float] = field(default_factory=dict)
 
-    def grant(self, client: Client, cookie: bytes) -> None:
-        """Remember a cookie that came for a client."""
+    def grant(self, client: Client, cookie: bytes, now: float = 0.0) -> None:
+        """Remember a cookie that came for a client at `now`, in seconds."""
+        self.granted_at.setdefault(cookie, now)
         self.current[client] = cookie
         self.good.setdefault(client, set()).add(cookie)
+
+    def age(self, cookie: bytes, now: float) -> float:
+        """Seconds since a cookie came, 0 of one that never did."""
+        return now - self.granted_at.get(cookie, now)
 
     def is_good(self, client: Client, cookie: bytes) -> bool:
         """Whether the target has granted this cookie to this client."""

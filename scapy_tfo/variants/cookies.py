@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 from scapy_tfo import option as opt
 from scapy_tfo.cookie import (
@@ -126,12 +127,14 @@ class CookiesForFiveMinutes(Expiring):
 class CookiesForOneUse(Rings):
     """A cookie is good for one fast open, whose SYN-ACK brings the next (paper 7.1)."""
 
-    def __init__(self, *args: Any, **named: Any) -> None:
-        super().__init__(*args, **named)
-        self.made: dict[tuple[bytes, ...], OneTimeCookies] = {}
+    # By the keys that listeners of one host share.
+    made: ClassVar[WeakKeyDictionary[KeyRing, OneTimeCookies]] = WeakKeyDictionary()
 
     def cookies_of(self, ring: KeyRing) -> Cookies:
-        return self.made.setdefault(ring.keys, OneTimeCookies(ring.keys))
+        known = self.made.get(ring)
+        if known is None or known.keys != ring.keys:
+            known = self.made[ring] = OneTimeCookies(ring.keys)
+        return known
 
     def decide_cookie(self, segment: Segment, option: FastOpen) -> Decision:
         made = super().decide_cookie(segment, option)

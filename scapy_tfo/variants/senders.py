@@ -243,17 +243,32 @@ class ProbesAfterFiveSeconds(SendSide):
         if idle and self.timer is not None and self.wnd == 0:
             self.timer = now + max(5.0, self.rto)
 
+    def set_window(self, window: int) -> bool:
+        if self.wnd == 0 and window:
+            # What goes out now is timed by the retransmission timer.
+            self.timer = None
+        return super().set_window(window)
+
 
 @variant({"probe-interval": "constant"})
 class ProbesAtAConstantRate(SendSide):
-    """The intervals between the probes of a closed window stay the same."""
+    """The intervals between the probes of a closed window stay the same, for two minutes."""
+
+    probed = 0.0
+
+    def heard(self) -> None:
+        super().heard()
+        self.probed = 0.0
 
     def timed_out(self) -> bool:
         before = self.rto
         goes_on = super().timed_out()
-        if self.wnd == 0:
-            self.rto = before
-        return goes_on
+        if self.wnd:
+            return goes_on
+        self.rto = before
+        self.probed += before
+        # No sooner than the others (RFC 9293 section 3.8.3, SHLD-10).
+        return self.probed < 120.0
 
 
 @variant({"probe-size": "a full segment"})

@@ -268,5 +268,11 @@ def test_a_syn_without_the_agreed_timestamps_may_be_dropped() -> None:
     it.send(".", 21, 1, options=TIMED)
     it.syn(seq=-5000)
     assert not it.link.wants_answer
+
+
+def test_a_syn_with_the_agreed_timestamps_must_be_answered() -> None:
+    timed = (*GOOD, Option("ts"))
+    it = new().syn(size=20, options=timed).answered(taken=20, options=(MSS, Option("ts")))
+    it.send(".", 21, 1, options=TIMED)
     it.syn(seq=-5000, options=(MSS, Option("ts")))
     assert it.link.wants_answer

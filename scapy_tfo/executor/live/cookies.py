@@ -31,7 +31,7 @@ def gather(
             if cookie is not None:
                 break
         if cookie:
-            jar.grant(client, cookie)
+            jar.grant(client, cookie, time.monotonic())
     return jar
 
 
