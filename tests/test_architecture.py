@@ -40,8 +40,8 @@ ROOM_LIMIT = 14
 FUNCTION_LIMIT = 60
 # Function -> its lines. They may only shrink, and no more may be added.
 LONG_FUNCTIONS = {
-    "oracle.outbound._sent_ack": 119,
-    "oracle.stream.take_text": 67,
+    "oracle.outbound._sent_ack": 117,
+    "oracle.stream.take_text": 62,
     "oracle.syn_ack.syn_ack": 62,
     "pkt.packets.matching.compare": 65,
 }

@@ -186,13 +186,14 @@ class Outgoing:
         ends = self._ends[link.index]
         ack = (link.iss + link.received) & _MASK
         seq = (link.isn + link.acked) & _MASK
-        if link.taken and link.opened_at is None:
-            usual = self._render(link, _TIMES if link.timestamps else ())
-            self.packets.append(build(ends, seq, ack, ACK, options=usual or b""))
-            # Its window is offered, and the handshake over, before the RST is there.
-            link.limit = max(link.limit, link.received + (_WINDOW << (link.scale or 0)))
+        half_open = link.opened_at is None
+        if link.taken and half_open:
+            if link.vague:
+                usual = self._render(link, _TIMES if link.timestamps else ())
+                self.packets.append(build(ends, seq, ack, ACK, options=usual or b""))
+            else:
+                self.acknowledge(link)
         self.packets.append(build(ends, seq, ack, RST | ACK))
-        half_open, link.opened_at = link.opened_at is None, self.now
         if half_open:
             # Some ignore a RST with ACK while a connection is half open, and know its ISN only.
             first = (link.isn + link.base + 1) & _MASK

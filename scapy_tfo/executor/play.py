@@ -57,6 +57,7 @@ class Play:
         self.deadline: float | None = None
         self.trace: list[TracedPacket] = []
         self._patience = patience
+        self._think = profile.think
         self._keep = keep
         room = Room(SMALL, alone=profile.fresh, slack=profile.slack)
         self.links = [
@@ -151,7 +152,9 @@ class Play:
             found = self._debt()
             if found is not None:
                 link, debt = found
-                patience = self._patience.text if debt.late else self._patience.answer
+                patience = self._patience.answer
+                if debt.late:
+                    patience = self._patience.text + self._think
                 if now - self._since < patience - 1e-6:
                     self.deadline = self._since + patience
                     return

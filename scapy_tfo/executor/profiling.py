@@ -65,6 +65,7 @@ def acquaint(
         connections=_connections(ask, family),
         ports_rest=_ports_rest(ask, family),
         stateless=_stateless(ask, family),
+        think=_think(ask, family),
     )
     if not forms:
         return found
@@ -147,6 +148,15 @@ def _pushed_only(ask: Ask, family: int) -> bool:
     return any(link.received > 1 + _SIZE for link in _opened(ask, family, *steps, *pushed))
 
 
+def _think(ask: Ask, family: int) -> float:
+    """Seconds within which text is answered, 0 where that is at once, or never."""
+    steps = (_syn((_MSS,)), Wait(), Send(0, ".", 1, 1), Send(0, "P.", 1, 1, _SIZE))
+    for seconds in (_SOON, 1.0, 4.0):
+        if any(link.received > 1 for link in _opened(ask, family, *steps, Wait(seconds))):
+            return seconds if seconds > _SOON else 0.0
+    return 0.0
+
+
 def _connections(ask: Ask, family: int) -> int:
     """How many connections it holds at a time, as far as four of them tell."""
     flows = tuple(Flow(family) for _ in range(4))
@@ -160,41 +170,39 @@ def _connections(ask: Ask, family: int) -> int:
 
 
 def _ports_rest(ask: Ask, family: int) -> bool:
-    """Whether a 4-tuple takes no SYN right after its connection was reset."""
-    before = (_syn((_MSS,)), Wait(), Send(0, ".", 1, 1), Send(0, "R", 1), Wait(_SOON))
-    play = ask(
-        Program(
-            (Flow(family),),
-            (*before, Send(0, "S", 90_000, options=(_MSS,)), Wait(_SOON)),
-            end="reset",
-        )
+    """Whether a 4-tuple takes no SYN, and has no connection, right after one was reset."""
+    steps = (
+        *(_syn((_MSS,)), Wait(), Send(0, ".", 1, 1), Send(0, "R", 1), Wait(_SOON)),
+        *(Send(0, "S", 90_000, options=(_MSS,)), Wait(_SOON)),
     )
-    (link,) = play.links
-    return link.heard.count("syn-ack") == 1 and link.iss is None
+    (link,) = ask(Program((Flow(family),), steps, end="reset")).links
+    return link.heard == ["syn-ack"]
 
 
 def _stateless(ask: Ask, family: int) -> bool:
     """Whether an ACK opens the connection of a SYN that was reset (RFC 4987 section 3.6)."""
-    steps = (
-        _syn((_MSS,)),
-        Wait(),
-        Send(0, "R", 1),
-        Wait(_SOON),
-        Send(0, "P.", 1, 1, _SIZE),
-        Wait(_SOON),
-    )
-    return any("text" in link.heard for link in _opened(ask, family, *steps))
+    reset = (_syn((_MSS,)), Wait(), Send(0, "R", 1))
+    opened = (Wait(_SOON), Send(0, "P.", 1, 1, _SIZE), Wait(_SOON))
+    if not any("text" in link.heard for link in _opened(ask, family, *reset, *opened)):
+        return False
+    # Who has kept the SYN, and heeds no RST, sends the SYN-ACK again.
+    kept = _opened(ask, family, *reset, Wait(_REPEATED))
+    return all(link.heard == ["syn-ack"] for link in kept)
+
+
+_REPEATED = 3.5
+"""Seconds within which a SYN-ACK is sent again (RFC 6298 section 5.7)."""
 
 
 def _cookies_once(ask: Ask, family: int) -> bool:
-    """Whether a cookie that was good is refused when it comes again."""
+    """Whether a cookie that was good, and brought the next one, is refused when it comes again."""
     flows = (Flow(family), Flow(family), Flow(family))
     granted = (_MSS, Option("fo", cookie=Cookie("flow:0")))
     steps: list[Step] = [_syn(_REQUEST), Wait()]
     for number in (1, 2):
         steps += [_syn(granted, flow=number, size=_SIZE), Wait()]
-    _, first, second = (link.taken for link in ask(Program(flows, tuple(steps), end="reset")).links)
-    return bool(first) and second == 0
+    _, first, second = ask(Program(flows, tuple(steps), end="reset")).links
+    return bool(first.taken and first.answer.fast_open) and second.taken == 0
 
 
 def _cookies_last(ask: Ask, family: int) -> bool:

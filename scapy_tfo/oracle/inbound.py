@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scapy_tfo.oracle.reassembly import Assembly
 from scapy_tfo.oracle.state import AFTER, ANY_RST, LISTEN, RCVD, Knowledge
 from scapy_tfo.oracle.stream import check_times, take_text
 from scapy_tfo.oracle.syn_ack import syn_ack
@@ -190,6 +191,9 @@ def _segment(
         )
     if number >= link.acked:
         link.room_end = number + (reply.window << (_their_scale(link) or 0))
+        if link.room_end < link.must.next and number < link.must.next:
+            # The window shrank (RFC 9293 section 3.8.6): what lies beyond may not have been taken.
+            link.must = Assembly(number)
     for left, right in offer.blocks:
         _sack(link, left, right, number, packet, kind)
     seq = distance(link.iss, reply.seq)

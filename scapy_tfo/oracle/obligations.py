@@ -42,7 +42,7 @@ def owes(link: Knowledge) -> str:
         return "no-ack"
     if link.wants_answer:
         return "no-answer"
-    if link.our_ack < link.received:
+    if link.sure_ack < link.received:
         # What is on its way may hold back the rest (RFC 9293 section 3.7.4).
         return ""
     missing = 1 + _text_due(link) - link.received

@@ -8,7 +8,7 @@ if no other is named.
 from __future__ import annotations
 
 from scapy_tfo import option as opt
-from scapy_tfo.oracle.state import ANY_WINDOW, LISTEN, MUCH, OPEN, RCVD, SOON, Knowledge, later
+from scapy_tfo.oracle.state import ANY_WINDOW, LISTEN, OPEN, RCVD, SOON, Knowledge, later
 from scapy_tfo.oracle.syn import SIGNED, SynRule, over_the_limit, syn_rule
 from scapy_tfo.program.options import Offer
 from scapy_tfo.program.program import Option
@@ -43,7 +43,7 @@ class Connection(Knowledge):
         if flags & URG and not self.profile.inline:
             self.vague = True
         if flags & RST:
-            self._sent_rst(seq, offer, now)
+            self._sent_rst(seq, size, offer, now)
         elif flags & SYN:
             if flags & ACK:
                 self._sent_syn_ack(ack, offer)
@@ -62,7 +62,7 @@ class Connection(Knowledge):
         if size or flags & (SYN | FIN):
             self.told.append((seq, seq + size + bool(flags & SYN) + bool(flags & FIN)))
 
-    def _sent_rst(self, seq: int, offer: Offer, now: float) -> None:
+    def _sent_rst(self, seq: int, size: int, offer: Offer, now: float) -> None:
         if self.states == LISTEN:
             return
         self.note("rst")
@@ -75,7 +75,9 @@ class Connection(Knowledge):
             self.vague = True
         low, high = self.must.next, self.may.next
         old_time = offer.times is not None and not self.timely(offer)[1]
-        if low == seq == high and not old_time and self.iss is not None:
+        # To take one with text is a SHOULD (RFC 9293 section 3.5.3, SHLD-2).
+        sure = not (size or old_time) and self.iss is not None
+        if low == seq == high and sure:
             self.states = LISTEN
             self.reset_at = now
             self.wants_answer = False
@@ -134,6 +136,8 @@ class Connection(Knowledge):
             # Without the timestamps that were agreed on it may be dropped (RFC 7323 section 3.2).
             untimed = self.timestamps and offer.times is None
             self.want_answer(not (untimed or _may_be_dropped(offer)))
+        elif not again:
+            self.want_answer(False)
         if _asks(offer) != _asks(self.offer):
             self.other_offers = True
         if offer.times is not None:
@@ -241,7 +245,7 @@ class Connection(Knowledge):
             self.note("open")
             if not size:
                 self.note("cookie-alone")
-        elif any(_has_cookie(each) for each in offer.fast_open):
+        elif any(isinstance(each, opt.FastOpen) and each.cookie for each in offer.fast_open):
             self.note("refused")
         elif size:
             self.note("plain-data")
@@ -346,7 +350,7 @@ class Connection(Knowledge):
             self.vague = True
             return
         if size or fin:
-            self._sent_text(seq, size, fin, wrong=wrong, taken=taken)
+            self.add_text(seq, size, fin, wrong=wrong, taken=taken)
             if flags & (PSH | FIN):
                 self.pushed = max(self.pushed, seq + size)
         # Last.ACK.sent of RFC 7323 section 4.3 is at least what came.
@@ -356,33 +360,13 @@ class Connection(Knowledge):
         if ack > self.our_ack and must_ack:
             self.our_ack = ack
             self.slowest = max(self.slowest, now - self.progress_at)
-            self.progress_at = now
             self.their_last, self.their_repeats = now, 0
+        if must and ack > self.sure_ack:
+            self.sure_ack, self.progress_at = ack, now
         if scaled < 4096:
             self.note("window")
         if must_ack:
-            # RFC 9293 section 3.10.7.4: an older segment does not change the window.
-            self.edge = ack + scaled if seq >= self.newest else min(self.edge, ack + scaled)
-            self.edge_at = now
-            self.newest = max(self.newest, seq)
-
-    def _sent_text(self, seq: int, size: int, fin: bool, *, wrong: bool, taken: bool) -> None:
-        """Text or FIN that may count. taken: it is in the window, with all that it needs."""
-        end = seq + size + fin
-        self.sent_end = max(self.sent_end, end)
-        if self.sent_end - self.base > MUCH:
-            self.note("bulk")
-        self.sent_text.append((seq, end))
-        if wrong and seq + size > self.must.next:
-            self.odd_text.append((max(seq, self.must.next), seq + size))
-        if seq > self.must.next:
-            self.note("gap")
-        elif seq < self.must.next < seq + size:
-            self.note("overlap")
-        # Text before its turn is kept or not (SHLD-31): what is acknowledged tells.
-        if taken and self.states == OPEN and seq <= self.must.next:
-            self.must.add(seq, seq + size, fin)
-        self.may.add(seq, seq + size, fin)
+            self.add_window(seq, ack + scaled, now, sure=must)
 
 
 def _asks(offer: Offer) -> tuple[bool, int | None, bool]:
@@ -393,7 +377,3 @@ def _asks(offer: Offer) -> tuple[bool, int | None, bool]:
 def _may_be_dropped(offer: Offer) -> bool:
     """A segment whose options are malformed, or signed with a key that the target has not."""
     return offer.unsound or bool(SIGNED & set(offer.strange))
-
-
-def _has_cookie(found: opt.FastOpen | opt.Broken) -> bool:
-    return isinstance(found, opt.FastOpen) and bool(found.cookie)

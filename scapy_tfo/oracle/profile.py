@@ -43,7 +43,8 @@ class Profile:
     opens that may be pending beyond the limit. connections: that it holds at a time, as far as
     programs try. ports_rest: after a connection's end its 4-tuple takes no SYN for a while.
     stateless: it keeps nothing of a SYN (SYN cookies, RFC 4987 section 3.6). pushed_only: text goes
-    to the application when PSH comes (RFC 9293 section 3.9.1.2).
+    to the application when PSH comes (RFC 9293 section 3.9.1.2). think: seconds that its
+    application takes for an answer, at most.
     """
 
     name: str = "rfc"
@@ -66,6 +67,7 @@ class Profile:
     ports_rest: bool = False
     stateless: bool = False
     pushed_only: bool = False
+    think: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

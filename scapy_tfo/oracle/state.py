@@ -144,7 +144,8 @@ class Knowledge:
         self.syn_acks = 0
         self.syn_ack_at = self.syn_at = 0.0
         self.opened_at: float | None = None
-        self.our_ack = 0
+        # What we acknowledged: at most, and in segments that the target must have taken.
+        self.our_ack = self.sure_ack = 0
         self.wants_answer = False
         # A RST that is still on its way belongs to what came before.
         self.rst_pardoned = self.unsettled > 0 or self.flow.port == "closed"
@@ -190,6 +191,33 @@ class Knowledge:
         if wanted:
             self.wants_answer = self.answers_wanted <= _ANSWERS
 
+    def add_text(self, seq: int, size: int, fin: bool, *, wrong: bool, taken: bool) -> None:
+        """Text or FIN that may count. taken: it is in the window, with all that it needs."""
+        end = seq + size + fin
+        self.sent_end = max(self.sent_end, end)
+        if self.sent_end - self.base > MUCH:
+            self.note("bulk")
+        self.sent_text.append((seq, end))
+        if wrong and seq + size > self.must.next:
+            self.odd_text.append((max(seq, self.must.next), seq + size))
+        if seq > self.must.next:
+            self.note("gap")
+        elif seq < self.must.next < seq + size:
+            self.note("overlap")
+        # Text before its turn is kept or not (SHLD-31): what is acknowledged tells.
+        if taken and self.states == OPEN and seq <= self.must.next:
+            self.must.add(seq, seq + size, fin)
+        self.may.add(seq, seq + size, fin)
+
+    def add_window(self, seq: int, edge: int, now: float, *, sure: bool) -> None:
+        """A window up to `edge` was offered. sure: in a segment that must have been taken.
+
+        An older segment does not change the window (RFC 9293 section 3.10.7.4).
+        """
+        self.edge = edge if sure and seq >= self.newest else min(self.edge, edge)
+        self.edge_at = now
+        self.newest = max(self.newest, seq)
+
     def learn_taken(self, number: int) -> None:
         """All before `number` is acknowledged, so it was taken: also what came before its turn."""
         if number > self.must.next and number <= self.may.next:
@@ -216,7 +244,7 @@ class Knowledge:
         """So much time may have passed without an answer of ours that the target has left."""
         if now - self.progress_at < self.profile.gives_up_after:
             return
-        if self.iss is not None and (self.states & RCVD or self.received > self.our_ack):
+        if self.iss is not None and (self.states & RCVD or self.received > self.sure_ack):
             self.may_end()
 
     def acceptable(self, seq: int, length: int) -> tuple[bool, bool]:

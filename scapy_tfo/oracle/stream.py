@@ -18,15 +18,9 @@ def take_text(link: Knowledge, reply: Reply, seq: int, now: float, packet: int, 
     payload = reply.payload
     end = seq + len(payload)
     if link.opened_at is None and not link.states & OPEN and not link.early:
-        rule = link.rule
-        early = rule.taken if rule is not None else "ACC-4"
-        if rule is not None and link.taken == 0 and rule.early:
-            early = "ACC-3"
-        if "cookie-alone" in link.features:
-            early = "ACC-5"
         link.blame(
             "early-text",
-            early,
+            _early_clause(link),
             "nothing before the handshake ends",
             f"{len(payload)} bytes and flags {reply.flags:#x}",
             reply=kind,
@@ -75,7 +69,8 @@ def take_text(link: Knowledge, reply: Reply, seq: int, now: float, packet: int, 
             reply="fin",
             packet=packet,
         )
-    repeated = end + bool(reply.flags & FIN) <= link.received
+    # Also one that goes on where the first one ended.
+    repeated = seq < link.received or end + bool(reply.flags & FIN) <= link.received
     link.theirs.add(seq, end, bool(reply.flags & FIN))
     link.received, link.their_fin = link.theirs.next, link.theirs.fin
     link.their_repeats = link.their_repeats + 1 if repeated else 0
@@ -177,6 +172,14 @@ def check_times(link: Knowledge, offer: Offer, packet: int, kind: str) -> None:
             reply=kind,
             packet=packet,
         )
+
+
+def _early_clause(link: Knowledge) -> str:
+    if "cookie-alone" in link.features:
+        return "ACC-5"
+    if link.rule is None:
+        return "ACC-4"
+    return "ACC-3" if link.taken == 0 and link.rule.early else link.rule.taken
 
 
 def _fin_clause(link: Knowledge) -> str:

@@ -151,7 +151,7 @@ def over_the_limit(rule: SynRule, room: Room, size: int, now: float, profile: Pr
         taken = room.taken_clause() if rule.early else "LIM-1" if asked else rule.taken
         return rule._replace(
             least=0,
-            most=0,
+            most=0 if rule.early else rule.most,
             early=False,
             granting=False,
             silent=silent,

@@ -23,7 +23,7 @@ class TakesAnyRstInTheWindow(PassiveConnection):
     """Any RST in the window ends a connection (RFC 793)."""
 
     def rst_arrives(self, segment: Segment, now: float) -> None:
-        if self.recv.holds(segment.seq):
+        if self.recv.holds(segment.seq) or segment.seq == self.recv.nxt:
             self.reset_by_peer(now)
 
 

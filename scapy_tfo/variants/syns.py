@@ -8,7 +8,7 @@ from scapy_tfo import option as opt
 from scapy_tfo.option import FastOpen
 from scapy_tfo.reference.server import PLAIN, Decision, Listener, PassiveConnection
 from scapy_tfo.reference.settings import SynCookies
-from scapy_tfo.reference.states import State
+from scapy_tfo.reference.states import EndOfStream, Event, Received, State
 from scapy_tfo.segment import ACK, FIN, RST, Segment
 from scapy_tfo.variants.later import LaterStack, clock, later
 from scapy_tfo.variants.registry import add, variant
@@ -271,12 +271,14 @@ class ClosingResetsHalfOpen(PassiveConnection):
 class AnswersSlowly(PassiveConnection):
     """The application reads what came after two seconds."""
 
-    def deliver(self, data: bytes) -> None:
-        if data:
-            later(self.stack, clock(self.stack) + 2.0, lambda _now: self.hand_over(data))
+    def tell(self, event: Event) -> None:
+        if isinstance(event, Received | EndOfStream):
+            later(self.stack, clock(self.stack) + 2.0, lambda _now: self.tell_now(event))
+        else:
+            self.tell_now(event)
 
-    def hand_over(self, data: bytes) -> None:
-        super().deliver(data)
+    def tell_now(self, event: Event) -> None:
+        super().tell(event)
 
 
 add(

@@ -165,7 +165,7 @@ class ReportsBlocksWithData(PassiveConnection):
         payload: bytes = b"",
         raw_options: list[opt.RawOption] | None = None,
     ) -> None:
-        self.roomy = len(payload) + opt.MAX_OPTIONS <= self.path_mss()
+        self.roomy = len(payload) + opt.MAX_OPTIONS <= min(self.path_mss(), self.send.mss)
         super().transmit(number, flags, now, payload, raw_options)
 
 

@@ -25,6 +25,7 @@ USUAL = {
     "ports_rest": False,
     "stateless": False,
     "pushed_only": False,
+    "think": 0.0,
 }
 CHOICES: dict[str, dict[str, Any]] = {
     "reference": {},
@@ -52,6 +53,8 @@ CHOICES: dict[str, dict[str, Any]] = {
         "cookies_last": None,
     },
     "waits-for-push": {"pushed_only": True},
+    "answers-slowly": {"think": 4.0},
+    "ignores-rst": {},
     "urgent-byte-is-apart": {"inline": False},
     "keeps-the-data-of-a-plain-syn": {"holds_data": True},
     # Mutants, of which nothing that is wrong may be taken for a choice.
