@@ -1,123 +1,137 @@
 /* Hooks for scapy-tfo, as docs/hooks.md describes them: an agent to copy, for Linux and FreeBSD.
- * Here is the protocol; apps.h has the sockets and the applications.
+ * Here are the sockets; apps.h has the applications, verbs.h the protocol.
  *
  *     cc -O2 -o agent agent.c
  *     ./agent                 speaks on its standard input and output (hooks.command)
  *     ./agent PATH            listens on that Unix socket, and prints "ready" (hooks.socket)
  *
- * Copy both files and change them as you like. SPDX-License-Identifier: 0BSD
+ * Copy the three files and change them as you like. SPDX-License-Identifier: 0BSD
  */
 #include "apps.h"
 
-#include <signal.h>
-#include <sys/un.h>
-
-enum { FIRST_PORT = 10001, DEFAULT_BACKLOG = 16384, MAX_LINE = 1024, MOST_TURNS = 1000 };
-
 #ifdef __linux__
-#define VERBS "listen close sessions keys counters restart"
+#define MORE_VERBS " keys counters"
 #define KEY_OPTION 33 /* TCP_FASTOPEN_KEY of linux/tcp.h */
 #else
-#define VERBS "listen close sessions restart"
+#define MORE_VERBS ""
 #endif
+#include "verbs.h"
 
-static int next_port = FIRST_PORT;
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
 
-/* ---- The protocol ---- */
+/* ---- The stack: sockets of this host ---- */
 
-static struct listener *find(int port)
+static int option(int fd, int level, int name, int value)
 {
-    struct listener *l = listeners;
-    while (l && l->port != port)
-        l = l->next;
-    return l;
+    return setsockopt(fd, level, name, &value, sizeof value);
 }
 
-static void shut(struct listener *l)
+/* A listening socket, or -1. */
+static int stack_listen(int family, int port, int limit, int backlog)
 {
-    for (int i = 0; i < 2; i++)
-        if (l->fd[i] >= 0) {
-            close(l->fd[i]);
-            l->fd[i] = -1;
-        }
-}
-
-static void restart(void)
-{
-    for (struct connection *c = connections, *next; c; c = next) {
-        next = c->next;
-        if (!c->ended)
-            stack_reset(c->fd);
-        free(c->out);
-        free(c);
-    }
-    connections = NULL;
-    for (struct listener *l; (l = listeners);) {
-        shut(l);
-        for (struct session *s; (s = l->first);) {
-            l->first = s->next;
-            free(s->received);
-            free(s);
-        }
-        listeners = l->next;
-        free(l);
-    }
-}
-
-static void do_listen(FILE *to, char *app, int limit, int backlog, int port)
-{
-    char *size = strchr(app, ':'), *end = "";
-    int name = 0;
-    if (size)
-        *size++ = 0;
-    long bytes = size ? strtol(size, &end, 10) : 0;
-    while (name < APPS && strcmp(app, app_names[name]))
-        name++;
-    if (name == APPS || !!size != (name >= SEND && name <= TWO_SENDS) || *end ||
-        bytes < 0 || bytes > MAX_SIZE) {
-        fprintf(to, "no application %s", app);
-        return;
-    }
+    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+    int is4 = family == AF_INET, fd = socket(family, SOCK_STREAM, 0);
+    int fast_open = limit;
+    if (fd < 0)
+        return -1;
 #ifdef __FreeBSD__ /* there the limit is half the backlog, so the two cannot be chosen apart */
     if (limit && backlog != DEFAULT_BACKLOG) {
-        fprintf(to, "no limit and backlog, each as asked for");
-        return;
+        close(fd);
+        errno = ENOTSUP;
+        return -1;
     }
     if (limit)
         backlog = 2 * limit;
+    fast_open = 1;
 #endif
-    struct listener *l = must(calloc(1, sizeof *l));
-    *l = (struct listener){.port = port ? port : next_port++, .app = name};
-    l->last = &l->first;
-    l->size = bytes;
-    l->fd[0] = stack_listen(AF_INET, l->port, limit, backlog);
-    l->fd[1] = l->fd[0] < 0 ? -1 : stack_listen(AF_INET6, l->port, limit, backlog);
-    if (l->fd[0] < 0 || (l->fd[1] < 0 && errno != EAFNOSUPPORT)) {
-        fprintf(to, "error %s", strerror(errno));
-        shut(l);
-        free(l);
-        return;
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+    option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    if ((!is4 && option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) ||
+        (limit && option(fd, IPPROTO_TCP, TCP_FASTOPEN, fast_open)) ||
+        (is4 ? bind(fd, (void *)&four, sizeof four) : bind(fd, (void *)&six, sizeof six)) ||
+        listen(fd, backlog)) {
+        int why = errno;
+        close(fd);
+        errno = why;
+        return -1;
     }
-    l->next = listeners;
-    listeners = l;
-    fprintf(to, "ok %d", l->port);
+    return fd;
 }
 
-static void do_sessions(FILE *to, struct listener *l)
+static ssize_t stack_read(int fd, void *to, size_t room)
 {
-    int more = 1, unused;
-    /* What the stack has in its queues by now counts as read. */
-    for (int i = 0; more && i < MOST_TURNS; i++)
-        more = turn(-1, 0, &unused) > 0;
-    fprintf(to, "ok");
-    for (struct session *s = l->first; s; s = s->next) {
-        fprintf(to, " %s,%d,%d,%s,%s,", s->peer, s->port, s->eofs, s->closed ? "closed" : "open", s->error);
-        for (size_t i = 0; i < s->length; i++)
-            fprintf(to, "%02x", s->received[i]);
-        if (!s->length)
-            fputc('-', to);
-    }
+    return read(fd, to, room);
 }
+
+static ssize_t stack_write(int fd, const void *data, size_t length)
+{
+    return write(fd, data, length);
+}
+
+static void stack_close(int fd)
+{
+    close(fd);
+}
+
+static void stack_reset(int fd)
+{
+    struct linger now = {1, 0};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    close(fd);
+}
+
+/* Wait for sockets, or for a line on `control`, and serve them. Returns how many had something. */
+static int turn(int control, int timeout, int *has_line)
+{
+    static struct pollfd *polled;
+    size_t n = 1, at = 1;
+    for (struct listener *l = listeners; l; l = l->next)
+        n += 2;
+    for (struct connection *c = connections; c; c = c->next)
+        n++;
+    polled = must(realloc(polled, n * sizeof *polled));
+    polled[0] = (struct pollfd){control, POLLIN, 0};
+    for (struct listener *l = listeners; l; l = l->next)
+        for (int i = 0; i < 2; i++)
+            polled[at++] = (struct pollfd){l->fd[i], POLLIN, 0};
+    for (struct connection *c = connections; c; c = c->next)
+        polled[at++] = (struct pollfd){c->fd, c->length ? POLLOUT : POLLIN, 0};
+    int found = poll(polled, n, timeout);
+    *has_line = polled[0].revents != 0;
+    at = 1;
+    struct connection *known = connections;
+    for (struct listener *l = listeners; l; l = l->next)
+        for (int i = 0; i < 2; i++)
+            if (polled[at++].revents) {
+                struct sockaddr_storage from;
+                socklen_t size = sizeof from;
+                int fd;
+                while ((fd = accept(l->fd[i], (void *)&from, &size)) >= 0) {
+                    fcntl(fd, F_SETFL, O_NONBLOCK);
+                    greet(l, fd, &from);
+                    size = sizeof from;
+                }
+            }
+    for (struct connection *c = known; c; c = c->next)
+        if (polled[at++].revents)
+            serve(c);
+    forget_ended();
+    return found - *has_line;
+}
+
+static int stack_turn(void)
+{
+    int unused;
+    return turn(-1, 0, &unused);
+}
+
+/* ---- Verbs that Linux has besides ---- */
 
 #ifdef __linux__
 static void do_keys(FILE *to, struct listener *l, const char *hex)
@@ -156,74 +170,38 @@ static void do_counters(FILE *to)
     if (file)
         fclose(file);
 }
-#endif
 
-static void obey(FILE *to, char *line)
+static int more_verbs(FILE *to, struct listener *of, const char *word, const char *line)
 {
-    char word[64] = "", hex[80] = "";
-    int limit, backlog, port = 0;
-    struct listener *l = NULL;
-    int has_port = sscanf(line, "%*63s %d", &port) == 1;
-    sscanf(line, "%63s", word);
-    if (!strcmp(word, "hello")) {
-        fprintf(to, "ok 1 " VERBS);
-    } else if (!strcmp(word, "restart")) {
-        restart();
-        fprintf(to, "ok");
-    } else if (!strcmp(word, "listen")) {
-        port = 0;
-        if (sscanf(line, "listen %63s %d %d %d", word, &limit, &backlog, &port) >= 3)
-            do_listen(to, word, limit, backlog, port);
-        else
-            fprintf(to, "error listen APP LIMIT BACKLOG [PORT]");
-#ifdef __linux__
-    } else if (!strcmp(word, "counters")) {
+    char hex[80] = "";
+    if (!strcmp(word, "counters"))
         do_counters(to);
-#endif
-    } else if (has_port && !(l = find(port))) {
-        fprintf(to, "error no listener on port %d", port);
-    } else if (l && !strcmp(word, "close")) {
-        shut(l);
-        fprintf(to, "ok");
-    } else if (l && !strcmp(word, "sessions")) {
-        do_sessions(to, l);
-#ifdef __linux__
-    } else if (l && sscanf(line, "keys %*d %79s", hex) == 1) {
-        do_keys(to, l, hex);
-#endif
-    } else
-        fprintf(to, "no verb %s", word);
+    else if (of && sscanf(line, "keys %*d %79s", hex) == 1)
+        do_keys(to, of, hex);
+    else
+        return 0;
+    return 1;
 }
+#else
+static int more_verbs(FILE *to, struct listener *of, const char *word, const char *line)
+{
+    (void)to, (void)of, (void)word, (void)line;
+    return 0;
+}
+#endif
 
 /* Answer lines until the other end hangs up. */
 static void converse(int in, int out)
 {
-    static char line[MAX_LINE];
-    size_t length = 0;
     FILE *to = fdopen(dup(out), "w");
-    while (to) {
-        int has_line;
+    int has_line, goes_on = to != NULL;
+    while (goes_on) {
         turn(in, -1, &has_line);
-        if (!has_line)
-            continue;
-        ssize_t got = read(in, line + length, sizeof line - 1 - length);
-        if (got <= 0)
-            break;
-        length += got;
-        line[length] = 0;
-        for (char *end; (end = strchr(line, '\n'));) {
-            *end = 0;
-            obey(to, line);
-            fputc('\n', to);
-            length -= end + 1 - line;
-            memmove(line, end + 1, length + 1);
-        }
-        if (fflush(to) || length == sizeof line - 1)
-            break; /* nobody reads, or a line without an end */
+        if (has_line)
+            goes_on = answer_lines(in, to);
     }
     if (to)
         fclose(to);
-    restart();
 }
 
 int main(int argc, char **argv)
@@ -233,18 +211,9 @@ int main(int argc, char **argv)
         converse(0, 1);
         return 0;
     }
-    struct sockaddr_un at = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM, 0), one;
-    if (strlen(argv[1]) >= sizeof at.sun_path) {
-        fprintf(stderr, "%s is too long a path\n", argv[1]);
-        return 2;
-    }
-    strcpy(at.sun_path, argv[1]);
-    unlink(argv[1]);
-    if (fd < 0 || bind(fd, (void *)&at, sizeof at) || listen(fd, 1)) {
-        perror(argv[1]);
+    int fd = agent_socket(argv[1]), one;
+    if (fd < 0)
         return 1;
-    }
     printf("ready\n");
     fflush(stdout);
     while ((one = accept(fd, NULL, NULL)) >= 0) {

@@ -1,65 +1,31 @@
-/* The sockets and applications of agent.c.
+/* The applications of agent.c, for any stack.
  *
- * For a stack in userspace, put its calls into the section "The stack" and into turn(), or call the
- * rest from its own loop. SPDX-License-Identifier: 0BSD
+ * A program that includes this file defines the functions below, for its own stack: agent.c does so
+ * for the sockets of its host, docs/stacks has stacks in userspace. SPDX-License-Identifier: 0BSD
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
+#include <sys/types.h>
 
-enum { MAX_RECEIVED = 1 << 20, MAX_SESSIONS = 4096, MAX_SIZE = 16 << 20 };
+enum { MAX_RECEIVED = 1 << 20, MAX_SESSIONS = 4096, MAX_SIZE = 16 << 20, DEFAULT_BACKLOG = 16384 };
 
-/* ---- The stack: sockets of this host ---- */
+/* ---- The stack. What fails returns -1 and sets errno; nothing blocks, but EAGAIN. ---- */
 
-static int option(int fd, int level, int name, int value)
-{
-    return setsockopt(fd, level, name, &value, sizeof value);
-}
-
-/* A listening socket, or -1. */
-static int stack_listen(int family, int port, int limit, int backlog)
-{
-    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
-    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-    int is4 = family == AF_INET, fd = socket(family, SOCK_STREAM, 0);
-    if (fd < 0)
-        return -1;
-    fcntl(fd, F_SETFL, O_NONBLOCK);
-    fcntl(fd, F_SETFD, FD_CLOEXEC);
-    option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-    option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-#ifdef __FreeBSD__
-    int fast_open = 1;
-#else
-    int fast_open = limit;
-#endif
-    if ((!is4 && option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) ||
-        (limit && option(fd, IPPROTO_TCP, TCP_FASTOPEN, fast_open)) ||
-        (is4 ? bind(fd, (void *)&four, sizeof four) : bind(fd, (void *)&six, sizeof six)) ||
-        listen(fd, backlog)) {
-        int why = errno;
-        close(fd);
-        errno = why;
-        return -1;
-    }
-    return fd;
-}
-
-static void stack_reset(int fd)
-{
-    struct linger now = {1, 0};
-    setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
-    close(fd);
-}
+/* A listening socket. limit: of pending fast opens, 0 for none. ENOTSUP where the stack cannot have
+ * this limit, or this backlog beside it; EAFNOSUPPORT where it lacks the family. */
+static int stack_listen(int family, int port, int limit, int backlog);
+/* Serve whatever has something to be read, written or accepted. Returns how many had. */
+static int stack_turn(void);
+static ssize_t stack_read(int fd, void *to, size_t room);
+static ssize_t stack_write(int fd, const void *data, size_t length);
+static void stack_close(int fd);
+static void stack_reset(int fd);
 
 /* ---- Listeners, sessions, applications ---- */
 
@@ -119,14 +85,14 @@ static void over(struct connection *it, int error)
     if (it->closing == 2)
         stack_reset(it->fd);
     else
-        close(it->fd);
+        stack_close(it->fd);
 }
 
 /* Write what there is; 0 if all is written, 1 if not yet, -1 if the connection is over. */
 static int flush(struct connection *it)
 {
     while (it->written < it->length) {
-        ssize_t done = write(it->fd, it->out + it->written, it->length - it->written);
+        ssize_t done = stack_write(it->fd, it->out + it->written, it->length - it->written);
         if (done < 0 && errno == EAGAIN)
             return 1;
         if (done < 0)
@@ -159,7 +125,7 @@ static void serve(struct connection *it)
             over(it, 0);
             return;
         }
-        ssize_t got = read(it->fd, data, sizeof data);
+        ssize_t got = stack_read(it->fd, data, sizeof data);
         if (got < 0 && errno == EAGAIN) {
             if (it->closing) /* only now: to close with bytes unread sends RST */
                 over(it, 0);
@@ -186,6 +152,7 @@ static void serve(struct connection *it)
     }
 }
 
+/* Begin with a connection that was accepted. */
 static void greet(struct listener *of, int fd, const struct sockaddr_storage *from)
 {
     struct connection *it = must(calloc(1, sizeof *it));
@@ -208,7 +175,6 @@ static void greet(struct listener *of, int fd, const struct sockaddr_storage *fr
         free(oldest->received);
         free(oldest);
     }
-    fcntl(fd, F_SETFL, O_NONBLOCK);
     *it = (struct connection){.fd = fd, .of = of, .seen = seen, .next = connections};
     connections = it;
     it->closing = app == ABORT || app == SEND_ABORT                        ? 2
@@ -221,40 +187,9 @@ static void greet(struct listener *of, int fd, const struct sockaddr_storage *fr
     serve(it);
 }
 
-/* Wait for sockets, or for a line on `control`, and serve them. Returns how many had something. */
-static int turn(int control, int timeout, int *has_line)
+/* Forget the connections that are over; stack_turn() ends with this. */
+static void forget_ended(void)
 {
-    static struct pollfd *polled;
-    size_t n = 1, at = 1;
-    for (struct listener *l = listeners; l; l = l->next)
-        n += 2;
-    for (struct connection *c = connections; c; c = c->next)
-        n++;
-    polled = must(realloc(polled, n * sizeof *polled));
-    polled[0] = (struct pollfd){control, POLLIN, 0};
-    for (struct listener *l = listeners; l; l = l->next)
-        for (int i = 0; i < 2; i++)
-            polled[at++] = (struct pollfd){l->fd[i], POLLIN, 0};
-    for (struct connection *c = connections; c; c = c->next)
-        polled[at++] = (struct pollfd){c->fd, c->length ? POLLOUT : POLLIN, 0};
-    int found = poll(polled, n, timeout);
-    *has_line = polled[0].revents != 0;
-    at = 1;
-    struct connection *known = connections;
-    for (struct listener *l = listeners; l; l = l->next)
-        for (int i = 0; i < 2; i++)
-            if (polled[at++].revents) {
-                struct sockaddr_storage from;
-                socklen_t size = sizeof from;
-                int fd;
-                while ((fd = accept(l->fd[i], (void *)&from, &size)) >= 0) {
-                    greet(l, fd, &from);
-                    size = sizeof from;
-                }
-            }
-    for (struct connection *c = known; c; c = c->next)
-        if (polled[at++].revents)
-            serve(c);
     for (struct connection **c = &connections; *c;) {
         struct connection *it = *c;
         if (it->ended) {
@@ -264,5 +199,4 @@ static int turn(int control, int timeout, int *has_line)
         } else
             c = &it->next;
     }
-    return found - *has_line;
 }

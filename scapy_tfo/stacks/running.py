@@ -123,11 +123,21 @@ async def _begin(made: Running, agent: AgentHooks) -> None:
         app = made.file.app
         for role, queue in (("main", _ROOMY), ("second", _ROOMY), ("plain", 0)):
             if role not in made.ports and app != "none":
-                made.ports[role] = await agent.listen(ListenerOptions(app, queue))
+                made.ports[role] = await _opened(agent, app, queue)
     except (HooksBrokenError, NotOfferedError) as error:
         raise TargetError(f"the hooks of {made.file.path} cannot be used: {error}") from None
     if "main" not in made.ports:
         raise SetupError(f"{made.file.path}: 'app' is 'none': write echo or http for the hooks")
+
+
+async def _opened(agent: AgentHooks, app: str, queue: int) -> int:
+    """A port to judge; without fast open where the agent says that its stack has none."""
+    try:
+        return await agent.listen(ListenerOptions(app, queue))
+    except NotOfferedError:
+        if not queue:
+            raise
+        return await agent.listen(ListenerOptions(app, 0))
 
 
 def _hand_out(made: Running) -> None:
