@@ -134,6 +134,7 @@ class Knowledge:
         self.edge_at = 0.0
         self.newest = base
         self.timestamps = False
+        self.times_open = False
         self.scale: int | None = None
         self.sack = False
         self.mss = _DEFAULT_MSS[self.flow.family]
@@ -264,13 +265,14 @@ class Knowledge:
 
     def timely(self, offer: Offer) -> tuple[bool, bool]:
         """Whether a segment may, and whether it must, pass PAWS (RFC 7323 section 5.3)."""
-        if not self.timestamps:
+        if not self.timestamps and not self.times_open:
             return True, True
         if offer.times is None:
             return True, False
         value = offer.times[0]
         # One tick too old is let pass by some, as clocks are not read at one place.
-        may = self.times_must is None or not before(value + 1 & 0xFFFFFFFF, self.times_must)
+        newest = None if self.times_open else self.times_must
+        may = newest is None or not before(value + 1 & 0xFFFFFFFF, newest)
         must = self.times_may is None or not before(value, self.times_may)
         return may, must
 

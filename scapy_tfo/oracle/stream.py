@@ -131,7 +131,7 @@ def check_times(link: Knowledge, offer: Offer, packet: int, kind: str) -> None:
     if kind == "syn-ack":
         if offer.times is None or not link.timestamps:
             return
-    elif link.timestamps != (offer.times is not None):
+    elif link.timestamps != (offer.times is not None) and not link.times_open:
         early = link.opened_at is None
         link.blame(
             "timestamps",

@@ -202,6 +202,23 @@ def test_violations_with_one_cause_are_one_finding(tmp_path: Path) -> None:
     assert len(finding.reduced.steps) == 1
 
 
+def test_what_no_program_shows_alone_is_flaky_however_many_show_it(tmp_path: Path) -> None:
+    def has_reset(program: Program) -> bool:
+        return any(each.flags == "R" for each in sends(program))
+
+    class Crowded(FakeBench):
+        def judge(self, program: Program) -> Verdict:
+            state = "OPEN" if len(program.steps) > 4 else "LISTEN"
+            self.faults = [Fault(has_reset, state=state)]
+            return super().judge(program)
+
+        def trace(self, _: Program) -> tuple[Verdict, tuple[TracedPacket, ...]]:
+            return Verdict(), ()
+
+    findings = run(tmp_path / "a.sqlite", Crowded())
+    assert [each.status for each in findings] == [Status.FLAKY]
+
+
 def test_what_does_not_come_each_time_is_kept_apart(tmp_path: Path) -> None:
     dice = random.Random(1)
     fault = Fault(lambda _: dice.random() < 0.1)

@@ -261,6 +261,29 @@ def test_a_packet_too_big_of_ours_lowers_the_mss() -> None:
     assert told.syn().answered(options=lower).broken == []
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_where_two_syns_differ_in_timestamps_either_syn_ack_decides(first: bool) -> None:
+    """RFC 7323 section 3.2 tells of one SYN: a SYN-ACK says for the SYN that it answers."""
+    offered = [(*GOOD, Option("ts")), GOOD] if first else [GOOD, (*GOOD, Option("ts"))]
+
+    def acked(*syns: tuple[Option, ...], second: bool) -> Conversation:
+        it = new().syn(size=20, options=syns[0])
+        it.answered(taken=20, options=(MSS, Option("ts")) if first else (MSS,))
+        it.at(1.0).syn(size=20, options=syns[1])
+        it.answered(taken=20, options=(MSS, Option("ts")) if second else (MSS,))
+        return it.send(".", 21, 1, options=TIMED)
+
+    for options in ((), TIMED):
+        changed = acked(*offered, second=not first).came(".", 1, 21, b"", options)
+        assert changed.broken == []
+    with_them, without = (TIMED, ()) if first else ((), TIMED)
+    for right in (acked(*offered, second=first), acked(offered[0], offered[0], second=first)):
+        assert right.came(".", 1, 21, b"", with_them).broken == []
+    for wrong in (acked(*offered, second=first), acked(offered[0], offered[0], second=first)):
+        told = ("timestamps", "AFT-6" if first else "OPT-9")
+        assert told in wrong.came(".", 1, 21, b"", without).broken
+
+
 def test_a_syn_without_the_agreed_timestamps_may_be_dropped() -> None:
     """RFC 7323 section 3.2: on a connection with timestamps it is no sound segment."""
     timed = (*GOOD, Option("ts"))

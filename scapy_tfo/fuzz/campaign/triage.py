@@ -42,8 +42,9 @@ def resolve(
     All are tried and reduced at the same time, as a live target makes each run wait; those that
     wait for long come last, and are reduced less. known: signatures of which there is a finding
     with its packets. most: programs that one reduction may run. A violation that does not come
-    each time makes a flaky finding, as it was first seen. Raises TargetError where the target has
-    gone.
+    each time, or not alone, makes a flaky finding, as it was first seen: among others the target
+    may be short of something, such as the 200 resets that FreeBSD sends in a second. Raises
+    TargetError where the target has gone.
     """
     long = [each for each in sightings if plan.live and waits(each.program) >= LONG]
     quick = [each for each in sightings if each not in long]
@@ -53,7 +54,8 @@ def resolve(
             if finding.status is Status.CONFIRMED and not finding.packets:
                 if finding.signature not in known and finding.signature not in found:
                     finding = _traced(bench, finding)
-                found.add(finding.signature)
+                if finding.packets:
+                    found.add(finding.signature)
             yield seen, finding
 
 
