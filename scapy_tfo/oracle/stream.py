@@ -129,6 +129,10 @@ def _is_echo(link: Knowledge, seq: int, payload: bytes) -> bool:
 def check_times(link: Knowledge, offer: Offer, packet: int, kind: str) -> None:
     """Timestamps on every segment once agreed on, and none else (RFC 7323 section 3.2)."""
     if kind == "syn-ack":
+        agreed = link.timestamps if link.iss is not None else link.offer.times is not None
+        if link.other_offers and agreed != (offer.times is not None):
+            # It answers the SYN that offered something else: which of the two decides is open.
+            link.times_open = True
         if offer.times is None or not link.timestamps:
             return
     elif link.timestamps != (offer.times is not None) and not link.times_open:

@@ -76,9 +76,6 @@ def syn_ack(
         )
     if again:
         check_options(link, reply, offer, packet, first=False)
-    if link.other_offers and link.timestamps != (offer.times is not None):
-        # It answers the SYN that offered something else: which of the two decides is left open.
-        link.times_open = True
     link.syn_acks += 1
     link.syn_ack_at = link.their_last = now
     link.their_repeats += 1

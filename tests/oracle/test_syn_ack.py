@@ -284,6 +284,12 @@ def test_where_two_syns_differ_in_timestamps_either_syn_ack_decides(first: bool)
         assert told in wrong.came(".", 1, 21, b"", without).broken
 
 
+def test_where_two_syns_differ_in_timestamps_the_second_may_be_answered_alone() -> None:
+    it = new().syn(size=20, options=GOOD).at(1.0).syn(size=20, options=(*GOOD, Option("ts")))
+    it.answered(taken=20, options=(MSS, Option("ts"))).send(".", 21, 1, options=TIMED)
+    assert it.came(".", 1, 21, b"", TIMED).broken == []
+
+
 def test_a_syn_without_the_agreed_timestamps_may_be_dropped() -> None:
     """RFC 7323 section 3.2: on a connection with timestamps it is no sound segment."""
     timed = (*GOOD, Option("ts"))
