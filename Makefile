@@ -7,6 +7,7 @@ export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 PYTEST_ARGS ?=
 COMPARE_ARGS ?=
 VARIANTS_ARGS ?=
+CONFIGURATIONS_ARGS ?= --write docs/generated/linux.md
 BREAK_ARGS ?= --each 3 --slow --write docs/generated/pkt-breaks.md
 TARGET ?= lab:linux
 FUZZ_ARGS ?= --for 60s
@@ -30,7 +31,7 @@ path_delay_300 := delay=300ms
 path_combined := loss=5%,duplicate=5%,reorder=10%,corrupt=1%,delay=50ms,jitter=20ms
 PATHS := clean loss_1 loss_5 loss_20 duplicates reordering corruption delay_1 delay_50 delay_300 combined
 
-.PHONY: help demo test lint conformance plugin soak variants variant-rows matrix client-matrix weaken compare break fuzz-smoke hunt rooms bench compiled man clean
+.PHONY: help demo test lint conformance plugin soak configurations variants variant-rows matrix client-matrix weaken compare break fuzz-smoke hunt rooms bench compiled man clean
 .NOTPARALLEL:
 
 help:
@@ -44,6 +45,7 @@ help:
 	@echo 'make variant-rows  make the stacks that join many variants anew'
 	@echo 'make client-matrix  the same for clients, also with middleboxes: docs/generated/client-*.md (minutes)'
 	@echo 'make weaken       make the matrices, then weaken each assertion of the cases (minutes)'
+	@echo 'make configurations  judge this kernel in each legal configuration, for docs/generated/linux.md (an hour)'
 	@echo 'make compare      compare the verdicts on every mutant in simulation and live (minutes; COMPARE_ARGS)'
 	@echo 'make break        run our packetdrill scripts with wrong expectations: docs/generated/pkt-breaks.md (minutes)'
 	@echo 'make fuzz-smoke   run a fuzz campaign of a minute, which must find nothing new (FUZZ_ARGS="--for 1h")'
@@ -99,6 +101,10 @@ variants:
 variant-rows:
 	@bash scripts/setup.sh test
 	@.venv/bin/python scripts/variant_rows.py
+
+configurations:
+	@bash scripts/setup.sh
+	@.venv/bin/python scripts/linux_configurations.py $(CONFIGURATIONS_ARGS)
 
 compare:
 	@bash scripts/setup.sh
