@@ -108,7 +108,8 @@ def main() -> int:
     enter_namespace()
     die_with_parent(parent)
     server = start_server()
-    assert server.stdin and server.stdout
+    assert server.stdin is not None
+    assert server.stdout is not None
     connect(server, settings)
     server.stdin.write(json.dumps(server_config(settings)) + "\n")
     server.stdin.flush()

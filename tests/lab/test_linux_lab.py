@@ -226,6 +226,16 @@ def test_sysctls_reach_the_namespace_and_a_wrong_one_is_a_setup_error(converse):
         asyncio.run(LinuxLab.start(sysctls={"net.ipv4.no_such_thing": "1"}))
 
 
+def test_a_plain_listener_is_one_where_the_kernel_turns_fast_open_on_everywhere(converse):
+    async def talk(wire):
+        for port, granted in (("echo", True), ("plain", False)):
+            client = wire.client(4, wire.lab.ports[port])
+            client.syn()
+            assert bool((await client.receive()).cookie) == granted, port
+
+    converse(talk, sysctls={"net.ipv4.tcp_fastopen": "0x407"})
+
+
 def test_a_host_without_ipv6_has_a_target_all_the_same(converse, monkeypatch):
     monkeypatch.setattr("scapy_tfo.lab.kernel.target.host_families", lambda: (4,))
 

@@ -33,12 +33,12 @@ IPPROTO_MPTCP = 262
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nhello\n"
 
 
-class Lacks(Exception):
+class LacksError(Exception):
     """The kernel or a program lacks what a configuration is about."""
 
 
 def listeners(config: dict[str, Any]) -> list[socket.socket]:
-    """The listening sockets, as many for each port as share it. Raises Lacks."""
+    """The listening sockets, as many for each port as share it. Raises LacksError."""
     queue = config.get("queue", 8192)
     queues = {"main": queue, "plain": 0, "second": queue, "small": SMALL_QUEUE}
     found = []
@@ -47,7 +47,7 @@ def listeners(config: dict[str, Any]) -> list[socket.socket]:
             try:
                 found.append(listener(config, port, queues[name]))
             except OSError as error:
-                raise Lacks(f"{os.strerror(error.errno or 0)} for the listener") from None
+                raise LacksError(f"{os.strerror(error.errno or 0)} for the listener") from None
     return found
 
 
@@ -65,7 +65,7 @@ def listener(config: dict[str, Any], port: int, queue: int) -> socket.socket:
         try:
             made.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, name.encode())
         except OSError:
-            raise Lacks(f"the kernel has no {name}") from None
+            raise LacksError(f"the kernel has no {name}") from None
     made.bind(("", port))
     # Before listen(), since some kernels read it there.
     if queue:
@@ -105,7 +105,8 @@ def application(name: str) -> Any:
     """What serves a connection."""
     if name == "echo":
         spec = importlib.util.spec_from_file_location("echo", ECHO)
-        assert spec and spec.loader
+        assert spec is not None
+        assert spec.loader is not None
         echo = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(echo)
         return echo.serve
@@ -113,7 +114,7 @@ def application(name: str) -> Any:
 
 
 def set_up(config: dict[str, Any]) -> None:
-    """Prepare the namespace: sysctls, then programs such as ip and nft. Raises Lacks.
+    """Prepare the namespace: sysctls, then programs such as ip and nft. Raises LacksError.
 
     The sysctls come first, since links take some of theirs from what is set when they come up.
     """
@@ -121,9 +122,9 @@ def set_up(config: dict[str, Any]) -> None:
         try:
             Path("/proc/sys", *name.split(".")).write_text(value, encoding="ascii")
         except FileNotFoundError:
-            raise Lacks(f"the kernel has no sysctl {name}") from None
+            raise LacksError(f"the kernel has no sysctl {name}") from None
         except OSError as error:
-            raise Lacks(f"{name}={value}: {error.strerror}") from None
+            raise LacksError(f"{name}={value}: {error.strerror}") from None
     for each in config["commands"]:
         run(each["argv"], each.get("input", ""))
 
@@ -133,10 +134,10 @@ def run(argv: list[str], given: str) -> None:
     try:
         done = subprocess.run(argv, input=given, capture_output=True, text=True, timeout=20)
     except FileNotFoundError:
-        raise Lacks(f"no program {argv[0]}") from None
+        raise LacksError(f"no program {argv[0]}") from None
     if done.returncode:
         said = done.stderr.strip().splitlines()
-        raise Lacks(f"{argv[0]}: {said[0] if said else f'status {done.returncode}'}")
+        raise LacksError(f"{argv[0]}: {said[0] if said else f'status {done.returncode}'}")
 
 
 async def serve(config: dict[str, Any]) -> None:
@@ -153,7 +154,7 @@ def main() -> None:
     try:
         set_up(config)
         asyncio.run(serve(config))
-    except Lacks as error:
+    except LacksError as error:
         print(f"lacks {error}", flush=True)
     except KeyboardInterrupt:
         pass

@@ -55,6 +55,9 @@ class Listener:
             self._servers.append(
                 await loop.create_server(factory, sock=sock, backlog=options.backlog)
             )
+            if not options.queue:
+                # With the bit 0x400 of tcp_fastopen, listen() turns fast open on by itself.
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_FASTOPEN, 0)
 
     def close(self) -> None:
         """Stop listening; accepted connections go on."""
