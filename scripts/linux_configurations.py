@@ -29,6 +29,10 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "docs" / "stacks" / "linux" / "configurations.toml"
 BENCH = ROOT / "scripts" / "linux_bench.py"
 LACKS = 77
+WRONG_SETUP = 2
+REFUSED = "cannot set sysctl"
+"""What scapy-tfo says where the kernel refuses a value, such as a congestion control that
+namespaces may not choose."""
 SECONDS = 900
 """For one run, all told."""
 GRACE = 10.0
@@ -120,6 +124,8 @@ def judged(configuration: Configuration, place: Path) -> Row:
         command = [str(BENCH), told, str(place / "target.toml"), *more]
     began = time.monotonic()
     status, said = run([sys.executable, *command])
+    if status == WRONG_SETUP and REFUSED in said:
+        status = LACKS
     row = Row(configuration, status, time.monotonic() - began, runs=1)
     if results.is_file():
         found = json.loads(results.read_text(encoding="utf-8"))
