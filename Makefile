@@ -45,7 +45,7 @@ help:
 	@echo 'make variant-rows  make the stacks that join many variants anew'
 	@echo 'make client-matrix  the same for clients, also with middleboxes: docs/generated/client-*.md (minutes)'
 	@echo 'make weaken       make the matrices, then weaken each assertion of the cases (minutes)'
-	@echo 'make configurations  judge this kernel in each legal configuration, for docs/generated/linux.md (an hour)'
+	@echo 'make configurations  judge this kernel in each legal configuration, for docs/generated/linux.md (half an hour)'
 	@echo 'make compare      compare the verdicts on every mutant in simulation and live (minutes; COMPARE_ARGS)'
 	@echo 'make break        run our packetdrill scripts with wrong expectations: docs/generated/pkt-breaks.md (minutes)'
 	@echo 'make fuzz-smoke   run a fuzz campaign of a minute, which must find nothing new (FUZZ_ARGS="--for 1h")'
