@@ -76,6 +76,17 @@ def test_what_is_wrong_and_what_another_run_may_settle(name, status, counts, wro
     assert (found.wrong, found.doubtful) == (wrong, doubtful)
 
 
+def test_a_row_that_is_run_anew_replaces_its_own_and_rows_of_another_kernel_go():
+    order = ["reno", "cubic"]
+    first = [row("cubic", 0, **{"pass": 1}), row("reno", 0, **{"pass": 2})]
+    page = OURS["markdown"](first, "", order)
+    again = OURS["markdown"]([row("cubic", 0, **{"pass": 3})], page, order)
+    found = [each.split(" | ") for each in again.splitlines() if each.startswith(("| r", "| cub"))]
+    assert [(each[0], each[2]) for each in found] == [("| reno", "2"), ("| cubic", "3")]
+    elsewhere = page.replace(os.uname().release, "2.6.32")
+    assert "| reno" not in OURS["markdown"]([first[0]], elsewhere, order)
+
+
 def processes(mark: str) -> list[str]:
     """Command lines of those that have a mark in their environment."""
     found = []
