@@ -92,7 +92,7 @@ async def data_with_the_ack_is_acknowledged_without_an_answer(peer: Peer) -> Non
 async def data_past_a_gap_ends_the_handshake(peer: Peer) -> None:
     """The ACK and the first data get lost: the second data ends the handshake and waits."""
     flow = await peer.open()
-    first, second = flow.app.request(), flow.app.request()
+    first, second = flow.rest() + flow.app.request(), flow.app.request()
     flow.send(ACK | PSH, second, seq=seq.add(flow.snd_nxt, len(first)))
     flow.sent += [first, second]
     flow.send(ACK | PSH, first)
@@ -111,8 +111,9 @@ async def data_before_the_syn_ack_was_seen_is_answered(peer: Peer) -> None:
     flow.syn(cookie=cookie, data=first)
     early = flow.send(PSH, second)
     flow.must_accept(await flow.syn_ack(), len(first))
-    flow.sent.append(second)
-    flow.send(ACK | PSH, second, seq=early.seq)
+    rest = flow.rest()
+    flow.sent.append(rest + second)
+    flow.send(ACK | PSH, rest + second, seq=seq.add(early.seq, -len(rest)))
     await flow.finish()
 
 

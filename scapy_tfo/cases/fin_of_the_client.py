@@ -134,7 +134,7 @@ async def end_of_stream_past_a_gap_waits(peer: Peer) -> None:
     """Data with FIN comes before the data in front of it: all is read, and then the end."""
     service = await peer.listen("echo")
     flow = await peer.open(service)
-    first, second = flow.app.request(), flow.app.request()
+    first, second = flow.rest() + flow.app.request(), flow.app.request()
     flow.send(ACK | PSH | FIN, second, seq=seq.add(flow.snd_nxt, len(first)))
     flow.send(ACK | PSH, first)
     flow.sent += [first, second]

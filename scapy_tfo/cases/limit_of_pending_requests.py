@@ -147,8 +147,14 @@ async def ack_gives_one_place_back_at_once(peer: Peer) -> None:
         flow.ack()
         await flow.settled()
         more = await peer.fill(service, most=2, cookie=cookie)
-        if not more:
-            await peer.open(service, cookie=cookie)
+        admitted = more[0] if more else await peer.open(service, cookie=cookie)
+        taken, usual = len(admitted.sent[0]), len(flow.sent[0])
+        peer.require(
+            taken >= usual,
+            "a fast open in a place that was given back is taken with less of its data",
+            expected=f"{usual} bytes, as before the limit was reached",
+            actual=f"{taken} bytes",
+        )
         peer.require(
             len(more) < 2,
             "one ACK lets more than one fast open in",

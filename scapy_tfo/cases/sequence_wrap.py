@@ -86,6 +86,7 @@ async def zero_in_data_without_a_cookie(peer: Peer) -> None:
 
 async def _reversed(flow: Flow, first: bytes, second: bytes) -> None:
     """Send two requests, the second in front, and close."""
+    first = flow.rest() + first
     start = seq.add(flow.snd_nxt, len(first))
     flow.send(ACK | PSH, second, seq=start)
     flow.send(ACK | PSH, first)
@@ -121,7 +122,9 @@ async def old_and_new_data_across_zero(peer: Peer) -> None:
     """Data from before zero again, with new data behind zero: the new alone is added."""
     data, new = peer.main.app.request(), peer.main.app.request()
     flow = await peer.open(data=data, isn=_WRAP - 1 - len(data))
-    flow.send(ACK | PSH, data[-8:] + new, seq=_WRAP - 8)
-    flow.sent.append(new)
+    rest = flow.rest()
+    old = data[-max(8, len(rest)) :]
+    flow.send(ACK | PSH, old + new, seq=_WRAP - len(old))
+    flow.sent.append(rest + new)
     flow.snd_nxt = len(new)
     await flow.finish()

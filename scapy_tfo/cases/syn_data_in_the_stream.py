@@ -52,7 +52,7 @@ async def more_data_byte_by_byte(peer: Peer) -> None:
 async def more_data_out_of_order(peer: Peer) -> None:
     """Two requests arrive in reverse, the later one in the handshake's ACK."""
     flow = await peer.open()
-    first, second = flow.app.request(300), flow.app.request(300)
+    first, second = flow.rest() + flow.app.request(300), flow.app.request(300)
     start = flow.snd_nxt
     flow.sent += [first, second]
     flow.send(ACK, second, seq=add(start, len(first)))

@@ -158,7 +158,7 @@ async def same_syn_before_the_last_ack(peer: Peer) -> None:
     _must_not_open(flow)
     seen = [each for each in await peer.sessions(service) if each.peer[1] == flow.sport]
     flow.require(
-        [each.received for each in seen] == flow.sent,
+        [each.received for each in seen] == [b"".join(flow.sent)],
         "a SYN was delivered on a connection that was about to close",
         "one session with the SYN's data",
         str(seen),

@@ -88,6 +88,6 @@ def silence_of(ending: Ending, flows: Sequence[Flow], tally: Tally) -> Silence:
     exposure = Exposure(
         point=max(failed.unproven if failed is not None and is_deaf else unproven, 1),
         step=max(unproven, 1 + (theirs[at] if theirs else 0)),
-        whole=max(sum(len(each.ends) for each in flows), 1 + sum(theirs)),
+        whole=max(sum(each.proof.sent for each in flows), 1 + sum(theirs)),
     )
     return Silence(ending.reason, at, theirs[at] if theirs else 0, tally, exposure)

@@ -14,7 +14,7 @@ from scapy_tfo.segment import ACK, FIN, PSH, RST, SYN, Address, Flags, Segment
 from scapy_tfo.suite.delivery.outbox import Outbox, Written
 from scapy_tfo.suite.delivery.timer import RetransmissionTimer
 from scapy_tfo.suite.delivery.window import SendWindow
-from scapy_tfo.suite.outcome import Skipped, Symptom, shows
+from scapy_tfo.suite.outcome import Skipped, Symptom, Unsupported, shows
 from scapy_tfo.suite.receiver import Receiver
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ ONE_ONLY = "needs several answers on a connection: this server closes after each
 
 _LEAST_ROOM = 48
 """Bytes of data in a segment, however small the MSS that the target names."""
+
+_NUMBERS = {"seq", "ack"}
+"""Fields that a case gives where it says itself which of its bytes go out."""
 
 
 class Flow(Receiver):
@@ -78,11 +81,8 @@ class Flow(Receiver):
         self._their_window = SendWindow()
         self._outbox = Outbox()
         self._recovers_to = isn
-        # The end of all that was sent in one piece: what lies beyond was sent for the first time.
-        self._frontier = isn
         self._is_over = False
-        self._bare_ack = False
-        self._superseded = 0
+        self._rest = b""
         self._key = (source, sport, target, dport)
         board.open(self._key, self)
 
@@ -100,11 +100,16 @@ class Flow(Receiver):
     ) -> Segment:
         """Send a segment; what is not given continues the conversation.
 
-        Sequence number SND.NXT, acknowledgement of all that came, the flow's window. Any field
-        of Segment may be given. SND.NXT moves on where the segment began at it. once: it goes out
+        Sequence number SND.NXT, acknowledgement of all that came, the flow's window, and PSH with
+        text, behind which nothing is buffered (RFC 9293 section 3.9.1.2). Any field of Segment may
+        be given. SND.NXT moves on where the segment began at it. once: it goes out
         now, whatever the window, and is never sent again: what the target must reject.
         """
         is_text = bool(data or flags & FIN) and flags & (SYN | RST | ACK) == ACK
+        if is_text and data:
+            flags |= PSH
+        if self._rest and flags & (SYN | RST | ACK) == ACK and not (once or _NUMBERS & set(fields)):
+            self._send_rest()
         held = None if is_text else self._outbox.first_held
         number = fields.pop("seq", self.snd_nxt if held is None else held)
         written = Written(number, flags, data, tuple(options), fields, comment)
@@ -155,29 +160,13 @@ class Flow(Receiver):
 
     def _transmit(self, segment: Segment, comment: str = "") -> None:
         self._told = segment.ack if segment.flags & ACK else self._told
-        self._expose(segment)
+        self.proof.expose(segment, self.snd_nxt, self.rcv_nxt)
         self.numbers.append(self._board.send(segment.to_bytes(), self.owner, comment))
 
     def _room(self, segment: Segment) -> int:
         """Bytes of data that path and target take in one segment with such options."""
         largest = min(self._largest, self._their_window.mss or self._largest)
         return max(largest - len(segment.options), _LEAST_ROOM)
-
-    def _expose(self, segment: Segment) -> None:
-        """Note what would tell that a segment of ours arrived."""
-        is_fresh = segment.seq == self._frontier != segment.end
-        self.ends.append(segment.end if is_fresh else None)
-        if is_fresh:
-            self._frontier = segment.end
-        self._superseded += self._bare_ack
-        usual = (self.snd_nxt, self.rcv_nxt, ACK, b"")
-        self._bare_ack = (segment.seq, segment.ack, segment.flags, segment.payload) == usual
-
-    @property
-    def unproven(self) -> int:
-        """Packets of ours of which nothing tells that they arrived. A bare ACK is none where
-        another packet went out behind it, which says the same."""
-        return super().unproven - self._superseded
 
     @property
     def lag(self) -> float:
@@ -209,6 +198,36 @@ class Flow(Receiver):
         self.opening = self.send(flags, data, options=options, **fields)
         return self.opening
 
+    def taken_in_part(self, taken: int) -> bool:
+        """Live with a SYN-ACK that acknowledges no more of the SYN's data; False where that is no
+        part of what the SYN carried.
+
+        A server takes as much as it wants (RFC 7413 section 4.1.3). From now on `sent` holds
+        what was taken, and the rest goes out in front of what the case sends next. Raises
+        Unsupported where the application answers whole requests only.
+        """
+        if self.sent != [self.opening.payload]:
+            return False
+        data = self.sent[0]
+        if self.app.answers and self.app.name != "echo":
+            part = f"the server takes {taken} of the {len(data)} bytes in a SYN"
+            raise Unsupported(f"{part}, and its application answers whole requests")
+        self.sent[0], self._rest = data[:taken], data[taken:]
+        self.snd_nxt = self.their_rcv_nxt
+        return True
+
+    def rest(self) -> bytes:
+        """What the server did not take of the SYN's data, for a case that sends it by itself."""
+        rest, self._rest = self._rest, b""
+        return rest
+
+    def _send_rest(self) -> None:
+        """The same, unless the case goes on without it."""
+        rest = self.rest()
+        if self.snd_nxt == seq.add(self.isn, 1 + len(self.sent[0])):
+            self.sent.insert(1, rest)
+            self.send(ACK, rest, comment="what was not taken of the SYN")
+
     def request(self, size: int = 0, *, flags: Flags = ACK, last: bool = False) -> bytes:
         """Send the application a request of at least `size` bytes and remember it."""
         data = self.app.request(size, last=last)
@@ -219,7 +238,7 @@ class Flow(Receiver):
     def again(self, **changes: Any) -> None:
         """Send our SYN once more, with changes; the conversation does not move on."""
         packet = replace(self.opening, **changes).to_bytes()
-        self.ends.append(None)
+        self.proof.expose_silent()
         self.numbers.append(self._board.send(packet, self.owner, "again"))
 
     def resend(self, *, piece: int = 0) -> None:
@@ -244,7 +263,7 @@ class Flow(Receiver):
 
     def send_icmp(self, error: IcmpError) -> None:
         """Send an ICMP error to the target."""
-        self.ends.append(None)
+        self.proof.expose_silent()
         self.numbers.append(self._board.send(error.to_bytes(), self.owner, "ICMP error"))
 
     # What the target lets us send, and what it has not acknowledged
