@@ -5,6 +5,7 @@ What an application does otherwise than the one named does, the stack would be b
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection
 
 from scapy_tfo import seq
@@ -25,6 +26,12 @@ _RESENT = 4
 
 _THINKING = 5.0
 """Seconds that an application may take for its first answer."""
+
+_AT_ONCE, _MARGIN = 0.3, 1.25
+"""Seconds for an answer that hold nothing up, and by how much the next may take longer."""
+
+_FULL_SEGMENTS = 3
+"""In the request whose answer is timed."""
 
 _BULK, _IN_FLIGHT = 100_000, 16_000
 """Bytes that a case transfers at most, and of them on the way at a time."""
@@ -58,6 +65,28 @@ async def meet_the_applications(peer: Peer, needs: Collection[str]) -> None:
             target.keeps_syn_data = target.keeps_syn_data or await _keeps_syn_data(peer)
     finally:
         peer.hang_up()
+
+
+async def think_time(peer: Peer) -> float:
+    """Seconds to allow the application for an answer, going by one on a plain connection; 0.0
+    where it takes no time that counts, or where none came.
+
+    They count from the acknowledgement of the request, so that what is lost is no thought, to the
+    first byte of the answer to a long one: full segments are not held back by a stack.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        flow = await peer.connect()
+        flow.request(_FULL_SEGMENTS * flow.mss if flow.app.name == "echo" else 0)
+        await flow.until("an acknowledgement", lambda: flow.their_rcv_nxt == flow.snd_nxt)
+        began = loop.time()
+        await flow.until("an answer", lambda: bool(flow.stream.data), within=_THINKING)
+    except Ending:
+        return 0.0
+    finally:
+        peer.hang_up()
+    taken = loop.time() - began
+    return _MARGIN * taken if taken > _AT_ONCE + flow.slack else 0.0
 
 
 async def _keeps_syn_data(peer: Peer) -> bool:

@@ -13,7 +13,7 @@ from scapy_tfo.lab.hooks import HooksBrokenError, NotOfferedError
 from scapy_tfo.lab.links.impairment import Impairment
 from scapy_tfo.runner.job import Job, silence_of
 from scapy_tfo.runner.one_time_cookies import comes_back, cookies_are_good_once
-from scapy_tfo.runner.preflight import meet_the_applications
+from scapy_tfo.runner.preflight import meet_the_applications, think_time
 from scapy_tfo.runner.record import TOOL, Record
 from scapy_tfo.runner.shared_keys import look_for_holders
 from scapy_tfo.runner.verdicts import TRIES, TRIES_AT_LEAST, Verdicts
@@ -95,6 +95,7 @@ async def judge(
         for each in families:
             needs = set[str]().union(*(case.needs for case in cases))
             await meet_the_applications(runner.peer(each, "control request"), needs)
+            await runner.finds_it_slow(each)
     jobs = [Job(case, family, case.level(catalogue)) for family in families for case in cases]
     if options.on_plan is not None:
         options.on_plan(len(jobs))
@@ -154,6 +155,7 @@ class _Runner:
         self._target, self._board, self._path, self._options = target, board, path, options
         self._control = control
         self._deferred: list[Job] = []
+        self._timed: set[int] = set()
         self.verdicts = self._verdicts = Verdicts(path, loses_nothing=options.attempts == 1)
         self.pace = Pace(_AT_ONCE[0])
 
@@ -231,6 +233,25 @@ class _Runner:
         return min(usual, max(2, self.pace.limit // 2)) if self.pace.was_slowed else usual
 
     async def _attempt(self, job: Job) -> None:
+        await self._run_once(job)
+        # Measured where it matters alone: a target of our own answers at once, as a rule.
+        if isinstance(job.ending, Missing) and await self.finds_it_slow(job.family):
+            job.ending = None
+            job.silences.clear()
+            await self._run_once(job)
+
+    async def finds_it_slow(self, family: int) -> bool:
+        """Measure once how long the application takes to answer; whether it is longer than was
+        allowed so far."""
+        if family in self._timed or not self._target.main.app.answers:
+            return False
+        self._timed.add(family)
+        known = self._path.thinking
+        taken = await think_time(self.peer(family, "control request"))
+        self._path.thinking = max(known, taken)
+        return taken > known
+
+    async def _run_once(self, job: Job) -> None:
         AT_ONCE.set(self._within_a_case(job))
         factor = _MORE_PATIENCE[min(job.attempts, len(_MORE_PATIENCE) - 1)]
         job.attempts += 1

@@ -66,6 +66,7 @@ class PathRecord:
     come back after all of ours had ended. gone: where the target stopped answering, and how; ""
     while it answers. holding: cases that hold so many connections open that
     a control may fail for it; such controls say nothing of the path, and count for `held` alone.
+    thinking: seconds that the application may take to answer, 0.0 where that is no time.
     """
 
     rtt: float = 0.0
@@ -82,6 +83,7 @@ class PathRecord:
     gone: str = ""
     holding: set[str] = field(default_factory=set)
     held: Tally = field(default_factory=Tally)
+    thinking: float = 0.0
     recent: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT))
     _period: dict[int, Tally] = field(default_factory=dict)
 
@@ -95,7 +97,7 @@ class PathRecord:
         """Seconds to wait for an answer that comes at once, or once more where some are lost."""
         by_path = _LEAST_PATIENCE + 4 * self.rtt + (_SENT_AGAIN_BY if self.lost else 0.0)
         by_target = _LEAST_PATIENCE + 1.5 * max(self.recent, default=0.0)
-        return min(max(by_path, by_target), _MOST_PATIENCE)
+        return min(max(by_path, by_target), _MOST_PATIENCE) + self.thinking
 
     @property
     def notes(self) -> list[str]:
@@ -104,6 +106,10 @@ class PathRecord:
         if self.gone:
             how = "run the cases one at a time with --only to find which did it"
             notes.append(f"{self.gone}; {how}")
+        if self.thinking:
+            notes.append(
+                f"the application takes time to answer: each wait is {self.thinking:.1f} s longer"
+            )
         if self.lost:
             lost = "were lost on the way, or answered as late as if they were"
             notes.append(f"{self.lost} of {self.sent} control handshakes {lost}")

@@ -82,8 +82,8 @@ class Peer:
 
     @property
     def _slack(self) -> float:
-        """Seconds that the path may take, in which some round trips fit."""
-        return 4 * self._path.rtt
+        """Seconds that path and application may take, in which some round trips fit."""
+        return 4 * self._path.rtt + self._path.thinking
 
     @property
     def largest_segment(self) -> int:

@@ -273,12 +273,13 @@ class AnswersSlowly(PassiveConnection):
 
     def tell(self, event: Event) -> None:
         if isinstance(event, Received | EndOfStream):
-            later(self.stack, clock(self.stack) + 2.0, lambda _now: self.tell_now(event))
+            later(self.stack, clock(self.stack) + 2.0, lambda _now: self.hand_over(event))
         else:
-            self.tell_now(event)
+            super().tell(event)
 
-    def tell_now(self, event: Event) -> None:
-        super().tell(event)
+    def hand_over(self, event: Event) -> None:
+        if self.state is not State.CLOSED:
+            super().tell(event)
 
 
 add(

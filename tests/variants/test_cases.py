@@ -11,6 +11,7 @@ from scapy_tfo.trust.legal import tried
 TRIALS = [
     ("takes-ten-bytes-of-a-syn", "", 6),
     ("waits-for-push", "", 6),
+    ("answers-slowly", "", 9),
 ]
 
 
