@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from scapy_tfo import option as opt
 from scapy_tfo.suite.concurrently import together
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.outcome import Absent, Cookieless, Refused, Unsupported
-from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.peer import GRANT_PAUSE, Peer
 from scapy_tfo.suite.registry import case
 from scapy_tfo.suite.target import Service
+
+_ASKED_AGAIN = 2
+"""Times, before a request counts as not granted."""
 
 FORGED = b"\x5a\xa5" * 4
 
@@ -22,6 +27,34 @@ async def _accepted(peer: Peer, cookie: bytes, service: Service | None = None) -
     return flow
 
 
+async def granted(peer: Peer, ask: Callable[[Flow], object], why: str) -> bytes:
+    """The cookie in the SYN-ACK to a request that `ask` sends, `why` says in what form.
+
+    Where none comes it is asked for again, one request at a time, since a server may grant few in
+    a second. None at all is taken for a full queue at first: raises Refused.
+    """
+    flow = peer.flow()
+    ask(flow)
+    cookie = (await flow.syn_ack(f"a SYN-ACK to a cookie request {why}")).cookie
+    for _ in range(_ASKED_AGAIN if not cookie else 0):
+        async with peer.turn:
+            await peer.wait(GRANT_PAUSE)
+            flow = peer.flow()
+            ask(flow)
+            cookie = (await flow.syn_ack(f"a SYN-ACK to a cookie request {why}")).cookie
+        if cookie:
+            break
+    if not cookie:
+        raise Refused(
+            f"no cookie was granted to a request {why}",
+            expected="a SYN-ACK with a cookie, as to a request of the usual form",
+            actual="a SYN-ACK without one",
+            packets=flow.cited,
+            flow=flow.name,
+        )
+    return cookie
+
+
 @case("SRV-9")
 async def a_request_is_granted(peer: Peer) -> None:
     """A SYN with an empty option is answered with a cookie."""
@@ -32,9 +65,7 @@ async def a_request_is_granted(peer: Peer) -> None:
 async def a_request_with_data_is_granted(peer: Peer) -> None:
     """A SYN with an empty option and data is answered with a cookie too."""
     await peer.cookie()
-    flow = peer.flow()
-    flow.syn(cookie=b"", data=flow.app.request())
-    await peer.granted(flow, "with data")
+    await granted(peer, lambda flow: flow.syn(cookie=b"", data=flow.app.request()), "with data")
 
 
 @case("ACC-4", "SRV-9", needs=["answer"])

@@ -11,7 +11,7 @@ from scapy_tfo.icmp import packet_too_big, unreachable
 from scapy_tfo.lab.apps import pattern
 from scapy_tfo.segment import Segment
 from scapy_tfo.suite.flow import Flow
-from scapy_tfo.suite.outcome import Absent, Inconclusive, Missing
+from scapy_tfo.suite.outcome import Absent, Inconclusive, Missing, Unsupported
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
 from scapy_tfo.suite.target import Service
@@ -111,6 +111,8 @@ async def packet_too_big_makes_segments_smaller(peer: Peer) -> None:
     except Missing:
         raise Absent("nothing is sent before the ACK, which is allowed") from None
     if len(first.payload) <= room:
+        if await usual_size(peer) <= room:
+            raise Unsupported(f"no segment of the target's has over {room} bytes, which is allowed")
         raise Inconclusive("segments are that small from the start: is the MTU remembered?")
     flow.send_icmp(packet_too_big(first.to_bytes(), mtu=SMALL_MTU[peer.family]))
     await flow.pause(0.05)
@@ -147,11 +149,18 @@ async def packet_too_big_with_a_tiny_mtu(peer: Peer) -> None:
     if peer.family == 6:
         largest = max(len(each.payload) for each in flow.heard[before:])
         flow.require(
-            largest > LEAST_IPV6,
+            largest > LEAST_IPV6 or largest >= await usual_size(peer),
             "an MTU below the least of IPv6 was believed",
             f"segments of more than {LEAST_IPV6} bytes",
             f"{largest} bytes at most",
         )
+
+
+async def usual_size(peer: Peer) -> int:
+    """The most bytes in a segment to the other address, about which no error was told."""
+    flow = await peer.open(await peer.listen(f"send-close:{SIZE}"), data=b"GET")
+    await whole(flow)
+    return max(len(each.payload) for each in flow.heard)
 
 
 async def whole(flow: Flow) -> None:

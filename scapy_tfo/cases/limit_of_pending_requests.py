@@ -29,22 +29,31 @@ async def full(peer: Peer, app: str = "echo") -> tuple[Service, bytes, list[Flow
 
 @case("LIM-1", needs=["listeners"], intrusive=True)
 async def no_more_are_pending_than_the_limit(peer: Peer) -> None:
-    """Listeners with limits of 1, 4 and 20 accept that many and refuse the next."""
+    """Listeners with limits of 1, 4 and 20 accept that many, or as many as the host allows any of
+    them, and refuse the next.
+    """
+    counts: dict[int, int] = {}
     for limit in (1, 4, 20):
         pending = await peer.fill(await peer.small_queue(limit), most=limit + 2)
+        counts[limit] = len(pending)
         peer.record(f"accepted with a limit of {limit}", len(pending))
-        if len(pending) < limit - 1:
-            raise Refused(
-                f"fewer fast opens may be pending than the limit of {limit}",
-                expected=f"{limit} accepted, one more or less at the edge",
-                actual=f"{len(pending)} accepted without an ACK",
-            )
         peer.require(
             len(pending) <= limit + 1,
             f"a limit of {limit} pending fast opens is not kept",
             expected=f"{limit} accepted, one more or less at the edge",
             actual=f"{len(pending)} accepted without an ACK",
         )
+        for flow in pending:
+            flow.hang_up()
+    most = max(counts.values())
+    for limit, count in counts.items():
+        # RFC 7413 section 4.2.2 speaks of a system limit, which may be below the listener's.
+        if count < min(limit, most) - 1:
+            raise Refused(
+                f"fewer fast opens may be pending than the limit of {limit}",
+                expected=f"{limit} accepted, one more or less at the edge",
+                actual=f"{count} accepted without an ACK, {most} at another listener",
+            )
 
 
 @case("LIM-1", needs=["listeners"], intrusive=True)
@@ -102,7 +111,8 @@ async def limit_is_found_and_kept_where_it_is_not_known(peer: Peer) -> None:
 async def refusals_take_no_place(peer: Peer) -> None:
     """Forged cookies and refusals over the limit, left half open, do not use the limit up."""
     service, cookie, pending = await full(peer)
-    for number in range(4 * LIMIT):
+    # Few enough for a backlog of 16 half-open connections, which would refuse them by itself.
+    for number in range(2 * LIMIT):
         flow = peer.flow(service)
         flow.syn(cookie=FORGED if number % 2 else cookie, data=flow.app.request())
         flow.must_refuse(await flow.syn_ack(), "over the limit or on a forged cookie")

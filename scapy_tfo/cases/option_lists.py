@@ -6,12 +6,15 @@ Unknown options are skipped by their length (MUST-6). A malformed list may cost 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from scapy_tfo import option as opt
+from scapy_tfo.cases.cookie_granting import granted
 from scapy_tfo.option import RawOption
 from scapy_tfo.segment import SYN
 from scapy_tfo.suite.concurrently import together
+from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.outcome import Unsupported
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
@@ -46,9 +49,8 @@ async def _ask_beside(peer: Peer, others: dict[str, list[RawOption]]) -> None:
 
     async def one(what: str, other: Options) -> None:
         for options in ([*other, opt.fast_open()], [opt.fast_open(), *other]):
-            flow = peer.flow()
-            flow.syn(options=options)
-            await peer.granted(flow, f"beside options {what}")
+            ask = functools.partial(Flow.syn, options=options)
+            await granted(peer, ask, f"beside options {what}")
 
     await together(one(*each) for each in others.items())
 

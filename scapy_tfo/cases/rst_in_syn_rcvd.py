@@ -46,13 +46,23 @@ async def exact_rst_with_ack_ends_the_connection(peer: Peer) -> None:
     await is_over(peer, flow, service)
 
 
-@case("AFT-9", needs=["listeners", "sessions"])
+@case("AFT-9a", needs=["listeners", "sessions"])
 async def exact_rst_with_text_ends_the_connection(peer: Peer) -> None:
-    """A RST that carries text ends the connection, and the text is not delivered."""
+    """A RST that carries text ends the connection like any other."""
     service = await peer.listen("echo")
     flow = await peer.open(service)
     flow.send(RST | ACK, b"gone")
     await is_over(peer, flow, service)
+
+
+@case("AFT-9", needs=["listeners", "sessions"])
+async def text_of_a_rst_is_not_delivered(peer: Peer) -> None:
+    """A RST that carries text, whether it is believed or dropped: the text is not delivered."""
+    service = await peer.listen("echo")
+    flow = await peer.open(service)
+    flow.send(RST | ACK, b"gone")
+    await flow.settled()
+    await peer.still_serves(service)
     session = await peer.session(flow, service)
     got = session.received if session else b""
     flow.require(b"gone" not in got, "a RST's text was delivered", "the SYN's data", repr(got))

@@ -23,7 +23,7 @@ async def _waits(
 ) -> None:
     """Demand that the greeting comes after our ACK, not before; `why` as in `falls_back`."""
     await peer.cookie()
-    if await peer.takes_any_data():
+    if await peer.takes_any_data() or await peer.takes_empty_cookies():
         raise Unsupported("the target takes data without a cookie")
     flow = peer.flow(await peer.listen(f"send:{_GREETING}"))
     flow.syn(cookie=cookie, data=data)

@@ -143,6 +143,7 @@ async def nothing_is_offered_unasked(peer: Peer) -> None:
             f"none of kinds {sorted(unasked)}",
             shown(flow.heard),
         )
+        flow.hang_up()
 
     await together(one(offer, cookie) for offer in EVERY_OFFER for cookie in cookies)
 

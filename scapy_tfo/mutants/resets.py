@@ -78,7 +78,7 @@ class IgnoresRstWithAck(RstInSynRcvd):
         return segment.seq == self.recv.nxt and not segment.flags & ACK
 
 
-@mutant("AFT-9")
+@mutant("AFT-9a")
 class IgnoresRstWithText(RstInSynRcvd):
     """In SYN-RCVD a RST that carries text is not believed."""
 

@@ -19,7 +19,6 @@ from scapy_tfo.suite.outcome import (
     Cookieless,
     Failed,
     Inconclusive,
-    Refused,
     Skipped,
     Symptom,
     Ungranted,
@@ -37,6 +36,9 @@ _PORTS_TRIED = 8
 _MANY = 32
 """Conversations of one case from which a small target may have no room for others."""
 
+GRANT_PAUSE = 1.1
+"""Seconds between requests to a server that may grant one in a second."""
+
 _COOKIE_REQUESTS = 3
 """Without a cookie, after so many a target counts as granting none."""
 
@@ -44,11 +46,12 @@ _COOKIE_REQUESTS = 3
 class Peer:
     """The target as one run of one case sees it.
 
-    family: 4 or 6. main: the listener to use unless a case needs another. observed: facts that
-    the case records where the standard leaves the outcome open. patience: seconds that an
-    expectation waits, worked out from the path's round trip. path: the run's own record.
-    sources: addresses to send from, the preferred first. attempt: counted from 1; a target of
-    our own meets the second from other addresses, so that it remembers nothing of them.
+    family: 4 or 6. main: the listener to use unless a case needs another. observed: facts that the
+    case records where the standard leaves the outcome open. patience: seconds that an expectation
+    waits, worked out from the path's round trip. path: the run's own record. turn: for what one
+    conversation of the case does at a time. sources: addresses to send from, the preferred first.
+    attempt: counted from 1; a target of our own meets the second from other addresses, so that it
+    remembers nothing of them.
     """
 
     def __init__(
@@ -72,6 +75,7 @@ class Peer:
         self.observed: dict[str, str] = {}
         self.patience = patience
         self.flows: list[Flow] = []
+        self.turn = asyncio.Lock()
         self._board = board
         self._owner = owner
         self._path = path
@@ -147,13 +151,15 @@ class Peer:
         fields: of the SYN's Segment, where they shall be other than usual.
 
         Asks again where none is granted, because a SYN-ACK that is sent a second time has none
-        (RFC 7413 section 4.2.2). Raises Cookieless where the target grants none: it may;
-        Ungranted where it has granted one before in this run.
+        (RFC 7413 section 4.2.2), and a server may grant few in a second. Raises Cookieless where
+        the target grants none: it may; Ungranted where it has granted one before in this run.
         """
         usual = service in (None, self.main)
-        for _ in range(_COOKIE_REQUESTS):
+        for number in range(_COOKIE_REQUESTS):
             if usual and self._path.grants_nothing(self.family):
                 break
+            if number and self.family in self._path.grants:
+                await self.wait(GRANT_PAUSE)
             flow = self.flow(service, source=source)
             flow.syn(cookie=b"", **fields)
             syn_ack = await flow.syn_ack("a SYN-ACK to a cookie request")
@@ -249,22 +255,6 @@ class Peer:
         flow.hang_up()
         return flow.acknowledged(syn_ack) > 0
 
-    async def granted(self, flow: Flow, why: str) -> bytes:
-        """The cookie in the SYN-ACK to a request just sent, `why` says in what form.
-
-        None at all is taken for a full queue at first: raises Refused.
-        """
-        cookie = (await flow.syn_ack(f"a SYN-ACK to a cookie request {why}")).cookie
-        if not cookie:
-            raise Refused(
-                f"no cookie was granted to a request {why}",
-                expected="a SYN-ACK with a cookie, as to a request of the usual form",
-                actual="a SYN-ACK without one",
-                packets=flow.cited,
-                flow=flow.name,
-            )
-        return cookie
-
     async def falls_back(self, flow: Flow, why: str, *, fresh: bool = False) -> None:
         """Demand a plain handshake on a SYN just sent, `why` ("on ...") says for what reason.
 
@@ -280,7 +270,9 @@ class Peer:
                 "a SYN-ACK without a cookie",
                 f"cookie {(syn_ack.cookie or b'').hex()}",
             )
-        if flow.acknowledged(syn_ack) and await self.takes_any_data():
+        if flow.acknowledged(syn_ack) and (
+            await self.takes_any_data() or await self.takes_empty_cookies()
+        ):
             self.record("data without a cookie", "accepted")
             flow.must_accept(syn_ack, sum(map(len, flow.sent)))
             flow.ack()
@@ -305,22 +297,34 @@ class Peer:
 
     async def must_not_be_cookieless(self, why: str) -> None:
         """Leave the case where data was taken without a good cookie, `why` says how, by a server
-        that needs none: it grants none, and takes data with no option (RFC 7413 section 7.3).
+        that needs none: it grants none, and takes data with no option or with an empty one (RFC
+        7413 section 7.3).
 
         Raises Unsupported there, since its operator may choose so.
         """
         try:
             await self.cookie()
         except (Unsupported, Ungranted):
-            if await self.takes_any_data():
+            if await self.takes_any_data() or await self.takes_any_data(cookie=b""):
                 raise Unsupported(f"{why}: the server takes data without any cookie") from None
 
-    async def takes_any_data(self, service: Service | None = None) -> bool:
+    async def takes_any_data(
+        self, service: Service | None = None, *, cookie: bytes | None = None
+    ) -> bool:
         """Whether SYN data is acknowledged with no option at all: by a server without cookies, or
         one that keeps it until the handshake ends (RFC 9293 section 3.10.7.2)."""
         flow = self.flow(service)
-        flow.syn(data=flow.app.request())
+        flow.syn(cookie=cookie, data=flow.app.request())
         return flow.acknowledged(await flow.syn_ack("a SYN-ACK to a SYN with data")) > 0
+
+    async def takes_empty_cookies(self) -> bool:
+        """Whether SYN data is acknowledged with an empty option, by a server that grants no cookie
+        of another length (RFC 7413 section 7.3)."""
+        try:
+            await self.cookie()
+        except Unsupported:
+            return await self.takes_any_data(cookie=b"")
+        return False
 
     # What only a target of our own lets a case do
 

@@ -225,6 +225,17 @@ class GrantsOneASecond(Listener):
         return made
 
 
+@variant({"cookie-need": "an empty one will do"}, combines=False)
+class EmptyCookiesWillDo(Listener):
+    """No cookies are made, and SYN data is taken with an empty one (RFC 7413 section 7.3)."""
+
+    def decide(self, segment: Segment, option: FastOpen | None, now: float) -> Decision:
+        enabled = self.fast_open_enabled and option is not None and option.is_request
+        if enabled and segment.payload and self.below_limit(segment, now):
+            return self.accept(None)
+        return Decision()
+
+
 @variant({"limit-reached": "refused above it"})
 class OneMoreThanTheLimit(Pending):
     """A limit of N lets N + 1 fast opens pend: over the limit is more than the limit."""
@@ -246,13 +257,6 @@ add(
     "The experimental option is not understood.",
     {"cookie-form": "34 alone"},
     forms=frozenset({Form.IANA}),
-)
-add(
-    "empty-cookies-will-do",
-    "SYN data is taken with an empty cookie (RFC 7413 section 7.3).",
-    {"cookie-need": "an empty one will do"},
-    combines=False,
-    cookieless=Cookieless.EMPTY,
 )
 add(
     "no-cookies-needed",
