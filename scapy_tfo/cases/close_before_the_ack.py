@@ -183,8 +183,9 @@ async def abort_before_the_ack_is_believable(peer: Peer) -> None:
     except WasReset:
         (rst,) = (each for each in peer.flows[-1].heard if each.is_rst)
         end = peer.flows[-1].opening.end
-        if rst.flags & ACK and rst.ack == end:
-            # A SYN-ACK may wait for the application (RFC 7413 section 4.2.2 step 5).
+        if not rst.flags & ACK or rst.ack == end:
+            # A SYN-ACK may wait for the application (RFC 7413 section 4.2.2 step 5), and an abort
+            # in SYN-RCVD acknowledges nothing (RFC 9293 section 3.10.5).
             raise Unsupported("the SYN is answered by the RST of the abort, allowed") from None
         raise
     try:

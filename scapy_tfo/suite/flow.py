@@ -295,7 +295,7 @@ class Flow(Receiver):
         lost = self._lost()
         if lost is not None:
             segment = self._segment(lost.within(self.their_rcv_nxt, edge))
-            self._transmit(replace(segment, ack=self._told), "sent again: not acknowledged")
+            self._transmit(replace(segment, ack=self._told or 0), "sent again: not acknowledged")
             self.repeated += 1
         return lost is not None
 
@@ -311,7 +311,7 @@ class Flow(Receiver):
         edge, probe = self._their_window.edge, self._outbox.probe()
         self._recovers_to = self.snd_nxt
         if not self._send_lost(edge or 0) and probe is not None:
-            self._transmit(replace(self._segment(probe), ack=self._told), "probes the window")
+            self._transmit(replace(self._segment(probe), ack=self._told or 0), "probes the window")
             self.repeated += 1
         self.timer.sent_again(now + self.lag)
 

@@ -315,7 +315,10 @@ class Peer:
         one that keeps it until the handshake ends (RFC 9293 section 3.10.7.2)."""
         flow = self.flow(service)
         flow.syn(cookie=cookie, data=flow.app.request())
-        return flow.acknowledged(await flow.syn_ack("a SYN-ACK to a SYN with data")) > 0
+        syn_ack = await flow.syn_ack("a SYN-ACK to a SYN with data")
+        # Many that are half-open would change the answer: a SYN cookie takes no data.
+        flow.hang_up()
+        return flow.acknowledged(syn_ack) > 0
 
     async def takes_empty_cookies(self) -> bool:
         """Whether SYN data is acknowledged with an empty option, by a server that grants no cookie

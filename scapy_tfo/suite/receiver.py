@@ -55,7 +55,7 @@ class Receiver:
         self._taken: set[int] = set()
         self._waiting: list[asyncio.Future[None]] = []
         self._acked: int | None = None
-        self._told = 0
+        self._told: int | None = None
 
     def ack(self, **fields: Any) -> Segment:
         """Acknowledge all that came in order."""

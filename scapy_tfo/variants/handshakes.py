@@ -18,7 +18,7 @@ class WindowOpensLater(PassiveConnection):
     """A SYN-ACK that offers less than the connection will; text that comes too early is cut."""
 
     offered = 0
-    whole = 0
+    whole: int | None = None
 
     def send_first_syn_ack(self, now: float) -> None:
         self.whole, self.recv.wnd = self.recv.wnd, self.offered
@@ -34,8 +34,9 @@ class WindowOpensLater(PassiveConnection):
 
     def establish(self, now: float) -> None:
         super().establish(now)
-        self.recv.wnd = self.whole
-        self._ack_wanted = True
+        if self.whole is not None:
+            self.recv.wnd = self.whole
+            self._ack_wanted = True
 
 
 @variant({"syn-ack-window": "zero, then open"})
