@@ -5,7 +5,9 @@ requirement of which the largest share of cases failed, since the requirement th
 whole while others fail here and there; for a symptom that a requirement is about, it comes first.
 The other failures of the group are its witnesses. Those of other requirements were about something
 else, which could not be judged: their verdict becomes INCONCLUSIVE, unless that would take a
-failure from the run.
+failure from the run, or the symptom is a narrow one. It is narrow where fewer than half of the
+cases that are about it show it: a target that takes text in most ways, and loses it in a few, has
+been caught by each case that found one of these ways, and stays caught.
 
 One fault may break several requirements, and which of them its author had in mind is not on the
 wire: a lead tells which ones the group concerns, its own first.
@@ -54,7 +56,8 @@ def explained(results: Sequence[Result]) -> tuple[Result, ...]:
             concerns = _concerned(results[lead], [results[at] for at in group], judged)
             for at in group:
                 if at != lead:
-                    done[at] = _witness(results[at], results[lead])
+                    narrow = _is_narrow(results[at].symptom, [results[each] for each in mine])
+                    done[at] = _witness(results[at], results[lead], narrow=narrow)
             done[lead] = replace(results[lead], concerns=concerns)
             rest = [at for at in rest if at not in group]
     return tuple(done)
@@ -101,10 +104,21 @@ def _concerned(lead: Result, group: Sequence[Result], judged: Counter[str]) -> t
     return (*lead.requirements, *others[: _MOST_CONCERNED - 1])
 
 
-def _witness(result: Result, lead: Result) -> Result:
-    """A failure of the group that is not its lead."""
+def _is_narrow(symptom: str, results: Sequence[Result]) -> bool:
+    """Whether most cases that are about a symptom passed at this target, or failed otherwise."""
+    telling = [
+        each
+        for each in results
+        if each.verdict in (Verdict.PASS, Verdict.FAIL)
+        and _requirement(each) in _ABOUT.get(symptom, ())
+    ]
+    return sum(each.symptom == symptom for each in telling) * 2 < len(telling)
+
+
+def _witness(result: Result, lead: Result, *, narrow: bool) -> Result:
+    """A failure of the group that is not its lead. narrow: the symptom is."""
     elsewhere = _requirement(result) != _requirement(lead)
-    if not elsewhere or (result.level.fails_run and not lead.level.fails_run):
+    if not elsewhere or narrow or (result.level.fails_run and not lead.level.fails_run):
         return replace(result, cause=lead.case)
     reason = f"not judged: the target {result.symptom}, see {lead.case}"
     return replace(result, verdict=Verdict.INCONCLUSIVE, reason=reason, cause=lead.case)

@@ -16,7 +16,7 @@ from scapy_tfo.runner.one_time_cookies import comes_back, cookies_are_good_once
 from scapy_tfo.runner.preflight import meet_the_applications, think_time
 from scapy_tfo.runner.record import TOOL, Record
 from scapy_tfo.runner.shared_keys import look_for_holders
-from scapy_tfo.runner.verdicts import TRIES, TRIES_AT_LEAST, Verdicts
+from scapy_tfo.runner.verdicts import TRIES, Verdicts
 from scapy_tfo.silence.pace import Pace
 from scapy_tfo.spec import Catalogue
 from scapy_tfo.stacks.small_port import rest, used_small_port, waits_its_turn
@@ -39,12 +39,13 @@ from scapy_tfo.suite.result import Result, Run
 from scapy_tfo.suite.switchboard import Switchboard
 from scapy_tfo.suite.target import Target
 
-_AT_ONCE = (40, 8, 4)
-"""Cases under way at a time, at most: at first, then for those tried again, in a quieter setting;
-later attempts are like the third."""
+_AT_ONCE, _WITHIN_A_CASE = (40, 16, 8), (8, 4, 4)
+"""Cases under way at a time, at most, and conversations of one case, but one where room was short:
+at first, then for those tried again, in a quieter setting; later attempts are like the third."""
 
-_WITHIN_A_CASE = (8, 4, 2)
-"""Conversations of one case under way at a time, likewise; but one where room was short."""
+_AT_ONCE_WHERE_SLOW, _WITHIN_WHERE_SLOW = (40, 8, 4), (8, 4, 2)
+"""The same at a target that was ever late with a control. One that never was bears more: cases that
+are tried again mostly wait."""
 
 _MORE_PATIENCE = (1.0, 2.0, 3.0)
 
@@ -178,11 +179,14 @@ class _Runner:
             if not wave:
                 return
             self._path.begin_period()
-            self.pace.at_most(_AT_ONCE[min(number, len(_AT_ONCE) - 1)])
+            bears = _AT_ONCE_WHERE_SLOW if self.pace.was_slowed else _AT_ONCE
+            self.pace.at_most(bears[min(number, len(bears) - 1)])
             shared = [job for job in wave if not self._goes_alone(job)]
             alone = [job for job in wave if self._goes_alone(job)]
-            # The last sections have the longest waits: begun first, they end with the others.
-            await asyncio.gather(*(self._in_turn(job) for job in reversed(shared)))
+            # The longest first, so that they end with the others: by what they took before, and at
+            # first the last sections.
+            shared = sorted(reversed(shared), key=lambda job: -job.seconds)
+            await asyncio.gather(*(self._in_turn(job) for job in shared))
             for job in alone:
                 await self._attempt(job)
             if any(job.is_open for job in wave):
@@ -201,9 +205,8 @@ class _Runner:
             first = any(each.attempts == 1 for each in jobs)
             if first and self._options.impairment is not None:
                 continue
-            enough = functools.partial(self._verdicts.are_settled, jobs)
-            last = all(each.attempts >= TRIES_AT_LEAST for each in jobs)
-            await self._control.search(family, enough, self.pace.limit, hard=last)
+            enough = functools.partial(self._verdicts.will_settle, jobs)
+            await self._control.search(family, enough, self.pace.limit)
 
     def _goes_alone(self, job: Job) -> bool:
         return job.goes_alone or waits_its_turn(self._target, job.case)
@@ -229,7 +232,8 @@ class _Runner:
         """Conversations of a case under way at a time."""
         if (job.was_refused or job.was_reset) and job.attempts > 1:
             return 1
-        usual = _WITHIN_A_CASE[min(job.attempts, len(_WITHIN_A_CASE) - 1)]
+        at_most = _WITHIN_WHERE_SLOW if self.pace.was_slowed else _WITHIN_A_CASE
+        usual = at_most[min(job.attempts, len(at_most) - 1)]
         return min(usual, max(2, self.pace.limit // 2)) if self.pace.was_slowed else usual
 
     async def _attempt(self, job: Job) -> None:

@@ -71,9 +71,15 @@ class Verdicts:
             return True
         return job.level.can_fail and self._excuse(job) == ""
 
-    def are_settled(self, jobs: Sequence[Job]) -> bool:
-        """Whether no verdict on these jobs hangs on the chance of loss any more."""
-        return not any(map(self.is_at_stake, jobs))
+    def will_settle(self, jobs: Sequence[Job]) -> bool:
+        """Whether no verdict on these jobs will hang on the chance of loss, once each has had its
+        `TRIES_AT_LEAST` and those to come end like the last one: more controls now are sooner had
+        than one more try of each."""
+        return not any(self._needs_more(each) for each in jobs if self.is_at_stake(each))
+
+    def _needs_more(self, job: Job) -> bool:
+        left = max(TRIES_AT_LEAST - job.attempts, 0)
+        return chance_of_loss(job.silences, more=left) > self._bound
 
     def loss_explains(self, job: Job) -> bool:
         """Whether loss alone is no far-fetched explanation of a silence."""

@@ -26,8 +26,9 @@ _TRIES_AT_THE_END = 15
 lost each way."""
 
 _SEARCHES, _SEARCHES_AT_MOST, _SEARCHES_AT_ONCE, _SEARCH_SECONDS = 400, 2000, 20, 6.0
-"""Controls that a period has at least before a silence is held against the target, unless that
-takes longer: 0.98 ** 400, 1 in 3,000, where 1 % is lost each way, is the chance to miss it."""
+"""Controls that a period has before a silence is held against the target, unless fewer are enough
+or that takes longer: 0.98 ** 400, 1 in 3,000, where 1 % is lost each way, is the chance to miss it.
+While none of them was lost it is worth to go on."""
 
 _SENT_AGAIN = 0.8
 """Seconds over the shortest round trip, after which a SYN-ACK is one that was sent again."""
@@ -181,19 +182,16 @@ class Control:
             if failure:
                 self._path.gone = f"{self._where(family)} stopped answering: {failure}"
 
-    async def search(
-        self, family: int, enough: Callable[[], bool], at_once: int, *, hard: bool = False
-    ) -> None:
+    async def search(self, family: int, enough: Callable[[], bool], at_once: int) -> None:
         """Count more controls in this period, until it has enough to judge a silence by.
 
-        enough: whether no more are needed. at_once: handshakes that the target bears. hard: go on
-        for longer while none is lost, before the case that was silent is run once more.
+        enough: whether no more are needed. at_once: handshakes that the target bears.
         """
         loop = asyncio.get_running_loop()
         tally, until = self._path.tally(family), loop.time() + _SEARCH_SECONDS
         at_once = min(at_once, _SEARCHES_AT_ONCE)
         while loop.time() < until:
-            if tally.sent >= (_SEARCHES_AT_MOST if hard and not tally.lost else _SEARCHES):
+            if tally.sent >= (_SEARCHES if tally.lost else _SEARCHES_AT_MOST):
                 return
             if enough() or self._board.bounds.over:
                 return

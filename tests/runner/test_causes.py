@@ -70,6 +70,29 @@ def test_a_warning_takes_no_failure_from_the_run() -> None:
     assert brief(found) == [("ACC-3.a", "fail", ""), ("OPT-4.b", "fail", "ACC-3.a")]
 
 
+def test_what_a_target_mostly_does_right_explains_no_other_failure() -> None:
+    """A stack that loses data in a few situations is caught by each case that found one."""
+    found = explained(
+        [
+            result("ACC-9.a", symptom=Symptom.SPOILS_DATA),
+            result("AFT-2.b", symptom=Symptom.SPOILS_DATA),
+            *(result(f"ACC-2.{each}", PASS) for each in "cde"),
+        ]
+    )
+    assert brief(found)[:2] == [("ACC-9.a", "fail", ""), ("AFT-2.b", "fail", "ACC-9.a")]
+
+
+def test_what_half_of_the_cases_about_it_show_explains_the_others() -> None:
+    found = explained(
+        [
+            result("ACC-9.a", symptom=Symptom.SPOILS_DATA),
+            result("ACC-2.b", PASS),
+            result("AFT-2.c", symptom=Symptom.SPOILS_DATA),
+        ]
+    )
+    assert [each.verdict for each in found] == [FAIL, PASS, INCONCLUSIVE]
+
+
 def test_a_failure_over_one_family_explains_nothing_over_the_other() -> None:
     found = explained([result("ACC-3.a"), result("OPT-4.b", family=6)])
     assert [each.cause for each in found] == ["", ""]
