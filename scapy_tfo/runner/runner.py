@@ -263,7 +263,7 @@ class _Runner:
         loop = asyncio.get_running_loop()
         began = loop.time()
         peer = self.peer(job.family, job.owner, factor, job.attempts)
-        silent_before = job.heard_nothing
+        silent_before, reset_before = job.heard_nothing, job.was_reset
         tally = self._path.tally(job.family)
         try:
             if job.case.exclusive:
@@ -301,7 +301,9 @@ class _Runner:
         answered = not isinstance(job.ending, Missing | Absent | Inconclusive)
         if answered:
             tally.count()
-        if silent_before and answered:
+        if reset_before and answered:
+            self._path.squeezed += 1
+        elif silent_before and answered:
             self._path.recovered += 1
             for each in job.silences:
                 each.tally.count(lost=True)

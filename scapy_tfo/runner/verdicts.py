@@ -117,7 +117,9 @@ class Verdicts:
 
     def _verdict_on_a_corpse(self, job: Job) -> tuple[Verdict, str]:
         """The target is gone: where one case had it to itself on a clean path, that one did it."""
-        alone = self._jobs == 1 and not (self._path.recovered or self._path.reset)
+        alone = self._jobs == 1 and not (
+            self._path.recovered or self._path.squeezed or self._path.reset
+        )
         if alone and job.level.can_fail:
             return Verdict.FAIL, "the target stopped answering when this case had been run"
         if isinstance(job.ending, Missing):
@@ -127,7 +129,7 @@ class Verdicts:
     def _doubts(self, job: Job) -> bool:
         """Whether the path could have kept away what a case found to be absent."""
         never = isinstance(job.ending, Cookieless) and job.family not in self._path.grants
-        return not (self._path.is_clean or never)
+        return self._path.may_lose and not never
 
     def _excuse(self, job: Job) -> str:
         """What else than loss explains that something did not come, "" for nothing."""
@@ -185,6 +187,7 @@ class Verdicts:
 
     def _why_loss(self, job: Job) -> str:
         """Why loss is not to be ruled out."""
-        if not self._path.is_clean:
+        if self._path.may_lose:
             return "the path loses packets"
-        return f"too little was asked to rule out loss ({in_words(job.silences)})"
+        short = "the target is short of room, and " if self._path.reset else ""
+        return f"{short}too little was asked to rule out loss ({in_words(job.silences)})"

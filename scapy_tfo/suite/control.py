@@ -60,9 +60,9 @@ class PathRecord:
 
     rtt, shortest: longest and shortest round trip of recent control handshakes, in seconds, those
     left out whose SYN-ACK came again. sent, lost: control handshakes, such ones counted as lost.
-    reset: those answered with RST, as by a target short of room. recovered: cases that heard
-    nothing at first, or a RST, and passed when tried again. grants, accepts: families in which a
-    cookie was granted, and SYN data accepted. asked: cookie requests answered without one, by
+    reset: those answered with RST, as by a target short of room: the path has lost nothing there.
+    recovered, squeezed: cases that heard nothing at first, or a RST, and passed when tried again.
+    grants, accepts: families in which a cookie was granted, and SYN data accepted. asked: cookie requests answered without one, by
     family. one_time: those in which a cookie is good once. off: those in which fast open did not
     come back after all of ours had ended. gone: where the target stopped answering, and how; ""
     while it answers. holding: cases that hold so many connections open that
@@ -76,6 +76,7 @@ class PathRecord:
     lost: int = 0
     reset: int = 0
     recovered: int = 0
+    squeezed: int = 0
     grants: set[int] = field(default_factory=set)
     accepts: set[int] = field(default_factory=set)
     asked: Counter[int] = field(default_factory=Counter)
@@ -91,7 +92,12 @@ class PathRecord:
     @property
     def is_clean(self) -> bool:
         """True where nothing was ever lost or turned away, so that silence is the target's own."""
-        return not (self.lost or self.reset or self.recovered or self.gone)
+        return not (self.may_lose or self.reset or self.squeezed)
+
+    @property
+    def may_lose(self) -> bool:
+        """Whether anything was ever silent that was not silent always."""
+        return bool(self.lost or self.recovered or self.gone)
 
     @property
     def patience(self) -> float:
@@ -123,16 +129,20 @@ class PathRecord:
         if self.reset:
             short = "does the target take fewer connections at a time than the cases need?"
             notes.append(f"{self.reset} of {self.sent} control handshakes were reset: {short}")
-        if self.recovered:
-            heard = "heard nothing at first, or a RST, and passed when repeated"
-            notes.append(f"{self.recovered} case(s) {heard}")
+        for count, heard in ((self.recovered, "nothing"), (self.squeezed, "a RST")):
+            if count:
+                notes.append(f"{count} case(s) heard {heard} at first, and passed when repeated")
         notes += [
-            f"no cookie is granted over IPv{family}: {self.asked[family]} requests were answered"
-            " without one, and the cases that need one were not run"
+            f"{self._without(family)} over IPv{family}: {self.asked[family]} cookie requests were"
+            " answered without a cookie, and the cases that need one were not run"
             for family in sorted(self.asked)
             if self.grants_nothing(family)
         ]
         return notes
+
+    def _without(self, family: int) -> str:
+        """What a target that grants no cookie lacks, as far as it was seen."""
+        return "no cookie is granted" if family in self.accepts else "there is no fast open"
 
     def took(self, seconds: float) -> bool:
         """Take in the time of a handshake, whose SYN-ACK may have been sent more than once.
@@ -190,7 +200,11 @@ class Control:
         loop = asyncio.get_running_loop()
         tally, until = self._path.tally(family), loop.time() + _SEARCH_SECONDS
         at_once = min(at_once, _SEARCHES_AT_ONCE)
+        reset = self._path.reset
         while loop.time() < until:
+            if self._path.reset > reset:
+                # It is short of room, of which more handshakes leave it even less.
+                return
             if tally.sent >= (_SEARCHES if tally.lost else _SEARCHES_AT_MOST):
                 return
             if enough() or self._board.bounds.over:
@@ -290,7 +304,8 @@ class Control:
             return failure
         path.sent += 1
         path.lost += bool(failure) and not (flow.heard or flow.icmp)
-        tally.count(lost=bool(failure) or path.took(seconds))
+        if not flow.was_reset:
+            tally.count(lost=bool(failure) or path.took(seconds))
         return failure
 
     def _failure(self, flow: Flow, ending: Ending) -> str:
