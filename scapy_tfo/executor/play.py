@@ -190,6 +190,13 @@ class Play:
         except StopIteration:
             self._finish()
 
+    def parting(self) -> list[bytes]:
+        """The packets that end what a program has left at its target, when it is done."""
+        for link in self.links:
+            self._out.part(link)
+        packets, self._out.packets = self._out.packets, []
+        return packets
+
     def _finish(self) -> None:
         self.done = True
         self.deadline = None

@@ -185,7 +185,8 @@ class _Runner:
             alone = [job for job in wave if self._goes_alone(job)]
             # The longest first, so that they end with the others: by what they took before, and at
             # first the last sections.
-            shared = sorted(reversed(shared), key=lambda job: -job.seconds)
+            shared.reverse()
+            shared.sort(key=lambda job: -job.seconds)
             await asyncio.gather(*(self._in_turn(job) for job in shared))
             for job in alone:
                 await self._attempt(job)

@@ -62,11 +62,12 @@ class PathRecord:
     left out whose SYN-ACK came again. sent, lost: control handshakes, such ones counted as lost.
     reset: those answered with RST, as by a target short of room: the path has lost nothing there.
     recovered, squeezed: cases that heard nothing at first, or a RST, and passed when tried again.
-    grants, accepts: families in which a cookie was granted, and SYN data accepted. asked: cookie requests answered without one, by
-    family. one_time: those in which a cookie is good once. off: those in which fast open did not
-    come back after all of ours had ended. gone: where the target stopped answering, and how; ""
-    while it answers. holding: cases that hold so many connections open that
-    a control may fail for it; such controls say nothing of the path, and count for `held` alone.
+    grants, accepts: families in which a cookie was granted, and SYN data accepted. asked: cookie
+    requests answered without one, by family. one_time: those in which a cookie is good once. off:
+    those in which fast open did not come back after all of ours had ended. gone: where the target
+    stopped answering, and how; "" while it answers. holding: cases that hold so many connections
+    open that a control may fail for it; such controls say nothing of the path, and count for `held`
+    alone.
     thinking: seconds that the application may take to answer, 0.0 where that is no time.
     """
 

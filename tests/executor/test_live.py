@@ -97,15 +97,15 @@ class TestAStackThatWasNeverRight:
             return SimpleNamespace(verdict=lambda: replace(play.verdict(), violations=(violation,)))
 
         monkeypatch.setattr(bench, "_alone", alone)
-        monkeypatch.setattr(bench, "_never_right", set())
+        monkeypatch.setattr(bench._health, "_never_right", set())
         return bench
 
     def test_can_be_fuzzed(self, wrong, monkeypatch):
-        monkeypatch.setattr(wrong, "_is_known", False)
+        monkeypatch.setattr(wrong._health, "_is_known", False)
         assert (wrong.alive(), wrong.alive()) == ("", "")
 
     def test_one_that_becomes_so_is_ill(self, wrong, monkeypatch):
-        monkeypatch.setattr(wrong, "_is_known", True)
+        monkeypatch.setattr(wrong._health, "_is_known", True)
         assert wrong.alive().startswith("a valid fast open over IPv4 fails")
 
 

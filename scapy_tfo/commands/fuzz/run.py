@@ -303,6 +303,9 @@ def _report(
             f"Sending was held back for {slowed:.0f} s by the target's lag, or by --rate",
             soft_wrap=True,
         )
+    bore = str(getattr(campaign.bench, "bore", ""))
+    if bore:
+        console.print(bore, soft_wrap=True)
     for each in findings:
         mark = "NEW" if each.id in ids else "known" if each.status is Status.CONFIRMED else "flaky"
         style = "bold red" if mark == "NEW" else "dim"

@@ -11,9 +11,11 @@ from typing import Self
 
 from scapy_tfo.executor.bench import VolleyResult
 from scapy_tfo.executor.live.addresses import Range, Throttle, clients_of, leaves_a_mark
+from scapy_tfo.executor.live.bearing import Again, Bearing
 from scapy_tfo.executor.live.control import greet
 from scapy_tfo.executor.live.cookies import gather
 from scapy_tfo.executor.live.engine import Engine
+from scapy_tfo.executor.live.health import PLAIN, Health
 from scapy_tfo.executor.live.volley import SIZE, Volleys
 from scapy_tfo.executor.play import Play
 from scapy_tfo.executor.profiling import acquaint
@@ -22,7 +24,7 @@ from scapy_tfo.executor.watched import PATIENCE, WatchedPlay
 from scapy_tfo.lab.bulk.target import BulkLab
 from scapy_tfo.oracle.profile import Patience, Profile
 from scapy_tfo.program.cookies import Client, Jar
-from scapy_tfo.program.program import CLIENTS, Cookie, Flow, Option, Program, Send, Wait
+from scapy_tfo.program.program import CLIENTS, Flow, Program, Wait
 from scapy_tfo.segment import Address
 from scapy_tfo.wire.link import Link
 from scapy_tfo.wire.links.batch_link import LinkBatch
@@ -49,11 +51,10 @@ _TURN = 0.1
 _AT_ONCE = 64
 """Programs begun before the next look at what has come."""
 
-_ATTEMPTS = 3
 _NO_SUCH_ENDS = "it takes addresses or ports that are not there"
-_MSS = Option("mss", 1400)
-_GREETING = Send(0, "S", size=20, options=(_MSS, Option("fo", cookie=Cookie())))
-_HANDSHAKE, _FAST_OPEN = "a control handshake", "a valid fast open"
+
+_CONTROL = -1
+"""Number of a control handshake among programs."""
 
 
 def _nothing() -> dict[str, int]:
@@ -96,8 +97,6 @@ class LiveBench:
         self.families = tuple(at.addresses)
         self.again = self.excused = 0
         self._refused: list[int] = []
-        self._is_known = False
-        self._never_right: set[tuple[str, int]] = set()
         self._at = at
         self._patience = patience
         self._alone_patience = ALONE
@@ -108,6 +107,13 @@ class LiveBench:
         self._ails = ails
         self._close = close
         self._throttle = Throttle(rate)
+        # One of our own has room for all that we send.
+        self._bearing = None if ours else Bearing()
+        self._health = Health(
+            lambda control: self._alone(control, self._control_patience).verdict(),
+            ails,
+            self._bearing,
+        )
         self._engine = Engine(at, self._throttle, ours=ours)
         self._window = float(MOST)
         self._usual = Site(at.sources, self._gather(at.sources), Profile())
@@ -199,6 +205,11 @@ class LiveBench:
         return self._throttle.waited
 
     @property
+    def bore(self) -> str:
+        """One line on what the target bore, "" where it bore all."""
+        return self._bearing.told_in_words() if self._bearing is not None else ""
+
+    @property
     def lag(self) -> float:
         """Seconds that the target takes to answer, of late."""
         return self._engine.pulse.lag
@@ -210,37 +221,58 @@ class LiveBench:
     def run(self, programs: Iterable[tuple[int, Program]]) -> Iterator[tuple[int, Verdict]]:
         source = iter(programs)
         waiting = deque[tuple[int, Program]]()
-        tried: set[int] = set()
-        engine, is_over = self._engine, False
+        again = Again(waiting)
+        engine, bearing, is_over = self._engine, self._bearing, False
+        if bearing is not None:
+            bearing.begin()
         # Plays are made and forgotten by the thousand, and little of what is kept refers to them.
         collecting = gc.get_threshold()
         gc.set_threshold(_SELDOM, *collecting[1:])
         try:
-            while not is_over or waiting or len(engine):
+            while True:
                 is_over = self._begin(source, waiting, is_over)
                 while self._refused:
                     yield self._refused.pop(), Verdict(unjudged=_NO_SUCH_ENDS)
-                if is_over and not waiting and not len(engine):
+                doubts = bearing is not None and bearing.doubtful
+                if is_over and not (waiting or len(engine) or doubts):
                     break
                 for number, program, play in engine.turn(_TURN):
                     verdict = play.verdict()
-                    if number in tried:
-                        tried.remove(number)
-                        if not verdict.violations:
-                            self.excused += 1
-                            self._window = max(FEW, self._window / 2)
-                    elif verdict.violations:
-                        # A packet may have been lost, the target busy with the others, or an
-                        # older connection still there.
-                        tried.add(number)
-                        self.again += 1
-                        waiting.append((number, program))
-                        continue
-                    yield number, verdict
+                    if bearing is not None and number == _CONTROL:
+                        answered = verdict.heard > 0
+                        for doubt in bearing.told(answered=answered):
+                            if not answered:
+                                waiting.append(doubt[:2])
+                            elif again.believes(*doubt):
+                                yield doubt[0], doubt[2]
+                    elif bearing is not None and verdict.violations:
+                        bearing.doubtful.append((number, program, verdict))
+                    elif again.believes(number, program, verdict):
+                        yield number, verdict
+                self._count(again)
             engine.flush()
         finally:
             gc.set_threshold(*collecting)
             engine.drop_all()
+
+    def _count(self, again: Again) -> None:
+        """Those that passed when they ran again were hampered by the others beside them."""
+        self.again += again.begun
+        self.excused += again.excused
+        if again.excused:
+            self._window = max(FEW, self._window / 2**again.excused)
+        again.begun = again.excused = 0
+
+    def _ask_for_room(self, bearing: Bearing, now: float) -> None:
+        """Send a control where one is due. Raises TargetError where none has been answered for too
+        long."""
+        bearing.check(self.name)
+        if bearing.wants_control():
+            doubted = bearing.doubtful[0][1].flows[0].family if bearing.doubtful else 0
+            family = doubted or self.families[0]
+            control = Program((Flow(family),), (PLAIN, Wait()), "reset")
+            if not self._start(_CONTROL, control, self._control_patience, now):
+                bearing.told(answered=True)
 
     def _begin(
         self,
@@ -252,13 +284,17 @@ class LiveBench:
 
         waiting: programs that go first.
         """
-        engine = self._engine
+        engine, bearing = self._engine, self._bearing
         now = time.monotonic()
+        if bearing is not None:
+            self._ask_for_room(bearing, now)
         self._window = (
             max(FEW, 0.9 * self._window) if engine.pulse.lag > LAG else min(MOST, self._window + 1)
         )
         for _ in range(_AT_ONCE):
             if engine.awake >= self._window or self._throttle.delay():
+                break
+            if bearing is not None and not bearing.may_begin():
                 break
             if waiting:
                 number, program = waiting.popleft()
@@ -276,6 +312,8 @@ class LiveBench:
             if not self._start(number, program, self._patience, now):
                 waiting.appendleft((number, program))
                 break
+            if bearing is not None:
+                bearing.begun()
         return is_over
 
     def _can_be(self, program: Program) -> bool:
@@ -329,33 +367,7 @@ class LiveBench:
         ill = self._ails() or self._engine.balance.weigh(self._counters())
         if ill:
             return ill
-        first, self._is_known = not self._is_known, True
-        for family in self.families:
-            checks = [(_HANDSHAKE, Send(0, "S", options=(_MSS,)))]
-            checks += [(_FAST_OPEN, _GREETING)] * self.profile.fast_open
-            for what, opening in checks:
-                if (what, family) in self._never_right:
-                    continue
-                why, answers = self._fails(Program((Flow(family),), (opening, Wait())))
-                if why and answers and first:
-                    # That is no death: programs will show what is wrong about it.
-                    self._never_right.add((what, family))
-                elif why:
-                    return f"{what} over IPv{family} fails: {why}"
-        return ""
-
-    def _fails(self, control: Program) -> tuple[str, bool]:
-        """What is wrong about a control, "" where nothing is, and whether anything came."""
-        why, heard = "", 0
-        for _ in range(_ATTEMPTS):
-            verdict = self._alone(control, self._control_patience).verdict()
-            if not verdict.violations and not verdict.unjudged:
-                return "", True
-            heard += verdict.heard
-            why = verdict.unjudged
-            for each in verdict.violations:
-                why = f"{each.actual} instead of {each.expected}"
-        return why, heard > 0
+        return self._health.ill(self.families, fast_open=self.profile.fast_open)
 
     def counters(self) -> dict[str, int]:
         return self._counters()

@@ -78,6 +78,7 @@ class Engine:
 
     def __init__(self, at: Range, throttle: Throttle, *, ours: bool = True) -> None:
         self.at = at
+        self._ours = ours
         self._rest = REST if ours else FOREIGN_REST
         # The way to a target of our own takes any size.
         self._mtu = 1 << 17 if ours else at.batch.mtu
@@ -95,6 +96,7 @@ class Engine:
         self._out: list[bytes] = []
         self._over: list[Running] = []
         self._left: deque[tuple[float, Ends]] = deque()
+        self._farewells: deque[tuple[float, list[bytes]]] = deque()
 
     def __len__(self) -> int:
         """Plays under way."""
@@ -262,6 +264,8 @@ class Engine:
             self.balance.note(link)
         if running.program.end == "leave" or not all(each.is_known for each in links):
             rest = LONG_REST
+        if running.program.end == "leave" and not self._ours:
+            self._farewells.append((now + SWEEP_AFTER, running.play.parting()))
         if rest == LONG_REST:
             self._left += [(now + SWEEP_AFTER, each) for each in running.play.ends]
         running.due = None
@@ -278,6 +282,9 @@ class Engine:
             if left[0][0] > now:
                 break
             self._out.append(build(left.popleft()[1], 0, 0, ACK))
+        # Not every stack answers that while a connection is half open, and holds it for minutes.
+        while self._farewells and self._farewells[0][0] <= now:
+            self._out += self._farewells.popleft()[1]
 
     def _stray(self, packet: bytes) -> None:
         """A segment for nobody is answered as any host does (RFC 9293 section 3.10.7.1), so that

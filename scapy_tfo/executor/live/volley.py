@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import struct
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from scapy_tfo.executor.bench import VolleyResult
 from scapy_tfo.executor.live.addresses import Range
@@ -30,7 +30,12 @@ SHARING = 4
 RECIPES = 320
 """Different SYNs among them, apart from ports and ISNs."""
 
-_CHUNK = 256
+_CHUNK, _LEAST_CHUNK = 256, 16
+"""SYNs that are sent at once: usually, and at the least at a target that has less room."""
+
+_OVERRUN = 1 / 16
+"""Share of a volley that is answered the second time only where the target was overrun."""
+
 _TURN = 0.02
 
 _REST = 0.3
@@ -48,7 +53,8 @@ class Volleys:
     """Fires volleys, one after another.
 
     jar: cookies that the target granted. ports: of each source. take: asked before each chunk of
-    packets, so as to limit the rate. patience: seconds for an answer, twice.
+    packets, so as to limit the rate. patience: seconds for an answer, twice. chunk: SYNs that are
+    sent at once, as many as the target bears.
     """
 
     def __init__(
@@ -65,6 +71,7 @@ class Volleys:
         self.profile = profile
         self.take = take
         self.patience = patience
+        self.chunk = _CHUNK
         self._ports = ports
         self._pool: _Pool | None = None
 
@@ -80,7 +87,13 @@ class Volleys:
             time.sleep(_TURN)
             sports += ports.take(size - len(sports), time.monotonic())
         try:
-            return _Volley(self, pool, random.Random(seed), sports).run()
+            volley = _Volley(self, pool, random.Random(seed), sports)
+            result = volley.run()
+            if volley.late > _OVERRUN * size:
+                self.chunk = max(self.chunk // 2, _LEAST_CHUNK)
+            elif not volley.late:
+                self.chunk = min(self.chunk * 2, _CHUNK)
+            return result
         finally:
             ports.give(sports, time.monotonic(), _REST)
 
@@ -121,11 +134,15 @@ class _Pool:
 
 
 class _Volley:
+    """late: SYNs that were answered only when they were sent again."""
+
     def __init__(
         self, volleys: Volleys, pool: _Pool, dice: random.Random, sports: list[int]
     ) -> None:
         self._batch = volleys.at.batch
         self._patience = volleys.patience
+        self._chunk = volleys.chunk
+        self.late = 0
         self._jar = volleys.jar
         self._take = volleys.take
         self._ours = pool.ours
@@ -145,35 +162,43 @@ class _Volley:
         self._result = VolleyResult(size)
 
     def run(self) -> VolleyResult:
-        size = len(self._sports)
-        out: list[bytes] = []
-        for start in range(0, size, _CHUNK):
-            stop = min(start + _CHUNK, size)
-            self._take(stop - start)
-            out += self._packets(range(start, stop))
-            out = self._read(self._batch.exchange(out))
-        self._settle(out)
+        self._send(range(len(self._sports)))
         missing = self._missing()
         if missing:
             # Once more, as any client would: a packet may have been lost.
             self._result.again = len(missing)
-            self._take(len(missing))
-            self._settle(self._packets(missing))
-            for each in self._missing():
+            self._send(missing)
+            silent = self._missing()
+            self.late = len(missing) - len(silent)
+            for each in silent:
                 self._suspect(each, "no answer")
         return self._result
 
-    def _packets(self, numbers: range | list[int]) -> list[bytes]:
+    def _send(self, numbers: Sequence[int]) -> None:
+        """Send SYNs, and wait for their answers. Where fewer may go at once, most of a chunk must
+        be answered before the next one goes, or the time be over."""
+        out: list[bytes] = []
+        for start in range(0, len(numbers), self._chunk):
+            some = numbers[start : start + self._chunk]
+            self._take(len(some))
+            out = self._read(self._batch.exchange(out + self._packets(some)))
+            if self._chunk < _CHUNK:
+                until = time.monotonic() + self._patience
+                while len(self._missing(some)) * 4 > len(some) and time.monotonic() < until:
+                    came = self._batch.exchange(out) if out else self._batch.wait(_TURN)
+                    out = self._read(came)
+        self._settle(out)
+
+    def _packets(self, numbers: Sequence[int]) -> list[bytes]:
         chosen, sports, isns = self._chosen, self._sports, self._isns
         return [chosen[each].syn.packet(sports[each], isns[each]) for each in numbers]
 
-    def _missing(self) -> list[int]:
+    def _missing(self, numbers: Sequence[int] = ()) -> list[int]:
+        """Those of some SYNs, of all without them, that are owed an answer that has not come."""
         return [
-            number
-            for number, (answer, recipe) in enumerate(
-                zip(self._answered, self._chosen, strict=True)
-            )
-            if answer is None and recipe.owed and number not in self._wrong
+            each
+            for each in numbers or range(len(self._chosen))
+            if self._answered[each] is None and self._chosen[each].owed and each not in self._wrong
         ]
 
     def _settle(self, out: list[bytes]) -> None:
