@@ -17,6 +17,7 @@ from scapy_tfo.runner.clock import run_virtually
 from scapy_tfo.runner.runner import Options, judge
 from scapy_tfo.segment import ACK, RST, SYN, Segment
 from scapy_tfo.suite.application import App, Echo, Http
+from scapy_tfo.suite.outcome import Absent
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import Case
 from scapy_tfo.suite.result import Result, Run, Verdict
@@ -58,6 +59,13 @@ def judged(
         return await judge(target, cases, spec.load(), Options(families=(4,)))
 
     return run_virtually(whole())
+
+
+def reset_of(syn: Segment) -> bytes:
+    """What a target answers that has no room for a connection."""
+    return Segment(
+        src=syn.dst, dst=syn.src, sport=syn.dport, dport=syn.sport, ack=syn.end, flags=RST | ACK
+    ).to_bytes()
 
 
 async def one_pending(peer: Peer) -> None:
@@ -119,15 +127,7 @@ def test_a_target_that_resets_for_want_of_room_is_not_blamed(
             if segment.flags != SYN or count < first_reset or count % 5 == 0:
                 deliver(packet)
                 return
-            reset = Segment(
-                src=segment.dst,
-                dst=segment.src,
-                sport=segment.dport,
-                dport=segment.sport,
-                ack=segment.end,
-                flags=RST | ACK,
-            )
-            lab.link.answer(reset.to_bytes())
+            lab.link.answer(reset_of(segment))
 
         lab.link.attach(short)
 
@@ -165,3 +165,32 @@ def test_a_plain_port_where_nothing_listens_is_named() -> None:
 
     with pytest.raises(TargetError, match=r"--plain-port\) does not answer .* the target reset"):
         judged(one_pending, spoil=closed)
+
+
+def test_a_reset_is_no_loss_of_the_path() -> None:
+    """A pool of sockets that was full for a while: what the target never does is still told."""
+
+    async def asks_for_another_form(peer: Peer) -> None:
+        flow = peer.flow()
+        flow.syn()
+        await flow.syn_ack()
+        raise Absent("the experimental form is not understood")
+
+    def spoil(lab: ReferenceLab) -> None:
+        deliver, count = lab.host.receive, 0
+
+        def short(packet: bytes) -> None:
+            nonlocal count
+            segment = Segment.from_bytes(packet)
+            count += segment.flags == SYN
+            if segment.flags != SYN or count == 1 or count % 3 == 0:
+                deliver(packet)
+                return
+            lab.link.answer(reset_of(segment))
+
+        lab.link.attach(short)
+
+    run = judged(asks_for_another_form, *[one_pending] * 3, spoil=spoil)
+    assert run.results[0].verdict in (Verdict.UNSUPPORTED, Verdict.INCONCLUSIVE)
+    assert not [each.reason for each in run.results if "the path loses packets" in each.reason]
+    assert any("were reset" in note for note in run.notes)
