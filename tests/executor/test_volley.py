@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scapy_tfo import option as opt
 from scapy_tfo.executor.live.addresses import Range
 from scapy_tfo.executor.live.ports import Ports
-from scapy_tfo.executor.live.volley import Volleys
+from scapy_tfo.executor.live.volley import CHUNK, LEAST_CHUNK, Volleys
 from scapy_tfo.executor.live.volley_recipes import cook
 from scapy_tfo.executor.live.volley_shapes import FLAGS, PORTS, SIZES, draw
 from scapy_tfo.executor.play import Play
@@ -131,6 +131,42 @@ def test_a_right_server_is_never_suspected():
         assert result.suspects == []
         assert result.sent == 256
         assert result.heard > 128
+
+
+class WithRoomForFew(Server):
+    """Drops what comes at once over so many SYNs, but for those that were reset meanwhile."""
+
+    most = 60
+
+    def exchange(self, packets):
+        syns = [each for each in packets if Segment.from_bytes(each).flags & SYN]
+        dropped = set(syns[self.most :])
+        return super().exchange([each for each in packets if each not in dropped])
+
+
+def test_no_more_syns_go_at_once_than_the_target_has_room_for():
+    server = WithRoomForFew()
+    at = Range(server, SOURCES, {}, TARGETS, NUMBERS)
+    ports = {source: Ports(server, source) for source in SOURCES.values()}
+    volleys = Volleys(at, _jar(), LINUX, ports, lambda _: None, patience=0.01, chunk=LEAST_CHUNK)
+    chunks, again = [], []
+    for seed in range(12):
+        again.append(volleys.fire(seed, 256).again)
+        chunks.append(volleys.chunk)
+    assert set(chunks[4:]) == {64}
+    assert again[0] == 0
+    assert max(again[5:]) <= 256 // 16
+
+
+def test_a_fault_that_is_a_silence_does_not_make_volleys_slow():
+    """However few SYNs go at once, a stack that drops some of them does so."""
+    server = Server(lambda server, segment: server.right(segment) if segment.sport % 4 else None)
+    at = Range(server, SOURCES, {}, TARGETS, NUMBERS)
+    ports = {source: Ports(server, source) for source in SOURCES.values()}
+    volleys = Volleys(at, _jar(), LINUX, ports, lambda _: None, patience=0.01, chunk=LEAST_CHUNK)
+    for seed in range(6):
+        volleys.fire(seed, 256)
+    assert volleys.chunk == CHUNK
 
 
 def test_whatever_was_opened_is_ended():

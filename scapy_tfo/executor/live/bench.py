@@ -16,7 +16,7 @@ from scapy_tfo.executor.live.control import greet
 from scapy_tfo.executor.live.cookies import gather
 from scapy_tfo.executor.live.engine import Engine
 from scapy_tfo.executor.live.health import PLAIN, Health
-from scapy_tfo.executor.live.volley import SIZE, Volleys
+from scapy_tfo.executor.live.volley import CHUNK, LEAST_CHUNK, SIZE, Volleys
 from scapy_tfo.executor.play import Play
 from scapy_tfo.executor.profiling import acquaint
 from scapy_tfo.executor.verdict import TracedPacket, Verdict
@@ -126,7 +126,12 @@ class LiveBench:
         marked = replace(self.profile, options=None)
         self._spare = Site(at.spare, self._gather(at.spare), marked)
         self._volleys = Volleys(
-            at, self._usual.jar, self.profile, self._engine.ports, self._throttle.take
+            at,
+            self._usual.jar,
+            self.profile,
+            self._engine.ports,
+            self._throttle.take,
+            chunk=CHUNK if ours else LEAST_CHUNK,
         )
         self._engine.balance.begin(counters())
 

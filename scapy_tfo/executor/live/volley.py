@@ -30,13 +30,16 @@ SHARING = 4
 RECIPES = 320
 """Different SYNs among them, apart from ports and ISNs."""
 
-_CHUNK, _LEAST_CHUNK = 256, 16
-"""SYNs that are sent at once: usually, and at the least at a target that has less room."""
+CHUNK, LEAST_CHUNK = 256, 16
+"""SYNs that are sent at once: to a target that has room for all, and at first to one of others."""
 
 _OVERRUN = 1 / 16
-"""Share of a volley that is answered the second time only where the target was overrun."""
+"""Share of a volley that has no answer at first and had one when fewer SYNs went at once."""
 
 _TURN = 0.02
+
+_WAITS = 16
+"""Volleys between one that overran the target and the next attempt to send more at once."""
 
 _REST = 0.3
 """Seconds for a port: its connection ends with the volley, for the target too."""
@@ -54,7 +57,7 @@ class Volleys:
 
     jar: cookies that the target granted. ports: of each source. take: asked before each chunk of
     packets, so as to limit the rate. patience: seconds for an answer, twice. chunk: SYNs that are
-    sent at once, as many as the target bears.
+    sent at once, at first; then as many as the target bears.
     """
 
     def __init__(
@@ -65,13 +68,16 @@ class Volleys:
         ports: Mapping[Address, Ports],
         take: Callable[[int], None],
         patience: float = 0.3,
+        chunk: int = CHUNK,
     ) -> None:
         self.at = at
         self.jar = jar
         self.profile = profile
         self.take = take
         self.patience = patience
-        self.chunk = _CHUNK
+        self.chunk = chunk
+        self._silent = 1.0
+        self._waits = 0
         self._ports = ports
         self._pool: _Pool | None = None
 
@@ -87,15 +93,23 @@ class Volleys:
             time.sleep(_TURN)
             sports += ports.take(size - len(sports), time.monotonic())
         try:
-            volley = _Volley(self, pool, random.Random(seed), sports)
-            result = volley.run()
-            if volley.late > _OVERRUN * size:
-                self.chunk = max(self.chunk // 2, _LEAST_CHUNK)
-            elif not volley.late:
-                self.chunk = min(self.chunk * 2, _CHUNK)
+            result = _Volley(self, pool, random.Random(seed), sports).run()
+            self._adapt(result.again / size)
             return result
         finally:
             ports.give(sports, time.monotonic(), _REST)
+
+    def _adapt(self, silent: float) -> None:
+        """Send more at once next time, or fewer. silent: share of a volley without an answer at
+        first: some are dropped by a target that is wrong, however few go at once."""
+        if silent > self._silent + _OVERRUN:
+            self.chunk = max(self.chunk // 2, LEAST_CHUNK)
+            self._waits = _WAITS
+            return
+        self._silent = min(self._silent, silent)
+        self._waits -= 1
+        if self._waits < 0:
+            self.chunk = min(self.chunk * 2, CHUNK)
 
     def _pool_of(self, number: int) -> _Pool:
         if self._pool is None or self._pool.number != number:
@@ -134,15 +148,12 @@ class _Pool:
 
 
 class _Volley:
-    """late: SYNs that were answered only when they were sent again."""
-
     def __init__(
         self, volleys: Volleys, pool: _Pool, dice: random.Random, sports: list[int]
     ) -> None:
         self._batch = volleys.at.batch
         self._patience = volleys.patience
         self._chunk = volleys.chunk
-        self.late = 0
         self._jar = volleys.jar
         self._take = volleys.take
         self._ours = pool.ours
@@ -168,9 +179,7 @@ class _Volley:
             # Once more, as any client would: a packet may have been lost.
             self._result.again = len(missing)
             self._send(missing)
-            silent = self._missing()
-            self.late = len(missing) - len(silent)
-            for each in silent:
+            for each in self._missing():
                 self._suspect(each, "no answer")
         return self._result
 
@@ -182,7 +191,7 @@ class _Volley:
             some = numbers[start : start + self._chunk]
             self._take(len(some))
             out = self._read(self._batch.exchange(out + self._packets(some)))
-            if self._chunk < _CHUNK:
+            if self._chunk < CHUNK:
                 until = time.monotonic() + self._patience
                 while len(self._missing(some)) * 4 > len(some) and time.monotonic() < until:
                     came = self._batch.exchange(out) if out else self._batch.wait(_TURN)
