@@ -98,7 +98,7 @@ class Connection(Reader):
 
     def set_clock(self, value: int, now: float) -> None:
         """Let the clock of `timestamp` read `value` now."""
-        self._clock_offset = value - int(now * 1000)
+        self._clock_offset = value - int(now * self.ticks)
 
     # Segment arrives.
 
@@ -280,9 +280,13 @@ class Connection(Reader):
         """Undo a timeout that this acknowledgement shows to have come too early."""
         times = segment.timestamps if self.timestamps else None
         echo = None if times is None else times[1]
-        age = 0.0 if echo is None else seq.distance(echo, self.timestamp(now)) / 1000
+        age = 0.0 if echo is None else self.age_of(echo, now)
         if self.send.undo is not None:
             self.send.undo.acknowledged(self.send, una, echo, age)
+
+    def age_of(self, echo: int, now: float) -> float:
+        """Seconds since our clock read `echo`."""
+        return seq.distance(echo, self.timestamp(now)) / self.ticks
 
     def completes_handshake(self, ack: int) -> bool:
         """SND.UNA < SEG.ACK =< SND.NXT"""

@@ -68,10 +68,11 @@ class Core:
     by us where we listened, by the peer where we connected. soft_error: what ICMP complained
     about without ending the connection (RFC 1122 section 4.2.3.9). alarms: what is to be done at
     a time, by name, beside the timers that every connection has. dressings: what each segment
-    passes through before it is sent.
+    passes through before it is sent. ticks: in a second, of the clock of the timestamps.
     """
 
     send_side_class: type[SendSide] = SendSide
+    ticks = 1000
     receive_side_class: type[ReceiveSide] = ReceiveSide
     _withheld: list[Event] | None = None
 
@@ -171,8 +172,8 @@ class Core:
         return self.is_synchronized
 
     def timestamp(self, now: float) -> int:
-        """TSval: a clock of milliseconds with an offset of its own (RFC 7323 section 5.4)."""
-        return (self._clock_offset + int(now * 1000)) % seq.MODULUS
+        """TSval: a clock of `ticks` a second, with an offset of its own (RFC 7323 5.4)."""
+        return (self._clock_offset + int(now * self.ticks)) % seq.MODULUS
 
     def timestamps_option(self, now: float, *, echo: bool = True) -> opt.RawOption:
         """Timestamps that echo the newest TSval (RFC 7323 section 4.3)."""

@@ -17,9 +17,6 @@ from scapy_tfo.segment import PROTOCOL_TCP, Address
 _LEAST_MTU = {4: 68, 6: 1280}
 """RFC 791 section 3.2, RFC 8200 section 5: a smaller one is not believed."""
 
-_MTU_OF_OLD_ROUTERS = 576
-"""Where none is told (RFC 1191 section 5)."""
-
 _HARD = {4: {(3, 2), (3, 3)}, 6: {(1, 4)}}
 """Type and code for protocol and port unreachable (RFC 1122 4.2.3.9, RFC 4443 3.1)."""
 
@@ -32,6 +29,8 @@ class IcmpHost(Host, Protocol):
 
     @property
     def connections(self) -> Mapping[Ends, Connection]: ...
+
+    def untold_mtu(self, size: int) -> int: ...
 
 
 def quoted_segment(quoted: bytes) -> tuple[Address, int, Address, int, int] | None:
@@ -65,7 +64,9 @@ def arrive(stack: IcmpHost, error: IcmpError, now: float) -> None:
         return
     version = error.dst.version
     if (error.type, error.code) == _TOO_BIG[version]:
-        mtu = error.mtu or _MTU_OF_OLD_ROUTERS
+        mtu = error.mtu
+        if version == 4 and not mtu:
+            mtu = stack.untold_mtu(int.from_bytes(error.quoted[2:4], "big"))
         if _LEAST_MTU[version] <= mtu < stack.mtu_towards(dst):
             stack.note_mtu(dst, mtu)
             connection.packet_too_big(now)

@@ -56,13 +56,20 @@ class Reader(Core):
     def _open_window(self, now: float) -> None:
         """Offer the room there is, by no small steps (RFC 9293 section 3.8.6.2.2)."""
         room = self._whole_window - len(self._unread or b"")
-        step = min(self._whole_window // 2, self.advertised_mss())
-        if room - self.recv.wnd >= step and self.state is not State.CLOSED:
+        if room - self.recv.wnd >= self.window_step() and self.state is not State.CLOSED:
             self.recv.wnd = room
             if self.is_synchronized and not self.recv.finished:
-                self.send_ack(now)
+                self.tell_window(now)
         if not self._unread:
             self.recv.wnd = self._whole_window
+
+    def window_step(self) -> int:
+        """By how many bytes a window must open before the peer is told."""
+        return min(self._whole_window // 2, self.advertised_mss())
+
+    def tell_window(self, now: float) -> None:
+        """Say that the window has opened."""
+        self.send_ack(now)
 
     def enlarge_window(self, size: int, now: float) -> None:
         """Offer a larger window than so far, and say so."""
@@ -124,19 +131,21 @@ class Reader(Core):
     def ack_may_wait(self, now: float) -> bool:
         """Whether the acknowledgement may be delayed (RFC 1122 section 4.2.3.2, RFC 5681 4.2).
 
-        It may not for every `ack_every`th full segment, for text out of order or that fills a
-        gap, and for the end of the stream. A segment is full that is as long as any before.
+        It may not for every `ack_every`th full segment, nor where it is urgent. A segment is full
+        that is as long as any before.
         """
-        recv = self.recv
-        waiting = seq.distance(recv.last_ack_sent, recv.nxt)
-        if (
-            waiting <= 0
-            or waiting >= self.settings.ack_every * self._largest
-            or recv.finished
-            or recv.has_gap
-            or self._closes_gap
-        ):
+        waiting = seq.distance(self.recv.last_ack_sent, self.recv.nxt)
+        enough = self.settings.ack_every * max(1, self._largest)
+        if waiting >= enough or self.ack_is_urgent(waiting):
             return False
         if _DELAYED_ACK not in self.alarms:
             self.alarms[_DELAYED_ACK] = (now + self.settings.ack_delay, self.send_ack)
         return True
+
+    def ack_is_urgent(self, waiting: int) -> bool:
+        """Whether text came twice, out of order, or fills a gap; or the stream has ended.
+
+        waiting: sequence numbers that came in order and are not acknowledged yet.
+        """
+        recv = self.recv
+        return waiting <= 0 or recv.finished or recv.has_gap or self._closes_gap

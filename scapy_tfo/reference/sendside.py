@@ -216,9 +216,13 @@ class SendSide:
         else:
             self.cwnd += max(1, self.mss * self.mss // self.cwnd)
 
+    def threshold(self) -> int:
+        """The slow start threshold in bytes after a loss (RFC 5681 section 3.1, equation 4)."""
+        return max(self.outstanding // 2, 2 * self.mss)
+
     def halve(self) -> None:
         """The peer tells of congestion (RFC 3168 section 6.1.2)."""
-        self.ssthresh = max(self.outstanding // 2, 2 * self.mss)
+        self.ssthresh = self.threshold()
         self.cwnd = self.ssthresh
 
     def duplicate(self) -> bool:
@@ -229,7 +233,7 @@ class SendSide:
             return False
         if self._duplicates != 3 or not seq.at_most(self._recover, self.una):
             return False
-        self.ssthresh = max(self.outstanding // 2, 2 * self.mss)
+        self.ssthresh = self.threshold()
         self.cwnd = self.ssthresh + 3 * self.mss
         self._recover = self.nxt
         self._recovering = True
@@ -274,7 +278,7 @@ class SendSide:
         if self.outstanding and self.wnd:
             if self.undo is not None:
                 self.undo.timed_out(self)
-            self.ssthresh = max(self.outstanding // 2, 2 * self.mss)
+            self.ssthresh = self.threshold()
             self.cwnd = self.mss
             self._recover = self.nxt
             self._recovering = False

@@ -39,6 +39,7 @@ COUNTERS = (
 _EPHEMERAL = range(32768, 61000)
 _PATHS = 10_000
 _ISN_STEP = 64_000
+_MTU_OF_OLD_ROUTERS = 576
 _DEFAULTS = Settings()
 
 
@@ -254,6 +255,13 @@ class Stack:
     def note_mtu(self, destination: Address, mtu: int) -> None:
         """A router told the path's MTU in bytes (RFC 1191, RFC 8201)."""
         self._path_mtu.put(destination, mtu)
+
+    def untold_mtu(self, size: int) -> int:
+        """The MTU of a path where a router of IPv4 told none (RFC 1191 section 5).
+
+        size: of the packet that was too big. All in bytes.
+        """
+        return _MTU_OF_OLD_ROUTERS
 
     # Segments.
 

@@ -79,31 +79,47 @@ class ChecksTheTimesOfARst(PassiveConnection):
             super().rst_arrives(segment, now)
 
 
-class Clock(PassiveConnection):
-    """Timestamps of another clock. ticks: in a second."""
+@variant({"timestamp-rtt": "yes"})
+class MeasuresByTimestamps(PassiveConnection):
+    """Each ACK of new text is a sample of the round trip, by the timestamp that it echoes."""
 
-    ticks = 1000
+    def ack_arrives(self, segment: Segment, start: int, now: float) -> bool:
+        una, times = self.send.una, segment.timestamps
+        goes_on = super().ack_arrives(segment, start, now)
+        if self.timestamps and times and self.is_synchronized and seq.before(una, self.send.una):
+            age = self.age_of(times[1], now)
+            if age >= 0:
+                self.send.measure(age)
+        return goes_on
 
-    def timestamp(self, now: float) -> int:
-        return (self._clock_offset + int(now * self.ticks)) % seq.MODULUS
+
+@variant({"paws-expiry": "with every segment"})
+class CountsIdleTimeFromTheLastSegment(PassiveConnection):
+    """Old timestamps are believed again 24 days after the last segment that was taken."""
+
+    def passes_paws(self, segment: Segment, now: float) -> bool:
+        passes = super().passes_paws(segment, now)
+        if passes:
+            self.recv.ts_recent_at = now
+        return passes
 
 
 @variant({"timestamp-clock": "10 ms"})
-class TicksOfTenMilliseconds(Clock):
+class TicksOfTenMilliseconds(PassiveConnection):
     """The clock of the timestamps ticks every 10 ms."""
 
     ticks = 100
 
 
 @variant({"timestamp-clock": "100 ms"})
-class TicksOfATenth(Clock):
+class TicksOfATenth(PassiveConnection):
     """The clock of the timestamps ticks every 100 ms."""
 
     ticks = 10
 
 
 @variant({"timestamp-clock": "1 s"})
-class TicksOfASecond(Clock):
+class TicksOfASecond(PassiveConnection):
     """The clock of the timestamps ticks every second."""
 
     ticks = 1

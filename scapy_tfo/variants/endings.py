@@ -163,6 +163,45 @@ class PortsRest(LaterStack):
             super().segment_arrives(segment, now)
 
 
+class KeepsAlive(PassiveConnection):
+    """An idle connection is probed after two hours, then every 75 s; given up after nine probes.
+
+    octet: what a probe carries.
+    """
+
+    octet = b""
+    probes = 0
+
+    def arrive(self, segment: Segment, now: float) -> None:
+        super().arrive(segment, now)
+        if self.is_synchronized:
+            self.probes = 0
+            self.alarms["keep-alive"] = (now + 7200, self.probe)
+            self.stack.arm(self)
+
+    def probe(self, now: float) -> None:
+        """Nothing came for that long. While text waits, its own timer does what is needed."""
+        if self.probes == 9:
+            self.fail("ETIMEDOUT", now)
+            return
+        if self.send.timer is None and self.time_wait_timer is None:
+            self.probes += 1
+            self.transmit(seq.add(self.send.nxt, -1), ACK, now, self.octet)
+        self.alarms["keep-alive"] = (now + 75, self.probe)
+
+
+@variant({"keep-alive": "after two hours", "keep-alive-octet": "nothing"})
+class ProbesIdleConnections(KeepsAlive):
+    """A connection that is idle for two hours is probed by an old sequence number."""
+
+
+@variant({"keep-alive": "after two hours", "keep-alive-octet": "one octet"})
+class ProbesWithAnOctet(KeepsAlive):
+    """A connection that is idle for two hours is probed by an old octet."""
+
+    octet = b"\0"
+
+
 add(
     "ten-challenges-in-five-seconds",
     "A connection sends two challenge ACKs a second.",

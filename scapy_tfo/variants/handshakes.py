@@ -7,7 +7,8 @@ from dataclasses import replace
 from scapy_tfo import option as opt
 from scapy_tfo.reference.parts.throttle import Throttle
 from scapy_tfo.reference.sendside import Chunk, SendSide
-from scapy_tfo.reference.server import PassiveConnection
+from scapy_tfo.reference.server import Listener, PassiveConnection
+from scapy_tfo.reference.settings import AcceptFull
 from scapy_tfo.reference.states import State
 from scapy_tfo.segment import ACK, FIN, RST, Flags, Segment
 from scapy_tfo.variants.later import LaterStack, clock, later
@@ -203,6 +204,32 @@ class IcmpEndsTheHandshake(PassiveConnection):
         super().unreachable(error, hard=hard, now=now)
         if self.state is State.SYN_RCVD:
             self.fail(error, now)
+
+
+class AcceptsLater(Listener):
+    """The application accepts a connection 20 ms after it could; `room` wait at most."""
+
+    room = 128
+
+    def hand_over(self, connection: PassiveConnection) -> None:
+        if self.queue.waiting is None:
+            self.pause()
+        if self.queue.limit is None:
+            self.queue.limit = self.room
+        super().hand_over(connection)
+        later(self.stack, clock(self.stack) + 0.02, self.accept_one)
+
+
+@variant(
+    {"accept-queue": "the ACK is dropped"}, more=(LaterStack,), accept_full=AcceptFull.DROP_ACK
+)
+class DropsAcksWhileNoneIsAccepted(AcceptsLater):
+    """While the accept queue is full, the ACK of a handshake is dropped."""
+
+
+@variant({"accept-queue": "reset"}, more=(LaterStack,), accept_full=AcceptFull.RESET)
+class ResetsWhileNoneIsAccepted(AcceptsLater):
+    """While the accept queue is full, the ACK of a handshake is answered by RST."""
 
 
 add(

@@ -6,15 +6,23 @@ import struct
 import zlib
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.segment import Address, Segment, internet_checksum
+from scapy_tfo.variants.later import LaterStack
 from scapy_tfo.variants.registry import add, variant
 
 _IPV4_HEAD = 20
+
+_PLATEAUS = (65535, 32000, 17914, 8166, 4352, 2002, 1492, 1006, 508, 296, 68)
+"""MTUs in bytes (RFC 1191 section 7)."""
+
+_RECORD_ROUTE = bytes([7, 7, 4, 0, 0, 0, 0, 0])
+"""Type, length, pointer, one free slot; and the end of the options (RFC 791 section 3.1)."""
 
 
 class PatchesPackets(Stack):
@@ -145,6 +153,77 @@ class IgnoresUnreachable(PassiveConnection):
         return
 
 
+@variant({"path-mtu-age": "after 10 minutes"})
+class ForgetsThePathMtu(LaterStack):
+    """Ten minutes after a router told the path's MTU, larger packets are tried again."""
+
+    def note_mtu(self, destination: Address, mtu: int) -> None:
+        super().note_mtu(destination, mtu)
+        due = self.clock + 600
+        self.due = {**self.due, destination: due}
+        self.later(due, partial(self.forget_mtu, destination))
+
+    def forget_mtu(self, destination: Address, now: float) -> None:
+        """A later word from a router puts it off."""
+        if self.due.get(destination, 0.0) <= now:
+            super().note_mtu(destination, self.settings.mtu)
+            for each in self.connections.values():
+                if each.remote[0] == destination:
+                    each.resize()
+
+    due: Mapping[Address, float] = MappingProxyType({})
+
+
+@variant({"path-mtu-untold": "the next plateau"})
+class TriesTheNextPlateau(Stack):
+    """Where a router tells no MTU, the next one of the table of RFC 1191 is used."""
+
+    def untold_mtu(self, size: int) -> int:
+        return next((each for each in _PLATEAUS if each < size), 0)
+
+
+@variant({"ip-options": "yes"})
+class RecordsTheRoute(PatchesPackets):
+    """Packets of IPv4 carry a Record Route option with room for one address."""
+
+    def mss_towards(self, destination: Address) -> int:
+        taken = len(_RECORD_ROUTE) if destination.version == 4 else 0
+        return super().mss_towards(destination) - taken
+
+    def patched(self, packet: bytes) -> bytes:
+        if packet[0] >> 4 != 4:
+            return packet
+        longer = packet[:_IPV4_HEAD] + _RECORD_ROUTE + packet[_IPV4_HEAD:]
+        words = (_IPV4_HEAD + len(_RECORD_ROUTE)) // 4
+        head = bytearray(longer[: 4 * words])
+        head[0] = 4 << 4 | words
+        head[2:4] = len(longer).to_bytes(2, "big")
+        head[10:12] = b"\0\0"
+        head[10:12] = internet_checksum(bytes(head)).to_bytes(2, "big")
+        return bytes(head) + longer[len(head) :]
+
+
+@variant({"ecn-agreed": "yes", "ecn-codepoint": "ECT(1)"}, ecn=True)
+class MarksTextEct1(PassiveConnection):
+    """Agrees to ECN, and marks text with ECT(1)."""
+
+    def agree_on_ecn(self) -> None:
+        super().agree_on_ecn()
+        if self.congestion is not None:
+            self.congestion.capable = 0x01
+
+
+add(
+    "speaks-ecn",
+    "Offers ECN but in a SYN that is sent again, agrees to it, and marks text with ECT(0).",
+    {
+        "ecn-agreed": "yes",
+        "ecn-codepoint": "ECT(0)",
+        "ecn-offered": "yes",
+        "ecn-repeated-syn": "cleared",
+    },
+    ecn=True,
+)
 add(
     "small-packets",
     "Packets have at most 1,280 bytes.",

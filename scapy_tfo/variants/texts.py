@@ -169,6 +169,75 @@ class ReportsBlocksWithData(PassiveConnection):
         super().transmit(number, flags, now, payload, raw_options)
 
 
+@variant({"sack-order": "by sequence number"})
+class SortsReports(ReceiveSide):
+    """Behind the first block the others stand by their sequence numbers."""
+
+    def report(self, most: int) -> list[tuple[int, int]]:
+        first, *others = super().report(most) or [(0, 0)]
+        by_number = sorted(others, key=lambda block: seq.distance(self.nxt, block[0]))
+        return [first, *by_number][:most]
+
+
+@variant({"sack-repeat": "the last by sequence number"})
+class ReportsTheFirstRanges(ReceiveSide):
+    """Where not all ranges have room, those with the highest sequence numbers are left out."""
+
+    def report(self, most: int) -> list[tuple[int, int]]:
+        first, *others = super().report(len(self._held) + 1) or [(0, 0)]
+        by_number = sorted(others, key=lambda block: seq.distance(self.nxt, block[0]))
+        return [first, *[each for each in others if each in by_number[: most - 1]]][:most]
+
+
+@variant({"ack-of-gap": "delayed", "ack-delay": "200 ms", "ack-stretch": "two"}, ack_delay=0.2)
+class AcknowledgesFilledGapsLater(PassiveConnection):
+    """Text that fills a gap is acknowledged up to 200 ms later."""
+
+    def ack_is_urgent(self, waiting: int) -> bool:
+        self._closes_gap = False
+        return super().ack_is_urgent(waiting)
+
+
+@variant(
+    {"ack-of-early-text": "delayed", "ack-delay": "200 ms", "ack-stretch": "two"}, ack_delay=0.2
+)
+class AcknowledgesEarlyTextLater(PassiveConnection):
+    """Text that comes before its turn is acknowledged up to 200 ms later."""
+
+    early = False
+
+    def take_text(self, start: int, payload: bytes, fin: bool) -> None:
+        self.early = seq.before(self.recv.nxt, start)
+        super().take_text(start, payload, fin)
+
+    def ack_is_urgent(self, waiting: int) -> bool:
+        return not (self.early and waiting >= 0) and super().ack_is_urgent(waiting)
+
+
+@variant({"ack-of-fin": "200 ms", "ack-delay": "200 ms", "ack-stretch": "two"}, ack_delay=0.2)
+class AcknowledgesFinsLater(PassiveConnection):
+    """A FIN is acknowledged up to 200 ms later."""
+
+    def ack_is_urgent(self, waiting: int) -> bool:
+        return not (self.recv.finished and waiting > 0) and super().ack_is_urgent(waiting)
+
+
+@variant({"window-reopens": "in the answer to a probe"})
+class OpensTheWindowInSilence(PassiveConnection):
+    """That a window opened is told by the next ACK that is due for another reason."""
+
+    def tell_window(self, now: float) -> None:
+        return
+
+
+@variant({"window-fraction": "a quarter of the buffer"})
+class TellsOfAQuarterOfTheWindow(PassiveConnection):
+    """A window that opened by a quarter of the buffer is told."""
+
+    def window_step(self) -> int:
+        return min(self._whole_window // 4, super().window_step())
+
+
 @variant({"window-shrinks": "it may"})
 class WindowShrinks(ReceiveSide):
     """Every other segment offers half the window; what the whole would hold is still taken."""

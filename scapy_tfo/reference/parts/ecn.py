@@ -7,8 +7,8 @@ from dataclasses import replace
 from scapy_tfo import seq
 from scapy_tfo.segment import ACK, CWR, ECE, RST, SYN, Segment
 
-_MASK, _CAPABLE, _CONGESTED = 0x03, 0x02, 0x03
-"""Bits of the traffic class: all of ECN, ECT(0), CE."""
+_MASK, _CONGESTED = 0x03, 0x03
+"""Bits of the traffic class: all of ECN, CE."""
 
 SETUP = ECE | CWR
 """What the SYN of a host that speaks ECN has; its SYN-ACK has ECE alone (section 6.1.1)."""
@@ -27,8 +27,10 @@ def is_setup_syn_ack(segment: Segment) -> bool:
 class Ecn:
     """What both ends told each other of congestion.
 
-    iss: our initial sequence number.
+    iss: our initial sequence number. capable: bits of the traffic class of new text, ECT(0).
     """
+
+    capable = 0x02
 
     def __init__(self, iss: int) -> None:
         self._echoing = False
@@ -44,7 +46,7 @@ class Ecn:
         if self._echoing and flags & ACK:
             flags |= ECE
         if segment.payload and seq.at_most(self._highest, segment.seq):
-            traffic_class |= _CAPABLE
+            traffic_class |= self.capable
             if self._answer_due:
                 self._answer_due = False
                 flags |= CWR
