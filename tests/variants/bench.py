@@ -47,9 +47,9 @@ class Talk(Script):
             times = self.last.timestamps
             assert times is not None
             options += [opt.nop(), opt.nop(), opt.timestamps(self.tsval, times[0])]
-        given = {"seq": NEXT, "ack": self.begin, "options": opt.push_options(options)} | fields
-        flags = given.pop("flags", ACK)
-        return self.noted(self.send(flags, **given))
+        given: dict[str, Any] = {"seq": NEXT, "ack": self.begin}
+        given |= {"options": opt.push_options(options), "flags": ACK, **fields}
+        return self.noted(self.send(**given))
 
     def ack(self, offset: int, *blocks: tuple[int, int], **fields: Any) -> list[Segment]:
         """Acknowledge so many bytes, and report ranges beyond."""
