@@ -23,6 +23,11 @@ APART = (
     {"answers-after-the-handshake", "answers-in-the-syn-ack"},
     {"no-mss-for-the-default", "mss-of-the-path"},
     {"syn-ack-waits", "answers-in-the-syn-ack"},
+    {"acknowledges-no-early-text", "acknowledges-early-text-later"},
+    {"one-path-mtu", "forgets-the-path-mtu"},
+    {"cubic", "counts-bytes"},
+    {"waits-for-the-timer", "sends-new-text-on-duplicates"},
+    {"waits-for-the-timer", "recovers-like-reno"},
 )
 """Variants that are legal each, and not together, or of which one would hide the other."""
 
