@@ -36,7 +36,8 @@ class WindowOpensLater(PassiveConnection):
     def establish(self, now: float) -> None:
         super().establish(now)
         if self.whole is not None:
-            self.recv.wnd = self.whole
+            # The application may have read meanwhile.
+            self.recv.wnd = max(self.recv.wnd, self.whole)
             self._ack_wanted = True
 
 

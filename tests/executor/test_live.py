@@ -208,13 +208,12 @@ def test_what_was_left_behind_is_ended(bench):
     )
     before = established()
     list(bench.run((number, left) for number in range(20)))
-    assert established() == before + 20
-    bench._engine._left = deque((0.0, ends) for _, ends in bench._engine._left)
-    for _ in range(100):
+    # A program that was late is run again, and leaves another behind.
+    assert established() >= before + 20
+    until = time.monotonic() + PATIENCE
+    while established() and time.monotonic() < until:
+        bench._engine._left = deque((0.0, ends) for _, ends in bench._engine._left)
         bench.trace(_greeting())
-        if not bench._engine._left:
-            break
-    bench.trace(_greeting())
     assert established() == 0
 
 
