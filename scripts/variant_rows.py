@@ -24,6 +24,9 @@ APART = (
     {"no-mss-for-the-default", "mss-of-the-path"},
     {"syn-ack-waits", "answers-in-the-syn-ack"},
     {"acknowledges-no-early-text", "acknowledges-early-text-later"},
+    # What nobody reads yet would shrink the window.
+    {"keeps-the-data-of-a-plain-syn", "drops-acks-while-none-is-accepted"},
+    {"keeps-the-data-of-a-plain-syn", "resets-while-none-is-accepted"},
     {"one-path-mtu", "forgets-the-path-mtu"},
     {"cubic", "counts-bytes"},
     {"waits-for-the-timer", "sends-new-text-on-duplicates"},
