@@ -58,6 +58,17 @@ async def opened(peer: Peer, cookie: bytes, isn: int | None = None) -> Flow:
     return flow
 
 
+async def blocks_heard(flow: Flow, awaited: list[Block]) -> set[Block]:
+    """What SACK has named until all that is awaited is among it, or no ACK may come any more."""
+    named: set[Block] = set()
+    for _ in range(TRIES):
+        await flow.pause(LATER)
+        named = {block for each in flow.heard for block in blocks(each)}
+        if named.issuperset(awaited):
+            break
+    return named
+
+
 async def names_what_came(flow: Flow, gaps: int) -> None:
     """Send every second piece, and demand that SACK names these; then fill the gaps and close."""
     start, data = flow.snd_nxt, flow.app.request(2 * gaps * PIECE)
@@ -69,11 +80,7 @@ async def names_what_came(flow: Flow, gaps: int) -> None:
     for at in range(1, 2 * gaps, 2):
         flow.send(ACK | PSH, pieces[at], seq=ends[at][0])
     await flow.settled()
-    for _ in range(TRIES):
-        await flow.pause(LATER)
-        named = {block for each in flow.heard for block in blocks(each)}
-        if named.issuperset(ends[1::2]):
-            break
+    named = await blocks_heard(flow, ends[1::2])
     wrong = [
         block
         for each in flow.heard
