@@ -174,9 +174,9 @@ class SortsReports(ReceiveSide):
     """Behind the first block the others stand by their sequence numbers."""
 
     def report(self, most: int) -> list[tuple[int, int]]:
-        first, *others = super().report(most) or [(0, 0)]
-        by_number = sorted(others, key=lambda block: seq.distance(self.nxt, block[0]))
-        return [first, *by_number][:most]
+        blocks = super().report(most)
+        others = sorted(blocks[1:], key=lambda block: seq.distance(self.nxt, block[0]))
+        return [*blocks[:1], *others]
 
 
 @variant({"sack-repeat": "the last by sequence number"})
@@ -184,9 +184,10 @@ class ReportsTheFirstRanges(ReceiveSide):
     """Where not all ranges have room, those with the highest sequence numbers are left out."""
 
     def report(self, most: int) -> list[tuple[int, int]]:
-        first, *others = super().report(len(self._held) + 1) or [(0, 0)]
-        by_number = sorted(others, key=lambda block: seq.distance(self.nxt, block[0]))
-        return [first, *[each for each in others if each in by_number[: most - 1]]][:most]
+        every = super().report(len(self._held) + 2)
+        others = sorted(every[1:], key=lambda block: seq.distance(self.nxt, block[0]))
+        kept = {*every[:1], *others[: most - 1]}
+        return [each for each in every if each in kept]
 
 
 @variant({"ack-of-gap": "delayed", "ack-delay": "200 ms", "ack-stretch": "two"}, ack_delay=0.2)

@@ -6,12 +6,19 @@ from typing import Any
 
 from scapy_tfo import option as opt
 from scapy_tfo.segment import ACK, SYN, Flags, Segment
-from scapy_tfo.variants.registry import named
+from scapy_tfo.variants.registry import AnyStack, Variant, named
 from tests.reference.wire import ISN, Script
 
 NEXT = ISN + 1
 MSS = 1000
 REFERENCE = "reference"
+
+
+def variant(name: str) -> Variant:
+    """The variant of that name."""
+    found = named(name)
+    assert isinstance(found, Variant)
+    return found
 
 
 def against(name: str, **listen: Any) -> Script:
@@ -23,13 +30,18 @@ def against(name: str, **listen: Any) -> Script:
 class Talk(Script):
     """A connection with a wide window and segments of MSS bytes; offsets count from its begin.
 
-    offer: further options of the SYN. A stamped one has timestamps; `tsval` is ours.
+    stack: or its name. offer: further options of the SYN. stamped: with timestamps; `tsval` is
+    ours. flags: of the SYN.
     """
 
     def __init__(
-        self, name: str, *offer: opt.RawOption, stamped: bool = False, flags: Flags = SYN
+        self,
+        stack: str | AnyStack,
+        *offer: opt.RawOption,
+        stamped: bool = False,
+        flags: Flags = SYN,
     ) -> None:
-        found = named(name)
+        found = named(stack) if isinstance(stack, str) else stack
         super().__init__(found.settings, stack_class=found.stack)
         self.stamped = stamped
         self.tsval = 100

@@ -7,8 +7,9 @@ import pytest
 from scapy_tfo import option as opt
 from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.segment import ACK, FIN, SYN, Segment
+from scapy_tfo.variants.registry import joined
 
-from .bench import MSS, NEXT, REFERENCE, Talk, against
+from .bench import MSS, NEXT, REFERENCE, Talk, against, variant
 
 DAY = 86_400.0
 
@@ -170,3 +171,12 @@ def test_an_ack_while_the_accept_queue_is_full(name: str, answers: list[str]) ->
     assert open_now.count("SYN-RECEIVED") == (name == "drops-acks-while-none-is-accepted")
     script.wait(0.1)
     assert script.listener.queue.waiting is None or not script.listener.queue.waiting
+
+
+@pytest.mark.parametrize("name", ["sorts-reports", "reports-the-first-ranges"])
+def test_where_nothing_was_kept_nothing_is_reported(name: str) -> None:
+    """Together with a receiver that agrees to SACK and never sends it."""
+    both = joined("both", [variant(name), variant("reports-no-blocks")])
+    talk = Talk(both, opt.sack_permitted())
+    (answer,) = talk.text(10)
+    assert answer.option(opt.SACK) is None
