@@ -72,6 +72,8 @@ async def _all_that_fits(peer: Peer, cookie: bytes | None) -> None:
     while (before := flow.their_rcv_nxt) != flow.snd_nxt:
         flow.resend()
         await _moves_on(flow, before)
+    # An acknowledgement on text that came twice is dropped with it (RFC 9293 section 3.10.7.4).
+    flow.ack()
     await flow.finish()
 
 
