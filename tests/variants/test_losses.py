@@ -193,3 +193,14 @@ def test_an_idle_connection_is_probed(name: str, octets: int) -> None:
     assert len(talk.until(7_201 + 75 * 9)) == 9
     assert talk.errors == ["ETIMEDOUT"]
     assert probe.ack == NEXT
+
+
+def test_a_timeout_that_is_undone_leaves_a_segment_of_window() -> None:
+    """RFC 4015 section 3.2 step 7, where all that was outstanding is a few bytes."""
+    talk = Talk("undoes-timeouts-by-timestamps", stamped=True)
+    talk.write(100)
+    first = talk.last
+    talk.until(1.5)
+    talk.last = first
+    talk.ack(100)
+    assert talk.pieces(talk.write(500)) == [(100, 500)]

@@ -103,7 +103,9 @@ class Undo:
 
     def _restore(self, sender: Sender, advanced: int) -> None:
         sender.ssthresh = max(self._window, 2 * sender.mss)
-        sender.cwnd = sender.outstanding + min(advanced, sender.initial_window())
+        # At least a segment: a few bytes acknowledged by themselves would let nothing out.
+        window = sender.outstanding + min(advanced, sender.initial_window())
+        sender.cwnd = max(window, sender.mss)
         sender.point = sender.nxt
 
     def _forget(self) -> None:
