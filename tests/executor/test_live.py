@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from dataclasses import replace
 from ipaddress import ip_address
@@ -23,6 +24,9 @@ from scapy_tfo.oracle.profile import Patience, Profile
 from scapy_tfo.oracle.violation import Violation
 from scapy_tfo.program.cookies import Jar
 from scapy_tfo.program.program import Cookie, Flow, Icmp, Option, Program, Send, Wait
+
+PATIENCE = 20.0
+"""Seconds, of a test for what others do in their time."""
 
 MSS = Option("mss", 1460)
 VALID = (MSS, Option("fo", cookie=Cookie()))
