@@ -1,23 +1,32 @@
-"""Writes scapy_tfo/variants/array.py: stacks that use many freedoms at once.
+"""Writes array.py of scapy_tfo/variants and of scapy_tfo/client_variants: stacks that use many
+freedoms at once.
 
 A covering array of strength 2: any two variants of different freedoms that can go together do so
-in at least one row. allpairspy of the extra `test` makes it; --check says whether the file is as
-it would be made now, by the freedoms and the variants that it names.
+in at least one row. allpairspy of the extra `test` makes it; --check says whether the files are as
+they would be made now, by the freedoms and the variants that they name.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import inspect
 import itertools
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from scapy_tfo.client_variants.registry import all_client_variants
 from scapy_tfo.variants.registry import Variant, all_variants, joined
 
-FILE = Path(__file__).resolve().parent.parent / "scapy_tfo" / "variants" / "array.py"
+PACKAGE = Path(__file__).resolve().parent.parent / "scapy_tfo"
+
+SHELVES: dict[str, Callable[[], Sequence[Variant]]] = {
+    "variants": all_variants,
+    "client_variants": all_client_variants,
+}
+"""The rooms that have an array, and how their variants are found."""
 
 APART = (
     {"answers-after-the-handshake", "answers-in-the-syn-ack"},
@@ -38,23 +47,27 @@ APART = (
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
-        "--check", action="store_true", help="write nothing; 1 if it is out of date"
+        "--check", action="store_true", help="write nothing; 1 if one is out of date"
     )
     check = parser.parse_args().check
-    levels = factors()
-    if check:
-        from scapy_tfo.variants.array import LEVELS
+    stale = 0
+    for room, find in SHELVES.items():
+        variants = find()
+        levels = factors(variants)
+        if check:
+            array = importlib.import_module(f"scapy_tfo.{room}.array")
+            stale |= levels != array.LEVELS
+            continue
+        file = PACKAGE / room / "array.py"
+        file.write_text(_text(levels, made(levels, variants)), encoding="utf-8")
+        print(file)
+    return int(stale)
 
-        return int(levels != LEVELS)
-    FILE.write_text(_text(levels, made(levels)), encoding="utf-8")
-    print(FILE)
-    return 0
 
-
-def factors() -> dict[str, tuple[str, ...]]:
-    """The variants that combine, by the first freedom that they use."""
+def factors(variants: Sequence[Variant]) -> dict[str, tuple[str, ...]]:
+    """Those that combine, by the first freedom that they use."""
     found: dict[str, list[str]] = {}
-    for each in all_variants():
+    for each in variants:
         if each.combines:
             found.setdefault(next(iter(each.uses)), []).append(each.name)
     return {freedom: tuple(names) for freedom, names in sorted(found.items())}
@@ -81,7 +94,7 @@ def _hides(one: type[Any], other: type[Any]) -> bool:
 
 
 def _methods(part: type[Any]) -> dict[str, Any]:
-    own = [each for each in part.__mro__ if each.__module__.startswith("scapy_tfo.variants")]
+    own = [each for each in part.__mro__ if SHELVES.keys() & set(each.__module__.split("."))]
     return {
         name: value
         for each in reversed(own)
@@ -90,11 +103,11 @@ def _methods(part: type[Any]) -> dict[str, Any]:
     }
 
 
-def made(levels: dict[str, tuple[str, ...]]) -> list[tuple[int, ...]]:
+def made(levels: dict[str, tuple[str, ...]], every: Sequence[Variant]) -> list[tuple[int, ...]]:
     """The rows: for each freedom 0 for the reference's choice, or the number of a variant."""
     from allpairspy import AllPairs
 
-    variants = {each.name: each for each in all_variants()}
+    variants = {each.name: each for each in every}
     apart = {
         frozenset(pair)
         for a, b in itertools.combinations(levels.values(), 2)

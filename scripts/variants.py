@@ -1,4 +1,5 @@
-"""Runs every variant and every row against all cases and the fuzzer, which must blame none.
+"""Runs every variant and every row against all cases and, where it is a server, the fuzzer: none
+may be blamed.
 
 Writes docs/generated/variants.md with --write. Exits with 1 if a case fails a requirement whose
 failure fails a run, if a SHOULD is failed by a variant that gives up none, or if the fuzzer finds
@@ -9,12 +10,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
 from scapy_tfo.report.tables.variants import variants_markdown
-from scapy_tfo.trust.legal import Trial, every_name, tried
+from scapy_tfo.trust.legal import Trial, client_tried, every_client_name, every_name, tried
 
 PROGRAMS = 5000
 
@@ -26,17 +28,28 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the table to this file")
     chosen = parser.parse_args()
-    trials: list[Trial] = []
+    clients = set(every_client_name())
+    names = chosen.names or [*every_name(), *every_client_name()]
     with ProcessPoolExecutor(chosen.jobs) as pool:
-        names = chosen.names or every_name()
-        for trial in pool.map(partial(tried, programs=chosen.programs), names):
-            trials.append(trial)
-            print(*trial.told(), sep="\n", flush=True)
+        run = partial(tried, programs=chosen.programs)
+        servers = _shown(pool.map(run, [each for each in names if each not in clients]))
+        legal = _shown(pool.map(client_tried, [each for each in names if each in clients]))
     if chosen.write is not None:
-        chosen.write.write_text(variants_markdown(trials, chosen.programs), encoding="utf-8")
-    blamed = [each.name for each in trials if each.blames]
-    print(f"{len(trials)} legal stacks, {len(blamed)} of them blamed")
+        page = variants_markdown(servers, chosen.programs, legal)
+        chosen.write.write_text(page, encoding="utf-8")
+    every = [*servers, *legal]
+    blamed = [each.name for each in every if each.blames]
+    print(f"{len(every)} legal stacks, {len(blamed)} of them blamed")
     return int(bool(blamed))
+
+
+def _shown(trials: Iterable[Trial]) -> list[Trial]:
+    """The trials, printed as they come."""
+    found: list[Trial] = []
+    for trial in trials:
+        found.append(trial)
+        print(*trial.told(), sep="\n", flush=True)
+    return found
 
 
 if __name__ == "__main__":

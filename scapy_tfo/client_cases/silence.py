@@ -17,8 +17,9 @@ _RTT = 0.1
 _THIRD_SYN = 8.0
 """Seconds within which a SYN comes a third time: RFC 6298 has it after three."""
 
-_GIVEN_UP = 400.0
-"""Seconds after which no client still waits for a SYN-ACK."""
+_GIVEN_UP = 900.0
+"""Seconds after which no client still waits for a SYN-ACK: twice what ten repetitions take of which
+the first comes after 3 s."""
 
 
 def _must_be_bare(client: Incoming, at: int) -> None:

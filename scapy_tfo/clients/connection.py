@@ -255,7 +255,7 @@ class Incoming(Flow):
         the client took, so that nothing is received by it. fields: of Segment.
         """
         size = len(self.first.payload) if acking is None else acking
-        tfo = [] if cookie is None else [self._grant(cookie)]
+        tfo = [] if cookie is None else [self.granting(cookie)]
         every = [*([opt.mss(self.mss)] if with_mss else []), *tfo, *options]
         if not late:
             self.take(size)
@@ -265,7 +265,8 @@ class Incoming(Flow):
         values = {"ack": seq.add(self.first.seq, 1 + size)} | fields
         return self.send(SYN | ACK | flags, data, options=every, **values)
 
-    def _grant(self, cookie: bytes) -> RawOption:
+    def granting(self, cookie: bytes) -> RawOption:
+        """The option that grants a cookie, in the form in which the client asked."""
         asked = self.option
         return opt.fast_open(cookie) if asked is None else opt.fast_open(cookie, form=asked.form)
 

@@ -1,4 +1,4 @@
-"""The reference client, or a mutant of it, in memory and on virtual time."""
+"""The reference client, a mutant or a variant of it, in memory and on virtual time."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from ipaddress import ip_address
 
+from scapy_tfo.client_variants.registry import client_named
 from scapy_tfo.clients.application import PADDING, Application, Dialogue, Ended
 from scapy_tfo.clients.dialogue import Raw
 from scapy_tfo.clients.judge import Options, judge
@@ -18,7 +19,6 @@ from scapy_tfo.lab.links.boxed import BoxedPath
 from scapy_tfo.lab.memory.host import ReferenceHost
 from scapy_tfo.lab.memory.target import MemoryLink
 from scapy_tfo.middleboxes.box import Box
-from scapy_tfo.mutants.registry import Mutant, client_named
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.runner.clock import run_virtually
 from scapy_tfo.runner.record import TOOL
@@ -26,6 +26,7 @@ from scapy_tfo.segment import Address
 from scapy_tfo.spec import Catalogue
 from scapy_tfo.suite.registry import Case
 from scapy_tfo.suite.result import CapturedPacket, Result, Run
+from scapy_tfo.variants.registry import AnyStack
 from scapy_tfo.wire.link import Link
 
 CLIENTS: tuple[Address, ...] = (ip_address("192.0.2.1"), ip_address("fd00:7413::1"))
@@ -66,7 +67,7 @@ class SimulatedClient:
     def __init__(
         self,
         name: str,
-        mutant: Mutant,
+        mutant: AnyStack,
         seed: int,
         epoch: float,
         boxes: Sequence[type[Box]] = (),
@@ -158,7 +159,7 @@ def simulate(
 
 async def _one(
     name: str,
-    mutant: Mutant,
+    mutant: AnyStack,
     case: Case,
     catalogue: Catalogue,
     options: Options,

@@ -26,7 +26,8 @@ _DESCRIPTION = """Judge a client, clause by clause: the suite plays its servers.
                                    (sendto with MSG_FASTOPEN) and
                                    lab:python-connect (TCP_FASTOPEN_CONNECT)
   scapy-tfo client sim:reference   the reference client in virtual time
-  scapy-tfo client sim:NAME        a mutant that --mutants lists, likewise
+  scapy-tfo client sim:NAME        a mutant that --mutants lists, or a client
+                                   that 'scapy-tfo variants' lists, likewise
 
 The command is started once for each connection, with {host} and {port} filled
 in. It runs in a network namespace in which the suite owns every address; this

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from scapy_tfo import spec
+from scapy_tfo.client_variants.registry import all_client_variants
+from scapy_tfo.client_variants.rows import all_client_rows
 from scapy_tfo.clients.registry import all_cases as all_client_cases
 from scapy_tfo.errors import SetupError, did_you_mean
 from scapy_tfo.mutants.registry import Mutant, all_mutants
 from scapy_tfo.pkt.library import scripts_by_requirement
 from scapy_tfo.suite.registry import Case, all_cases, select
-from scapy_tfo.variants.registry import all_variants
+from scapy_tfo.variants.registry import Variant, all_variants
 from scapy_tfo.variants.rows import all_rows
 
 _WIDTH = 100
@@ -54,15 +56,26 @@ def show_mutants(mutants: Sequence[Mutant], command: str) -> None:
 def print_variants() -> None:
     """Print each legal stack: its name, the freedoms that it uses, what it does."""
     variants, rows = all_variants(), all_rows()
-    for each in (*variants, *rows):
-        print(f"sim:{each.name}  (uses {', '.join(each.uses)})")
+    _show_variants((*variants, *rows), "")
+    print(
+        f"\n{len(variants)} variants, and {len(rows)} rows that join many; "
+        "judge one with 'scapy-tfo test sim:NAME'\n"
+    )
+    clients, client_rows = all_client_variants(), all_client_rows()
+    _show_variants((*clients, *client_rows), "a client; ")
+    print(
+        f"\n{len(clients)} variants of clients, and {len(client_rows)} rows that join many; "
+        "judge one with 'scapy-tfo client sim:NAME'"
+    )
+
+
+def _show_variants(variants: Sequence[Variant], kind: str) -> None:
+    """kind: what stands in front of the freedoms."""
+    for each in variants:
+        print(f"sim:{each.name}  ({kind}uses {', '.join(each.uses)})")
         print(
             textwrap.fill(each.description, _WIDTH, initial_indent="    ", subsequent_indent="    ")
         )
-    print(
-        f"\n{len(variants)} variants, and {len(rows)} rows that join many; "
-        "judge one with 'scapy-tfo test sim:NAME'"
-    )
 
 
 def print_requirements(only: Sequence[str], exclude: Sequence[str]) -> None:

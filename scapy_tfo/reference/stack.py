@@ -36,7 +36,9 @@ COUNTERS = (
 )
 """Names as in Linux's TcpExt."""
 
-_EPHEMERAL = range(32768, 61000)
+EPHEMERAL = range(32768, 61000)
+"""Ports of connections that we open."""
+
 _PATHS = 10_000
 _ISN_STEP = 64_000
 _MTU_OF_OLD_ROUTERS = 576
@@ -318,10 +320,14 @@ class Stack:
             )
         )
 
+    def first_port(self) -> int:
+        """The port that a new connection takes, unless it is taken."""
+        return self.random.choice(EPHEMERAL)
+
     def _free_port(self, source: Address, destination: Address, port: int) -> int:
-        first = self.random.randrange(len(_EPHEMERAL))
-        for step in range(len(_EPHEMERAL)):
-            candidate = _EPHEMERAL[(first + step) % len(_EPHEMERAL)]
+        first = EPHEMERAL.index(self.first_port())
+        for step in range(len(EPHEMERAL)):
+            candidate = EPHEMERAL[(first + step) % len(EPHEMERAL)]
             if (source, candidate, destination, port) not in self.connections:
                 return candidate
         raise ValueError(f"no port left towards {destination} port {port}")

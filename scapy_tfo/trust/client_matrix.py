@@ -100,11 +100,6 @@ CLIENT_CASES = Source(
             "what follows in each case fails as well, and only says less about the cause",
         ),
         Exempt(
-            "client_cases.several_hosts.a_refusal_of_one_host_is_no_other_one_s",
-            "await _refused(other)",
-            "a step: the second host that refuses",
-        ),
-        Exempt(
             "client_cases.resets.a_rst_behind_part_of_the_answer_is_told",
             "await client.until('an acknowledgement of part of our answer', lambda: not "
             "seq.before(client.their_rcv_nxt, seq.add(client.isn, 5)))",

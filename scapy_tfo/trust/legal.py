@@ -7,6 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scapy_tfo import freedoms, spec
+from scapy_tfo.client_variants.registry import all_client_variants, client_named
+from scapy_tfo.client_variants.rows import all_client_rows
+from scapy_tfo.clients.judge import Options as ClientOptions
+from scapy_tfo.clients.registry import all_cases as all_client_cases
+from scapy_tfo.clients.simulated import simulate as simulate_client
 from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.freedoms import Kind
 from scapy_tfo.fuzz.generation.grammar import program_for
@@ -31,14 +36,14 @@ class Trial:
     """What became of one legal stack.
 
     verdicts: how many results there were of each. warnings: cases of a SHOULD that the stack
-    gives up. blames: what must not be. programs: with which it was fuzzed.
+    gives up. blames: what must not be. programs: with which it was fuzzed, None for a client.
     """
 
     variant: Variant
     verdicts: Mapping[str, int]
     warnings: tuple[str, ...]
     blames: tuple[Blame, ...]
-    programs: int
+    programs: int | None
 
     @property
     def name(self) -> str:
@@ -47,7 +52,8 @@ class Trial:
     def told(self) -> list[str]:
         """One line, and one for each blame."""
         counts = ", ".join(f"{count} {verdict}" for verdict, count in self.verdicts.items())
-        lines = [f"sim:{self.name}: {counts}; {self.programs} programs"]
+        programs = "" if self.programs is None else f"; {self.programs} programs"
+        lines = [f"sim:{self.name}: {counts}{programs}"]
         lines += [f"  {each.by}: {each.evidence}" for each in self.blames]
         return lines
 
@@ -55,6 +61,11 @@ class Trial:
 def every_name() -> list[str]:
     """The names of all variants, and of the rows that join them."""
     return [each.name for each in (*all_variants(), *all_rows())]
+
+
+def every_client_name() -> list[str]:
+    """The names of all client variants, and of the rows that join them."""
+    return [each.name for each in (*all_client_variants(), *all_client_rows())]
 
 
 def tried(
@@ -74,6 +85,26 @@ def tried(
     options = Options(slow=True, intrusive=True, capture=False, families=families)
     chosen = all_cases() if cases is None else cases
     results = simulate(f"sim:{name}", chosen, spec.load(), options).results
+    found = findings(name, programs, lenient=gives_up_a_should(variant))
+    return _judged(variant, results, found, programs)
+
+
+def client_tried(
+    name: str, *, cases: Sequence[Case] | None = None, families: tuple[int, ...] = (4, 6)
+) -> Trial:
+    """Try one legal client, with what is said of `tried`: there is no fuzzer for clients."""
+    variant = client_named(name)
+    if not isinstance(variant, Variant):
+        raise TypeError(f"{name} is no variant")
+    options = ClientOptions(slow=True, capture=False, families=families)
+    chosen = all_client_cases() if cases is None else cases
+    results = simulate_client(f"sim:{name}", chosen, spec.load(), options).results
+    return _judged(variant, results, (), None)
+
+
+def _judged(
+    variant: Variant, results: Sequence[Result], found: tuple[Blame, ...], programs: int | None
+) -> Trial:
     failed = [each for each in results if each.verdict is Verdict.FAIL]
     lenient = gives_up_a_should(variant)
     warnings = [each for each in failed if lenient and not each.level.fails_run]
@@ -82,7 +113,7 @@ def tried(
         variant,
         dict(Counter(str(each.verdict) for each in results)),
         tuple(dict.fromkeys(each.case for each in warnings)),
-        tuple(dict.fromkeys(blames)) + findings(name, programs, lenient=lenient),
+        tuple(dict.fromkeys(blames)) + found,
         programs,
     )
 

@@ -74,12 +74,17 @@ def variant(
     """
 
     def register(part: Part) -> Part:
-        name = re.sub(r"(?<!^)(?=[A-Z])", "-", part.__name__).lower()
-        description = " ".join((part.__doc__ or "").split())
+        name, description = words_of(part)
         add(name, description, uses, parts=(part, *more), combines=combines, **changes)
         return part
 
     return register
+
+
+def words_of(part: type[Any]) -> tuple[str, str]:
+    """The name and the description of a variant, from its class."""
+    name = re.sub(r"(?<!^)(?=[A-Z])", "-", part.__name__).lower()
+    return name, " ".join((part.__doc__ or "").split())
 
 
 def add(
@@ -115,7 +120,7 @@ def joined(name: str, variants: Sequence[Variant]) -> Variant:
             for key, value in new.items():
                 if taken.setdefault(key, value) != value:
                     raise ValueError(f"{name}: {key} is used in two ways")
-    return Variant(
+    return type(variants[0])(
         name=name,
         uses=uses,
         description="Several at once: " + ", ".join(each.name for each in variants) + ".",
@@ -132,11 +137,11 @@ def stack_of(parts: tuple[type[Any], ...]) -> type[Stack]:
         if not issubclass(part, bases):
             raise TypeError(f"{part.__name__} replaces no part of the reference")
     stack, listener, connection, pending, clients, send, receive = (
-        _of(base, parts) for base in bases
+        one_of(base, parts) for base in bases
     )
-    connection = _derived(connection, send_side_class=send, receive_side_class=receive)
-    listener = _derived(listener, pending_class=pending)
-    made: type[Stack] = _derived(
+    connection = derived(connection, send_side_class=send, receive_side_class=receive)
+    listener = derived(listener, pending_class=pending)
+    made: type[Stack] = derived(
         stack,
         connection_class=connection,
         listener_class=listener,
@@ -146,7 +151,7 @@ def stack_of(parts: tuple[type[Any], ...]) -> type[Stack]:
     return made
 
 
-def _of(base: type[Any], parts: Sequence[type[Any]]) -> type[Any]:
+def one_of(base: type[Any], parts: Sequence[type[Any]]) -> type[Any]:
     """The parts that derive from a base, as one class: the first is asked first."""
     chosen = [part for part in parts if issubclass(part, base)]
     # A base of another part comes with it; named again it would spoil the order of the bases.
@@ -158,7 +163,8 @@ def _of(base: type[Any], parts: Sequence[type[Any]]) -> type[Any]:
     return type(f"Variant{base.__name__}", tuple(own), {})
 
 
-def _derived(base: type[Any], **attributes: Any) -> type[Any]:
+def derived(base: type[Any], **attributes: Any) -> type[Any]:
+    """A part of the reference with other attributes of its class."""
     return type(f"Variant{base.__name__}", (base,), attributes)
 
 

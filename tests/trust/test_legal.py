@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from scapy_tfo.client_variants.registry import client_named
 from scapy_tfo.report.tables.variants import variants_markdown
 from scapy_tfo.suite.registry import all_cases
 from scapy_tfo.trust.legal import Blame, Trial, every_name, gives_up_a_should, tried
@@ -24,6 +27,12 @@ CASES = [
 
 def variant(name: str) -> Variant:
     found = named(name)
+    assert isinstance(found, Variant)
+    return found
+
+
+def client(name: str) -> Variant:
+    found = client_named(name)
     assert isinstance(found, Variant)
     return found
 
@@ -62,6 +71,20 @@ def test_blame_is_told() -> None:
     )
     assert row in page
     assert "- `no-sack`, ACC-1.x: why\n" in page
+
+
+def test_clients_have_tables_of_their_own() -> None:
+    trials = [
+        Trial(client(name), {"pass": 3, "unsupported": 2}, (), (), None)
+        for name in ("offers-no-sack", "client-row-1")
+    ]
+    page = variants_markdown([Trial(variant("no-sack"), {"pass": 3}, (), (), 10)], 10, trials)
+    assert "2 variants, 1 of them clients,\nuse 2 of " in page
+    head, _, rest = page.partition("## Clients")
+    assert "`no-sack`" in head
+    assert "| `offers-no-sack` | client-sack: no | RFC 2018 section 2 |" in rest
+    assert "## Rows of clients" in rest
+    assert re.search(r"\| `client-row-1` \| \d+ \| 3 \| 2 \| 0 \| 0 \|", rest)
 
 
 def test_rows_are_tried_like_variants() -> None:

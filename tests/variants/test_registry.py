@@ -9,6 +9,7 @@ import pytest
 
 from scapy_tfo import freedoms
 from scapy_tfo.cli import main
+from scapy_tfo.client_variants.registry import all_client_variants
 from scapy_tfo.errors import SetupError
 from scapy_tfo.mutants.registry import all_mutants
 from scapy_tfo.reference.cache import Cache
@@ -48,7 +49,8 @@ def test_each_uses_a_known_freedom_and_says_how(each: Variant) -> None:
 
 def test_every_freedom_is_used_but_for_those_that_are_named() -> None:
     """A freedom that no variant uses is a hole, like a requirement without a mutant."""
-    used = {freedom for each in VARIANTS for freedom in each.uses}
+    every = (*VARIANTS, *all_client_variants())
+    used = {freedom for each in every for freedom in each.uses}
     assert set(FREEDOMS) - used == UNUSED
 
 

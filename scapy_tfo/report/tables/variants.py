@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scapy_tfo import freedoms
+from scapy_tfo.client_variants.rows import all_client_rows
 from scapy_tfo.trust.legal import Trial
 from scapy_tfo.variants.rows import all_rows
 
@@ -14,44 +15,64 @@ _HEAD = f"""# Legal stacks
 
 Made by `{COMMAND}`. Each of these stacks is legal: it uses a freedom of
 [specs/freedoms.toml](../../specs/freedoms.toml) differently than the reference does. It meets all
-cases, slow ones included, over IPv4 and IPv6 in simulation, and the fuzzer. None may be blamed;
-what still is, is listed at the end. A warning is a failed case of a SHOULD that the stack gives up.
+cases, slow ones included, over IPv4 and IPv6 in simulation, and servers meet the fuzzer. None may
+be blamed; what still is, is listed at the end. A warning is a failed case of a SHOULD that the
+stack gives up.
 """
 
 
-def variants_markdown(trials: Sequence[Trial], programs: int) -> str:
-    """The page. programs: with which each was fuzzed."""
-    known = freedoms.load()
-    rows = {each.name for each in all_rows()}
-    single = [each for each in trials if each.name not in rows]
-    joined = [each for each in trials if each.name in rows]
-    blamed = [each for each in trials if each.blames]
+def variants_markdown(trials: Sequence[Trial], programs: int, clients: Sequence[Trial] = ()) -> str:
+    """The page. programs: with which each server of `trials` was fuzzed."""
+    rows = {each.name for each in (*all_rows(), *all_client_rows())}
+    every = (*trials, *clients)
+    single = [each for each in every if each.name not in rows]
+    blamed = [each for each in every if each.blames]
+    own = sum(each.name not in rows for each in clients)
     used = {freedom for each in single for freedom in each.variant.uses}
     lines = [
         _HEAD,
-        f"{len(single)} variants use {len(used)} of {len(known)} freedoms, {len(joined)} rows join",
-        f"many of them; {programs:,} programs for each; {len(blamed)} of them are blamed.",
+        f"{len(single)} variants, {own} of them clients,",
+        f"use {len(used)} of {len(freedoms.load())} freedoms, {len(every) - len(single)} rows join",
+        f"many of them; {programs:,} programs for each server; {len(blamed)} of them are blamed.",
         "",
+    ]
+    for group, title in ((trials, ""), (clients, "Clients")):
+        lines += [f"## {title}", ""] if title and group else []
+        lines += _singles([each for each in group if each.name not in rows])
+        joined = [each for each in group if each.name in rows]
+        if joined:
+            lines += ["", "## Rows" + (f" of {title.lower()}" if title else ""), ""]
+            lines += _joined(joined)
+        lines.append("")
+    lines += ["## Blamed", "", *(_blames(blamed) or ["None."]), ""]
+    return "\n".join(lines)
+
+
+def _singles(trials: Sequence[Trial]) -> list[str]:
+    """The table of those that use one freedom, or a few that go together."""
+    if not trials:
+        return []
+    known = freedoms.load()
+    lines = [
         "| variant | freedom: choice | clause | it does | pass | unsupported | other | warned |",
         "|---|---|---|---|---:|---:|---:|---:|",
     ]
-    for each in single:
+    for each in trials:
         uses = "; ".join(f"{freedom}: {choice}" for freedom, choice in each.variant.uses.items())
         clauses = "; ".join(dict.fromkeys(known[freedom].clause for freedom in each.variant.uses))
         lines.append(
             _row(f"`{each.name}`", uses, clauses, each.variant.description, *_counts(each))
         )
-    lines += [
-        "",
-        "## Rows",
-        "",
+    return lines
+
+
+def _joined(trials: Sequence[Trial]) -> list[str]:
+    """The table of rows."""
+    return [
         "| row | freedoms | pass | unsupported | other | warned |",
         "|---|---:|---:|---:|---:|---:|",
+        *(_row(f"`{each.name}`", len(each.variant.uses), *_counts(each)) for each in trials),
     ]
-    for each in joined:
-        lines.append(_row(f"`{each.name}`", len(each.variant.uses), *_counts(each)))
-    lines += ["", "## Blamed", "", *(_blames(blamed) or ["None."]), ""]
-    return "\n".join(lines)
 
 
 def _row(*cells: object) -> str:
