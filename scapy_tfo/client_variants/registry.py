@@ -16,7 +16,7 @@ from scapy_tfo.reference.client import ActiveConnection
 from scapy_tfo.reference.recvside import ReceiveSide
 from scapy_tfo.reference.sendside import SendSide
 from scapy_tfo.reference.stack import Stack
-from scapy_tfo.variants.registry import AnyStack, Variant, derived, one_of, words_of
+from scapy_tfo.variants.registry import AnyStack, Variant, all_variants, derived, one_of, words_of
 
 Part = TypeVar("Part", bound=type[Any])
 
@@ -30,6 +30,9 @@ class ClientVariant(Variant):
         """The reference stack with the parts of its client replaced."""
         return client_stack_of(self.parts)
 
+
+_SHARED = (Stack, SendSide, ReceiveSide)
+"""Parts that servers and clients have."""
 
 _variants: dict[str, ClientVariant] = {}
 
@@ -101,6 +104,22 @@ def all_client_variants() -> tuple[ClientVariant, ...]:
     return tuple(_variants[name] for name in sorted(_variants))
 
 
+def shared_variants() -> tuple[ClientVariant, ...]:
+    """The variants of scapy_tfo/variants whose parts a client has, too, as clients of the same
+    names. Those that use freedoms of a server only are clients like the reference."""
+    return tuple(
+        ClientVariant(
+            name=each.name,
+            uses=each.uses,
+            description=each.description,
+            parts=each.parts,
+            changes=each.changes,
+        )
+        for each in all_variants()
+        if all(issubclass(part, _SHARED) for part in each.parts)
+    )
+
+
 def _rows() -> tuple[Variant, ...]:
     """Found by name: the rows join what is registered here."""
     rows = importlib.import_module("scapy_tfo.client_variants.rows")
@@ -111,7 +130,8 @@ def _rows() -> tuple[Variant, ...]:
 def client_named(name: str) -> AnyStack:
     """The client variant, row or mutant of that name, or `reference`. Raises SetupError where
     there is none."""
-    every = {each.name: each for each in (*all_client_variants(), *_rows())}
+    found = (*all_client_variants(), *shared_variants(), *_rows())
+    every = {each.name: each for each in found}
     if name in every:
         return every[name]
     known = [mutants.REFERENCE.name, *(each.name for each in mutants.all_client_mutants())]
@@ -119,6 +139,6 @@ def client_named(name: str) -> AnyStack:
         return mutants.client_named(name)
     raise SetupError(
         f"no such client: '{name}'; there are reference, the mutants that 'scapy-tfo client "
-        "--mutants' shows and the clients that 'scapy-tfo variants' lists"
+        "--mutants' shows and the variants that 'scapy-tfo variants' lists"
         + did_you_mean(name, [*known, *every])
     )

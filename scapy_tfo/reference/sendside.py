@@ -140,7 +140,8 @@ class SendSide:
         if size == self.mss:
             return True
         if size == left:
-            return not (self.settings.nagle and self.syn_acked and self.outstanding)
+            is_new = self.syn_acked and self.point == self.nxt
+            return not (self.settings.nagle and is_new and self.outstanding)
         return size == window and (not self.syn_acked or 2 * size >= self.max_wnd)
 
     def sent(self, chunk: Chunk, now: float, *, timed: bool = True) -> None:

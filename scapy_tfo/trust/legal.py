@@ -7,7 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scapy_tfo import freedoms, spec
-from scapy_tfo.client_variants.registry import all_client_variants, client_named
+from scapy_tfo.client_variants.registry import (
+    all_client_variants,
+    client_named,
+    shared_variants,
+)
 from scapy_tfo.client_variants.rows import all_client_rows
 from scapy_tfo.clients.judge import Options as ClientOptions
 from scapy_tfo.clients.registry import all_cases as all_client_cases
@@ -64,8 +68,15 @@ def every_name() -> list[str]:
 
 
 def every_client_name() -> list[str]:
-    """The names of all client variants, and of the rows that join them."""
-    return [each.name for each in (*all_client_variants(), *all_client_rows())]
+    """The names of all client variants, of the rows that join them, and of those variants of
+    servers whose freedom is seen at clients, too."""
+    known = freedoms.load()
+    both = [
+        each
+        for each in shared_variants()
+        if any(known[freedom].role == "wire" for freedom in each.uses)
+    ]
+    return [each.name for each in (*all_client_variants(), *all_client_rows(), *both)]
 
 
 def tried(

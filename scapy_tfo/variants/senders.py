@@ -92,7 +92,8 @@ class Nagle(SendSide):
     """A short segment waits until all that was sent is acknowledged."""
 
     def _worth_sending(self, size: int, left: int, window: int) -> bool:
-        short = size < self.mss and self.syn_acked and self.outstanding > 0
+        is_new = self.syn_acked and self.point == self.nxt
+        short = size < self.mss and is_new and self.outstanding > 0
         return not short and super()._worth_sending(size, left, window)
 
 
