@@ -61,6 +61,14 @@ class TakesPortsInOrder(Stack):
         return self.last_port
 
 
+@client_variant({"client-port": "the first that is free"})
+class TakesTheFirstFreePort(Stack):
+    """A new connection has the lowest port that is free, often that of the one before."""
+
+    def first_port(self) -> int:
+        return EPHEMERAL[0]
+
+
 @client_variant({"ecn-offered": "yes", "ecn-repeated-syn": "offered again"}, ecn=True)
 class OffersEcnAgain(ActiveConnection):
     """The SYN offers ECN, and a repeated one does so, too."""

@@ -67,7 +67,8 @@ class Incoming(Flow):
 
     syns: those that came, the first in front. taken: bytes of the first SYN that we acknowledged.
     has_answered: a SYN-ACK of ours went out. brought_data: such a one had data. crossed: a SYN of
-    ours met the client's. lost: segments that `lose` kept from us.
+    ours met the client's. lost: segments that `lose` kept from us. application: which of the
+    server's it is of, counted from 1.
     The text of a SYN counts as received only when a SYN-ACK acknowledges it. What the path made
     two of counts once.
     """
@@ -92,6 +93,7 @@ class Incoming(Flow):
         self.taken = 0
         self.has_answered = self.brought_data = self.crossed = False
         self.lost: list[Segment] = []
+        self.application = 0
         self._loses: Callable[[Segment], bool] = lambda _: False
         self._syn_came = 0.0
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 from scapy_tfo.clients.application import Application, Client, Dialogue, Ended
 from scapy_tfo.clients.connection import Incoming
 from scapy_tfo.clients.tcp_info import NO_COOKIE, NOT_ACKNOWLEDGED, SENT_AGAIN, KernelWord
-from scapy_tfo.segment import Address
+from scapy_tfo.segment import Address, Segment
 from scapy_tfo.suite.outcome import Failed, Missing, Skipped
 from scapy_tfo.suite.switchboard import Heard, Key, Switchboard
 
@@ -58,10 +58,10 @@ class Reception(Switchboard):
         """Let a server answer from now on."""
         self._servers[server.address, server.port] = server
 
-    def _flow(self, key: Key, when: float) -> Heard | None:
-        heard = super()._flow(key, when)
+    def _flow(self, key: Key, when: float, segment: Segment | None) -> Heard | None:
+        heard = super()._flow(key, when, segment)
         server = self._servers.get((key[0], key[1]))
-        if heard is not None or server is None:
+        if server is None or (heard is not None and not server.reopens(heard, segment)):
             return heard
         if len(server.connections) >= _MOST or len(self.connections) >= _MOST_IN_ALL:
             self.bounds.flooded.add(server.owner)
@@ -143,9 +143,21 @@ class Server:
             return variants
         return variants[0 if self.family == 4 else 1 :: 2]
 
+    def reopens(self, heard: Heard, segment: Segment | None) -> bool:
+        """Whether a segment on the ports of an earlier connection begins another one: a SYN that
+        came after the next application had started, and repeats none of a connection that goes
+        on. A client may take a port again as soon as it is free."""
+        if segment is None or not isinstance(heard, Incoming):
+            return False
+        is_another = len(self._begun) > heard.application and (
+            heard.stream.ended or all(segment.seq != each.seq for each in heard.syns)
+        )
+        return is_another and segment.is_syn and not segment.is_rst
+
     def admit(self, key: Key) -> Incoming:
         """A connection that is new here."""
         found = Incoming(self, key, isn=self.random.getrandbits(32), patience=self.patience)
+        found.application = len(self._begun)
         self.connections.append(found)
         self.board.connections.append(found)
         self._came.set()

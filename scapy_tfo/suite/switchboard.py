@@ -102,6 +102,7 @@ class Switchboard:
 
     def _receive(self, data: bytes, when: float) -> None:
         error: IcmpError | None = None
+        segment: Segment | None = None
         try:
             segment = Segment.read_back(data)
         except MalformedPacketError:
@@ -113,7 +114,7 @@ class Switchboard:
             if segment.checksum is not None:
                 return
             key = (segment.dst, segment.dport, segment.src, segment.sport)
-        heard = self._flow(key, when)
+        heard = self._flow(key, when, segment)
         if heard is not None and not self.bounds.hands(key, heard.owner):
             heard = None
         owner = heard.owner if heard else "no case (its flow is closed)"
@@ -124,10 +125,11 @@ class Switchboard:
             return
         if error is not None:
             heard.hear_icmp(error, number)
-        else:
+        elif segment is not None:
             heard.hear(segment, number)
 
-    def _flow(self, key: Key, when: float) -> Heard | None:
+    def _flow(self, key: Key, when: float, _segment: Segment | None) -> Heard | None:
+        """Who hears a segment; _segment: None for an ICMP error that quotes the key."""
         heard, since = self._flows.get(key, (None, 0.0))
         return heard if when >= since else None
 

@@ -106,6 +106,14 @@ def test_ports_come_in_order() -> None:
     assert second == first + 1
 
 
+def test_a_port_is_taken_again() -> None:
+    peer = Peer("takes-the-first-free-port")
+    syn = peer.connect()
+    peer.answer(syn, flags=RST | ACK, seq=0)
+    again = peer.connect()
+    assert (again.sport, again.seq == syn.seq) == (syn.sport, False)
+
+
 def test_a_request_has_data() -> None:
     peer = Peer("asks-with-data")
     syn = peer.connect()

@@ -29,7 +29,7 @@ from scapy_tfo.reference.server import Listener
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.spec import load
 from scapy_tfo.suite.result import Verdict
-from scapy_tfo.trust.legal import client_tried
+from scapy_tfo.trust.legal import client_tried, every_client_name
 from scapy_tfo.variants.registry import Variant, all_variants
 
 VARIANTS = all_client_variants()
@@ -37,6 +37,14 @@ EVERY = (*VARIANTS, *all_client_rows())
 FREEDOMS = freedoms.load()
 KNOWN = {each.name: each for each in VARIANTS}
 MAKER = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "variant_rows.py"))
+
+PATIENT = next(
+    f"client-row-{number}"
+    for number in range(1, len(ROWS) + 1)
+    if {"repeats-the-syn-ten-times", "repeats-the-syn-after-three-seconds"}
+    <= {each.name for each in client_members(number)}
+)
+"""A client that gives up after 453 s."""
 
 
 # == The registry ==
@@ -92,6 +100,15 @@ def test_a_variant_is_a_part_that_a_client_has() -> None:
             """A listener is no part that a client has."""
 
 
+def test_what_both_ends_have_is_a_client_too() -> None:
+    """A variant of `variants/` that replaces a part that clients have."""
+    both = client_named("window-of-1111")
+    assert isinstance(both, ClientVariant)
+    assert both.settings.receive_window == 1111
+    assert {"window-of-1111", "offers-no-sack", "client-row-1"} <= set(every_client_name())
+    assert "resets-a-syn-with-fin" not in every_client_name()
+
+
 def test_an_unknown_client_is_told() -> None:
     with pytest.raises(SetupError, match=r"no such client: 'offers-no-sak'.*offers-no-sack"):
         client_named("offers-no-sak")
@@ -139,7 +156,12 @@ def test_every_pair_goes_together_in_a_row() -> None:
         ("remembers-four-servers", "CLI-24.a-refusal-of-one-host"),
         ("remembers-no-mss", "CLI-4."),
         ("remembers-no-mss", "CLI-7."),
-        ("client-row-1", "CLI-8a.a-server-that-never-answered"),
+        (PATIENT, "CLI-8a.a-server-that-never-answered"),
+        ("takes-the-first-free-port", "CLI-2.a-granted-cookie-is-used"),
+        ("takes-the-first-free-port", "CLI-22.a-rst-in-answer"),
+        ("begins-with-one-segment", "CLI-21a."),
+        ("small-packets", "CLI-20.refused-data-that-is-too-big"),
+        ("nagle", "CLI-6a.two-syn-acks-that-disagree"),
     ],
 )
 def test_cases_that_were_stricter_than_the_standards(name: str, case: str) -> None:
