@@ -28,18 +28,21 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the table to this file")
     chosen = parser.parse_args()
-    clients = set(every_client_name())
-    names = chosen.names or [*every_name(), *every_client_name()]
+    # Some are servers and clients; an unknown name is an error of `tried`.
+    clients = every_client_name()
+    only_clients = set(clients) - set(every_name())
     with ProcessPoolExecutor(chosen.jobs) as pool:
         run = partial(tried, programs=chosen.programs)
-        servers = _shown(pool.map(run, [each for each in names if each not in clients]))
-        legal = _shown(pool.map(client_tried, [each for each in names if each in clients]))
+        names = [each for each in chosen.names or every_name() if each not in only_clients]
+        servers = _shown(pool.map(run, names))
+        names = [each for each in chosen.names or clients if each in clients]
+        legal = _shown(pool.map(client_tried, names))
     if chosen.write is not None:
         page = variants_markdown(servers, chosen.programs, legal)
         chosen.write.write_text(page, encoding="utf-8")
     every = [*servers, *legal]
     blamed = [each.name for each in every if each.blames]
-    print(f"{len(every)} legal stacks, {len(blamed)} of them blamed")
+    print(f"{len(servers)} legal servers, {len(legal)} clients, {len(blamed)} of them blamed")
     return int(bool(blamed))
 
 

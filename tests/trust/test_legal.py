@@ -79,7 +79,7 @@ def test_clients_have_tables_of_their_own() -> None:
         for name in ("offers-no-sack", "client-row-1")
     ]
     page = variants_markdown([Trial(variant("no-sack"), {"pass": 3}, (), (), 10)], 10, trials)
-    assert "2 variants, 1 of them clients,\nuse 2 of " in page
+    assert "2 variants, 1 of them clients, some of them both,\nuse 2 of " in page
     head, _, rest = page.partition("## Clients")
     assert "`no-sack`" in head
     assert "| `offers-no-sack` | client-sack: no | RFC 2018 section 2 |" in rest

@@ -27,11 +27,12 @@ def variants_markdown(trials: Sequence[Trial], programs: int, clients: Sequence[
     every = (*trials, *clients)
     single = [each for each in every if each.name not in rows]
     blamed = [each for each in every if each.blames]
+    names = {each.name for each in single}
     own = sum(each.name not in rows for each in clients)
     used = {freedom for each in single for freedom in each.variant.uses}
     lines = [
         _HEAD,
-        f"{len(single)} variants, {own} of them clients,",
+        f"{len(names)} variants, {own} of them clients, some of them both,",
         f"use {len(used)} of {len(freedoms.load())} freedoms, {len(every) - len(single)} rows join",
         f"many of them; {programs:,} programs for each server; {len(blamed)} of them are blamed.",
         "",
