@@ -20,6 +20,7 @@ import time
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -229,10 +230,13 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
     rows: list[Row] = []
-    with tempfile.TemporaryDirectory(prefix="scapy-tfo-linux-") as scratch:
+    with (
+        tempfile.TemporaryDirectory(prefix="scapy-tfo-linux-")
+        if chosen.out is None
+        else nullcontext(chosen.out) as place
+    ):
         for each in wanted:
-            place = chosen.out if chosen.out is not None else Path(scratch)
-            rows.append(judged_again(each, chosen.runs, place))
+            rows.append(judged_again(each, chosen.runs, Path(place)))
             print(rows[-1].line(), flush=True)
     if chosen.write is not None:
         before = chosen.write.read_text(encoding="utf-8") if chosen.write.is_file() else ""
