@@ -44,7 +44,8 @@ class Ends(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """A TCP segment from the target. sound: its checksum, offset and lengths are right."""
+    """A TCP segment from the target. sound: its checksum, offset and lengths are right, and its
+    reserved bits 0. accurate: it has the AE bit beside them (RFC 9768 section 3.1)."""
 
     seq: int
     ack: int
@@ -53,6 +54,7 @@ class Reply(NamedTuple):
     options: bytes
     payload: bytes
     sound: bool
+    accurate: bool = False
 
 
 @lru_cache(4096)
@@ -164,5 +166,6 @@ def read(packet: bytes) -> Reply:
         window,
         packet[at + _TCP_BYTES : text],
         packet[text:stop],
-        right and at + _TCP_BYTES <= text <= stop == len(packet) and not word & 0xF00,
+        right and at + _TCP_BYTES <= text <= stop == len(packet) and not word & 0xE00,
+        bool(word & 0x100),
     )

@@ -110,6 +110,8 @@ class Outgoing:
         """What the model makes of a segment."""
         if step.reserved:
             link.note("odd-flags")
+            # One of them is AE.
+            link.asks_for_ecn = link.asks_for_ecn or bool(flags & SYN)
         if step.traffic_class:
             link.note("traffic-class")
         if step.checksum:

@@ -36,12 +36,13 @@ def came(link: Knowledge, reply: Reply, now: float, packet: int) -> str:
     kind = reply_class(reply)
     link.heard.append(kind)
     offer = offer_of(reply.options)
-    if not reply.sound or kind in ("syn", "odd"):
+    sound = reply.sound and (link.asks_for_ecn or not reply.accurate)
+    if not sound or kind in ("syn", "odd"):
         link.blame(
             "unsound",
             "ACC-9",
             "a segment with ACK, and a right checksum and data offset",
-            f"flags {reply.flags:#x}, {'sound' if reply.sound else 'unsound'}",
+            f"flags {reply.flags:#x}, {'sound' if sound else 'unsound'}",
             reply=kind,
             packet=packet,
         )

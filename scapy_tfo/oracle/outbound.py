@@ -12,7 +12,7 @@ from scapy_tfo.oracle.state import ANY_WINDOW, LISTEN, OPEN, RCVD, SOON, Knowled
 from scapy_tfo.oracle.syn import SIGNED, SynRule, over_the_limit, syn_rule
 from scapy_tfo.program.options import Offer
 from scapy_tfo.program.program import Option
-from scapy_tfo.segment import ACK, FIN, PSH, RST, SYN, URG
+from scapy_tfo.segment import ACK, CWR, ECE, FIN, PSH, RST, SYN, URG
 
 
 class Connection(Knowledge):
@@ -32,6 +32,8 @@ class Connection(Knowledge):
         wrong: bool = False,
     ) -> None:
         """A sound segment went out. seq, ack: relative. window: the field."""
+        if flags & SYN and flags & (ECE | CWR):
+            self.asks_for_ecn = True
         if flags & FIN:
             self.note("fin")
         if offer.fast_open and not (flags & SYN and not flags & ACK):

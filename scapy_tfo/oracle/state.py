@@ -62,7 +62,8 @@ class Knowledge:
     """What is known of one flow.
 
     index: its number in the program. room: the account of its listener, where that has one.
-    isn: our initial sequence number.
+    isn: our initial sequence number. asks_for_ecn: a SYN had one of the bits for ECN, which a
+    server may take for a request of accurate ECN in any combination (RFC 9768 section 3.1.3).
     """
 
     times_must: int | None
@@ -88,6 +89,7 @@ class Knowledge:
         self.room = room
         self.states = LISTEN
         self.vague = False
+        self.asks_for_ecn = False
         self.releases = 0
         if room is not None:
             room.join(self)

@@ -116,6 +116,7 @@ class Conversation:
         *,
         window: int = 65535,
         sound: bool = True,
+        accurate: bool = False,
         clock: int = 5000,
         echo: int = 1000,
     ) -> Conversation:
@@ -130,6 +131,7 @@ class Conversation:
             block,
             payload,
             sound,
+            accurate,
         )
         came(self.link, reply, self.now, -1)
         return self

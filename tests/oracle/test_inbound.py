@@ -230,3 +230,11 @@ def test_a_violation_says_where_it_was_seen() -> None:
 def test_a_rst_for_a_syn_that_our_rst_overtook() -> None:
     it = half_open().send("S", 20, size=1).send("R", 21).send(".", 21, 1)
     assert it.came("R.", 0x80000010, 22).came("R", 1).broken == []
+
+
+@pytest.mark.parametrize(("letters", "may"), [("S", False), ("SE", True), ("SW", True)])
+def test_a_server_may_answer_bits_for_ecn_with_accurate_ecn(letters: str, may: bool) -> None:
+    """In any combination but that of classic ECN, and a client cannot tell which a target knows
+    (RFC 9768 section 3.1.3)."""
+    it = new().send(letters, 0, None, 0, (MSS,)).came("S.", 0, 1, options=(MSS,), accurate=True)
+    assert bool(it.broken) is not may
