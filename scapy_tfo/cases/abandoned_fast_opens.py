@@ -21,6 +21,8 @@ LATER = 30
 
 TIMEOUT = 240
 """Seconds: RFC 9293 wants a SYN retransmitted for three minutes, and a SYN-ACK may be."""
+LONGEST = 900
+"""Seconds for a target that still repeats its SYN-ACK."""
 STEP = 10
 SOON = 2
 """Seconds by which one timer may be later than another."""
@@ -82,11 +84,17 @@ async def places_come_back(peer: Peer, app: str, end: Callable[[Flow], None], ro
         for flow in await left_pending(peer, service, cookie):
             end(flow)
         await peer.wait(0.2)
-    for waited in range(0, TIMEOUT, STEP):
+    held, answers = tuple(peer.flows), 0
+    waited = last = 0
+    # Where the timers begin at three seconds, the eighth runs out after twelve minutes.
+    while waited < max(TIMEOUT, min(2 * last + 2 * STEP, LONGEST)):
         if await is_taken(peer, service, cookie):
             peer.record("seconds until a cookie works again, at most", waited)
             return
         await peer.wait(STEP)
+        waited += STEP
+        if (heard := sum(len(flow.heard) for flow in held)) > answers:
+            answers, last = heard, waited
     await peer.open(service, cookie=await renewed(peer, service, cookie))
 
 

@@ -28,7 +28,8 @@ class Shifted(PassiveConnection):
     def agree(self, offer: Offer) -> None:
         super().agree(offer)
         if self.scaling:
-            self.recv.shift = self.shift
+            # Two units at least, or the window would look closed for ever.
+            self.recv.shift = min(self.shift, max(self.recv.wnd.bit_length() - 2, 0))
             self.recv.wnd = min(self.recv.wnd, 0xFFFF << self.shift)
 
 
@@ -39,7 +40,7 @@ class ScalesByNothing(Shifted):
 
 @variant({"window-shift": "14"})
 class ScalesByFourteen(Shifted):
-    """Window scaling is agreed to with a shift of 14."""
+    """Window scaling is agreed to with a shift of 14, or the most that shows the window."""
 
     shift = 14
 

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from scapy_tfo import spec
+from scapy_tfo.runner import simulation
+from scapy_tfo.runner.runner import Options
 from scapy_tfo.suite.registry import all_cases, select
+from scapy_tfo.suite.result import Verdict
 from scapy_tfo.trust.legal import tried
+from scapy_tfo.variants.registry import all_variants, joined
 
 # Variant, cases ("" for all), and how many of them may leave the question open, of one family.
 TRIALS = [
@@ -32,3 +37,31 @@ def test_no_case_blames_it(name: str, chosen: str, left: int) -> None:
     assert trial.blames == ()
     assert set(trial.verdicts) <= {"pass", "unsupported"}
     assert trial.verdicts.get("unsupported", 0) <= left
+
+
+TOGETHER = [
+    ("answers-after-the-handshake takes-syn-fin", "ACC-12"),
+    ("answers-after-the-handshake isn-near-the-wrap", "ACC-10"),
+    ("answers-in-the-syn-ack syn-ack-of-no-window", "DUP-1"),
+    ("aborts-without-ack syn-ack-waits", "AFT-3"),
+    ("syn-cookies-when-full keeps-the-data-of-a-plain-syn", "OPT-7 OPT-13"),
+    ("takes-any-rst-in-the-window syn-ack-of-no-window", "AFT-9"),
+    ("half-open-for-three-minutes rto-of-three-seconds", "AFT-10"),
+    ("scales-by-fourteen window-of-1111 gathers-writes", "AFT-7"),
+    ("segments-of256 syn-ack-of-no-window window-shrinks window-of-1460", "ACC-10"),
+]
+
+
+@pytest.mark.parametrize(("names", "chosen"), TOGETHER, ids=[each[0] for each in TOGETHER])
+def test_no_case_blames_what_they_make_together(
+    names: str, chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = [each for each in all_variants() if each.name in names.split()]
+    assert len(parts) == len(names.split())
+    both = joined("together", parts)
+    monkeypatch.setattr(simulation, "named", lambda _: both)
+    options = Options(slow=True, intrusive=True, capture=False, families=(4,))
+    cases = select(all_cases(), chosen.split())
+    found = simulation.simulate("sim:together", cases, spec.load(), options).results
+    wrong = [each for each in found if each.verdict is Verdict.FAIL and each.level.fails_run]
+    assert not [f"{each.case}: {each.reason}" for each in wrong]
