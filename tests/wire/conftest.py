@@ -8,8 +8,8 @@ import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -109,6 +109,15 @@ class Inbox:
             segment = await self.segment()
             if segment.is_syn_ack and segment.dst == to:
                 return segment
+
+    async def answer(self, send: Callable[[], None], to: Address) -> Segment:
+        """The SYN-ACK that `send` brings. It is called again until one comes: IPv6 is ready some
+        time after its interface is up."""
+        for _ in range(20):
+            send()
+            with suppress(TimeoutError):
+                return await asyncio.wait_for(self.syn_ack(to), 0.3)
+        raise TimeoutError
 
     async def is_silent(self, seconds: float = 0.05) -> bool:
         await asyncio.sleep(seconds)

@@ -41,8 +41,7 @@ def test_the_kernel_behind_a_tun_answers_to_the_source(kernel: str, ours: str) -
                 flags=SYN,
                 options=opt.push_options([opt.fast_open()]),
             )
-            link.send(syn.to_bytes())
-            answer = await inbox.syn_ack(src)
+            answer = await inbox.answer(lambda: link.send(syn.to_bytes()), src)
             assert answer.cookie
             assert answer.checksum is None
         assert resets_sent() == 0
