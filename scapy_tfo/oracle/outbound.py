@@ -137,7 +137,9 @@ class Connection(Knowledge):
         elif self.states == OPEN:
             # Without the timestamps that were agreed on it may be dropped (RFC 7323 section 3.2).
             untimed = self.timestamps and offer.times is None
-            self.want_answer(not (untimed or _may_be_dropped(offer)))
+            # And one with FIN is refused by most stacks, by some before they look for a connection.
+            refused = untimed or bool(flags & FIN)
+            self.want_answer(not (refused or _may_be_dropped(offer)))
         elif not again:
             self.want_answer(False)
         if _asks(offer) != _asks(self.offer):

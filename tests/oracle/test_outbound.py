@@ -261,3 +261,8 @@ def test_refusals_at_a_full_listener_are_allowed() -> None:
         each.answered(taken=20)
     links[4].answered()
     assert [each.broken for each in links] == [[]] * 5
+
+
+def test_a_syn_with_fin_may_be_dropped_in_silence_on_an_open_connection() -> None:
+    assert opened(0).syn(-500).owed == ("no-answer", "DUP-2")
+    assert opened(0).send("FS", -500, None, 0, (MSS,)).owed is None
