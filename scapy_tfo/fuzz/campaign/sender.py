@@ -30,6 +30,9 @@ SUSPECTS = 256
 
 _AT_ONCE, _LATE_AT_ONCE = 16, 64
 _ENOUGH_LATE = 128
+_QUICK = 1.0
+"""Seconds in which a target takes the volleys of some batches that it may have more of at once."""
+
 _SILENT = 0.5
 
 
@@ -133,14 +136,16 @@ class Sender:
         if not self._plan.volleys or not isinstance(bench, Volleyer):
             return
         missing = self._store.finished().keys() - self._store.finished(Part.VOLLEYS).keys()
-        for first in range(0, len(missing), MOST_OPEN):
-            if self._left() <= 0:
-                return
-            self._mark = time.monotonic()
-            some = sorted(missing)[first : first + MOST_OPEN]
+        waiting, at_once = sorted(missing), 1
+        while waiting and self._left() > 0:
+            self._mark = began = time.monotonic()
+            some, waiting = waiting[:at_once], waiting[at_once:]
             for number, tally in fired(bench, self._plan, some).items():
                 self._store.commit_volleys(number, tally, seconds=self._lap(tally))
             self._on_whole()
+            # At a slow target the time must not be over long before this is.
+            quick = time.monotonic() - began < _QUICK
+            at_once = min(2 * at_once, MOST_OPEN) if quick else 1
 
     def _unsent(self, programs: int | None) -> Iterator[tuple[int, range]]:
         finished = self._store.finished()
