@@ -37,7 +37,12 @@ CHOICES: dict[str, dict[str, Any]] = {
         "holds_data": True,
         "cookies_last": None,
     },
-    "empty-cookies-will-do": {"opens_without": frozenset((REQUEST,))},
+    "empty-cookies-will-do": {
+        "fast_open": False,
+        "forms": frozenset(),
+        "opens_without": frozenset((REQUEST,)),
+        "cookies_last": None,
+    },
     "cookies-for-one-use": {"cookies_once": True},
     "cookies-for-a-minute": {"cookies_last": False},
     "cookies-for-five-minutes": {},

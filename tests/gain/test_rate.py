@@ -249,8 +249,8 @@ def test_a_rate_that_is_not_held_is_told_with_those_reached(
     held, level = json.loads(figures.read_text())["cells"]
     tcp, tfo = level["tcp_rate"], level["tfo_rate"]
     assert f"10,000,000/s was not reached: {tcp:,.0f}/s with TCP, {tfo:,.0f}/s with" in out
-    assert not held["limit"]
-    assert "10/s was not" not in out
+    # On a busy machine not even ten.
+    assert ("10/s was not" in out) == bool(held["limit"])
 
 
 def test_a_transaction_quicker_than_the_round_trip_predicts_nothing(tmp_path: Path) -> None:
