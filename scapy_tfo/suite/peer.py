@@ -313,11 +313,11 @@ class Peer:
     ) -> bool:
         """Whether SYN data is acknowledged with no option at all: by a server without cookies, or
         one that keeps it until the handshake ends (RFC 9293 section 3.10.7.2)."""
-        flow = self.flow(service)
-        flow.syn(cookie=cookie, data=flow.app.request())
-        syn_ack = await flow.syn_ack("a SYN-ACK to a SYN with data")
-        # Many that are half-open would change the answer: a SYN cookie takes no data.
-        flow.hang_up()
+        async with self.turn:  # Many that are half-open would change the answer.
+            flow = self.flow(service)
+            flow.syn(cookie=cookie, data=flow.app.request())
+            syn_ack = await flow.syn_ack("a SYN-ACK to a SYN with data")
+            flow.hang_up()
         return flow.acknowledged(syn_ack) > 0
 
     async def takes_empty_cookies(self) -> bool:

@@ -46,6 +46,11 @@ TOGETHER = [
     ("aborts-without-ack syn-ack-waits", "AFT-3"),
     ("syn-cookies-when-full keeps-the-data-of-a-plain-syn", "OPT-7 OPT-13"),
     ("takes-any-rst-in-the-window syn-ack-of-no-window", "AFT-9"),
+    (
+        "holds-sixteen-half-open drops-the-oldest-half-open keeps-the-data-of-a-plain-syn"
+        " syn-ack-waits",
+        "OPT-7 OPT-13",
+    ),
     ("half-open-for-three-minutes rto-of-three-seconds", "AFT-10"),
     ("scales-by-fourteen window-of-1111 gathers-writes", "AFT-7"),
     ("segments-of256 syn-ack-of-no-window window-shrinks window-of-1460", "ACC-10"),
