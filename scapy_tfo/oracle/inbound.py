@@ -69,6 +69,8 @@ def came(link: Knowledge, reply: Reply, now: float, packet: int) -> str:
             reply=kind,
             packet=packet,
         )
+        # What its options may be, only the SYN-ACK says.
+        return kind
     else:
         _segment(link, reply, offer, number, now, packet, kind)
     check_times(link, offer, packet, kind)

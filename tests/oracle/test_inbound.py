@@ -238,3 +238,9 @@ def test_a_server_may_answer_bits_for_ecn_with_accurate_ecn(letters: str, may: b
     (RFC 9768 section 3.1.3)."""
     it = new().send(letters, 0, None, 0, (MSS,)).came("S.", 0, 1, options=(MSS,), accurate=True)
     assert bool(it.broken) is not may
+
+
+def test_an_ack_before_the_syn_ack_breaks_no_agreement_on_timestamps() -> None:
+    """Whether they are agreed on is told by the SYN-ACK, which may come behind it."""
+    it = new().syn(options=(MSS, Option("ts"))).came(".", 0, 1, options=(Option("ts"),))
+    assert [rule for rule, _ in it.broken] == ["unopened"]
