@@ -15,6 +15,8 @@ DEFAULT_MSS = {4: 536, 6: 1220}
 """Bytes, where the SYN says nothing (RFC 9293 section 3.7.1)."""
 ACK_DELAY = 0.8
 """Seconds: an ACK is due within 0.5 (RFC 9293 section 3.8.6.3), a probe after 1 or more."""
+_ONE_WINDOW = 500
+"""Bytes that small windows, too, take at once: each window is acknowledged by itself."""
 PROBE = 10
 """Seconds: a probe is due after one retransmission timeout (RFC 9293 section 3.8.6.1)."""
 
@@ -67,7 +69,7 @@ async def closed_window_is_probed(peer: Peer) -> None:
     flow.window = 0
     flow.resends = resends
     flow.ack()
-    flow.request(1000)
+    flow.request(_ONE_WINDOW)
     await flow.until(
         "an acknowledgement, without a probe",
         lambda: flow.their_rcv_nxt == flow.snd_nxt,
