@@ -69,9 +69,14 @@ def take_text(link: Knowledge, reply: Reply, seq: int, now: float, packet: int, 
             reply="fin",
             packet=packet,
         )
-    # Also one that goes on where the first one ended.
-    repeated = seq < link.received or end + bool(reply.flags & FIN) <= link.received
-    link.theirs.add(seq, end, bool(reply.flags & FIN))
+    _count(link, seq, end, bool(reply.flags & FIN), now)
+
+
+def _count(link: Knowledge, seq: int, end: int, fin: bool, now: float) -> None:
+    """Text up to `end` came, and perhaps a FIN behind it."""
+    # Also a repetition that goes on where the first one ended.
+    repeated = seq < link.received or end + fin <= link.received
+    link.theirs.add(seq, end, fin)
     link.received, link.their_fin = link.theirs.next, link.theirs.fin
     link.their_repeats = link.their_repeats + 1 if repeated else 0
     link.their_last = now

@@ -55,6 +55,16 @@ def syn_ack(
             reply="syn-ack",
             packet=packet,
         )
+    _must_be_bare(link, reply, offer, now, packet)
+    if again:
+        check_options(link, reply, offer, packet, first=False)
+    link.syn_acks += 1
+    link.syn_ack_at = link.their_last = now
+    link.their_repeats += 1
+
+
+def _must_be_bare(link: Knowledge, reply: Reply, offer: Offer, now: float, packet: int) -> None:
+    """A repeated SYN-ACK has neither data nor a Fast Open option (RFC 7413 section 4.2.2)."""
     by_timer = now - max(link.syn_ack_at, link.syn_at) > AFTER
     if reply.payload or reply.flags & FIN:
         link.blame(
@@ -74,11 +84,6 @@ def syn_ack(
             reply="syn-ack",
             packet=packet,
         )
-    if again:
-        check_options(link, reply, offer, packet, first=False)
-    link.syn_acks += 1
-    link.syn_ack_at = link.their_last = now
-    link.their_repeats += 1
 
 
 def _first_syn_ack(

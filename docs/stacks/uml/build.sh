@@ -1,8 +1,8 @@
 #!/bin/bash
 # build.sh VERSION: fetches Debian's user-mode Linux 6.1, 6.12 or 7.2 and puts build/VERSION together.
 #
-# The packages come from Debian's own mirrors, through apt with lists and caches of its own: nothing
-# is installed. Needs a C compiler with a static libc, Python, apt and Debian's keyring.
+# The packages come from MIRROR, or else from the mirror of Debian that this machine's apt has, through
+# apt with lists and caches of its own: nothing is installed. Needs a C compiler with a static libc, Python, apt and Debian's keyring.
 set -eu
 cd "$(dirname "$0")"
 version=${1:?usage: build.sh 6.1|6.12|7.2}
@@ -14,8 +14,10 @@ case $version in
 esac
 root=build/$version
 mkdir -p "$root"/{lists/partial,cache/archives/partial,packages,root/{dev,proc,tmp}}
+mirror=${MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' | grep -m 1 'debian/*$' || true)}
+[ -n "$mirror" ] || { echo "apt has no mirror of Debian here: name one as MIRROR" >&2; exit 2; }
 printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' \
-  "${MIRROR:-http://deb.debian.org/debian}" "$suite" >"$root/sources.list"
+  "$mirror" "$suite" >"$root/sources.list"
 here=$PWD
 apt() {
   apt-get -qq -o "Dir::Etc::sourcelist=$here/$root/sources.list" -o Dir::Etc::sourceparts=/dev/null \
