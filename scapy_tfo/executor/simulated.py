@@ -7,7 +7,7 @@ program alone.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from ipaddress import ip_address
 
 from scapy_tfo.address import known_address
@@ -102,13 +102,13 @@ class SimulatedBench:
         self.first_port = _FIRST_PORT
         self._stack = named(name.removeprefix("sim:"))
         self._patience = patience or Patience()
-        self._play_of: type[Play] = Play
+        self.play_of: Callable[..., Play] = Play
         self.profile = Profile(fresh=True)
         self.profile = acquaint(self._once, virtual=True)
 
     def watch(self) -> None:
         """From now on, tell what came in the form by which targets are compared."""
-        self._play_of, self._patience = WatchedPlay, PATIENCE
+        self.play_of, self._patience = WatchedPlay, PATIENCE
 
     def run(self, programs: Iterable[tuple[int, Program]]) -> Iterator[tuple[int, Verdict]]:
         for number, program in programs:
@@ -148,7 +148,7 @@ class SimulatedBench:
             )
             for index, flow in enumerate(program.flows)
         ]
-        play = self._play_of(program, ends, jar, self.profile, self._patience, keep=keep)
+        play = self.play_of(program, ends, jar, self.profile, self._patience, keep=keep)
         _drive(world, play, ends)
         return play
 
