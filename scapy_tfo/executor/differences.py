@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from scapy_tfo.executor.digest import END, Rst, Seen, SynAck
 from scapy_tfo.executor.verdict import Verdict
-from scapy_tfo.oracle.violation import Violation
+from scapy_tfo.oracle.parts.violation import Violation
 
 DIFFERS = "differs"
 """In place of a requirement's id: that two targets differ is no violation by itself."""

@@ -9,7 +9,7 @@ from itertools import islice
 from scapy_tfo.executor.bench import Bench
 from scapy_tfo.executor.differences import difference
 from scapy_tfo.executor.verdict import TracedPacket, Verdict
-from scapy_tfo.oracle.profile import Profile
+from scapy_tfo.oracle.parts.profile import Profile
 from scapy_tfo.program.program import Program, waits
 
 AGAINST = " against "

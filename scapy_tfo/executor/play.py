@@ -10,13 +10,15 @@ from collections.abc import Iterator, Sequence
 
 from scapy_tfo.executor.packet_builder import Outgoing
 from scapy_tfo.executor.verdict import TracedPacket, Verdict
-from scapy_tfo.oracle.inbound import came
-from scapy_tfo.oracle.obligations import Debt, debt_of, overdue, owes
+from scapy_tfo.oracle.obligations import Debt, blame_debt, debt_of, is_owing, overdue
 from scapy_tfo.oracle.outbound import Connection
-from scapy_tfo.oracle.pending import Room
-from scapy_tfo.oracle.profile import Patience, Profile
-from scapy_tfo.oracle.state import OPEN, RCVD
-from scapy_tfo.oracle.violation import Violation
+from scapy_tfo.oracle.parts.pending import Room
+from scapy_tfo.oracle.parts.profile import Patience, Profile
+from scapy_tfo.oracle.parts.rules import RULES
+from scapy_tfo.oracle.parts.state import OPEN, RCVD
+from scapy_tfo.oracle.parts.violation import Violation
+from scapy_tfo.oracle.parts.watch import Watch
+from scapy_tfo.oracle.replies.dispatch import came
 from scapy_tfo.packet import Ends, read
 from scapy_tfo.program.cookies import Jar
 from scapy_tfo.program.program import SMALL, Expect, Icmp, Program, Send
@@ -35,7 +37,8 @@ _FLOODED = f"the target sent more than {MOST_HEARD:,} packets"
 class Play:
     """program: to run. ends: of its flows, in their order. jar: cookies that the target granted.
 
-    seed: of ISNs where the program names none. keep: whether packets are kept for a trace.
+    seed: of ISNs where the program names none. keep: whether packets are kept for a trace. watch:
+    counts how often each rule is in force; one of its own by default.
     Drive it so: `begin(now)`; send `take_packets()`; hand in what comes with `arrive`; call
     `on_timer` at `deadline`, after everything that came before; until `done`.
     """
@@ -50,7 +53,9 @@ class Play:
         *,
         seed: int = 0,
         keep: bool = False,
+        watch: Watch | None = None,
     ) -> None:
+        self.watch = Watch(len(RULES)) if watch is None else watch
         self.program = program
         self.ends = ends
         self.done = False
@@ -67,6 +72,7 @@ class Play:
                 jar,
                 profile,
                 room if flow.port == "small" else None,
+                watch=self.watch,
                 isn=_stirred(seed, index) if flow.isn is None else flow.isn,
             )
             for index, flow in enumerate(program.flows)
@@ -140,7 +146,7 @@ class Play:
             if reply in self.links[flow].heard[seen:]:
                 self._expecting = None
                 self.deadline = now
-        elif self._settling and not owes(link) and not self._is_owed():
+        elif self._settling and not is_owing(link) and not self._is_owed():
             self.deadline = now + self._patience.linger
         if link.violations and not self._keep:
             self._finish()
@@ -158,7 +164,7 @@ class Play:
                 if now - self._since < patience - 1e-6:
                     self.deadline = self._since + patience
                     return
-                self._blame(link, debt)
+                blame_debt(link, debt)
             else:
                 for link in self.links:
                     link.settled()
@@ -230,7 +236,7 @@ class Play:
                     link.waited(step.seconds, self._now)
                     debt = overdue(link, self._now)
                     if debt is not None:
-                        self._blame(link, debt)
+                        blame_debt(link, debt)
             if self._is_wrong():
                 return
         if self.program.end == "finish":
@@ -247,7 +253,7 @@ class Play:
         return self._now + (patience.linger if self._debt() is None else patience.answer)
 
     def _is_owed(self) -> bool:
-        return len(self.links) > 1 and any(owes(link) for link in self.links)
+        return len(self.links) > 1 and any(is_owing(link) for link in self.links)
 
     def _debt(self) -> tuple[Connection, Debt] | None:
         for link in self.links:
@@ -255,10 +261,6 @@ class Play:
             if debt is not None:
                 return link, debt
         return None
-
-    def _blame(self, link: Connection, debt: Debt) -> None:
-        heard = ", ".join(link.heard[-4:]) or "nothing"
-        link.blame(debt.rule, debt.requirement, debt.expected, heard, group=debt.group)
 
     def _finishing(self) -> Iterator[float]:
         """Each flow ends its handshake, is echoed a little more, and closes."""

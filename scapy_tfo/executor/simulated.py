@@ -17,7 +17,9 @@ from scapy_tfo.executor.profiling import acquaint
 from scapy_tfo.executor.verdict import TracedPacket, Verdict
 from scapy_tfo.executor.watched import PATIENCE, WatchedPlay
 from scapy_tfo.option import FastOpen, find_fast_open
-from scapy_tfo.oracle.profile import Patience, Profile
+from scapy_tfo.oracle.parts.profile import Patience, Profile
+from scapy_tfo.oracle.parts.rules import RULES
+from scapy_tfo.oracle.parts.watch import Watch
 from scapy_tfo.packet import Ends, build, key_of, read
 from scapy_tfo.program.cookies import Jar
 from scapy_tfo.program.program import SMALL, Program
@@ -91,7 +93,8 @@ class World:
 class SimulatedBench:
     """`sim:NAME`, for one process: nothing waits, so programs run one after another.
 
-    first_port: our port of a program's first flow; the others have those behind it.
+    first_port: our port of a program's first flow; the others have those behind it. counts: how
+    often each rule was in force, in all programs so far.
     Raises SetupError where there is no such stack, TargetError where it is not to be judged.
     """
 
@@ -104,7 +107,9 @@ class SimulatedBench:
         self._patience = patience or Patience()
         self.play_of: Callable[..., Play] = Play
         self.profile = Profile(fresh=True)
+        self.counts = Watch(len(RULES))
         self.profile = acquaint(self._once, virtual=True)
+        self.counts = Watch(len(RULES))
 
     def watch(self) -> None:
         """From now on, tell what came in the form by which targets are compared."""
@@ -148,7 +153,9 @@ class SimulatedBench:
             )
             for index, flow in enumerate(program.flows)
         ]
-        play = self.play_of(program, ends, jar, self.profile, self._patience, keep=keep)
+        play = self.play_of(
+            program, ends, jar, self.profile, self._patience, keep=keep, watch=self.counts
+        )
         _drive(world, play, ends)
         return play
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scapy_tfo.executor.digest import Digest
-from scapy_tfo.oracle.violation import Violation
+from scapy_tfo.oracle.parts.violation import Violation
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from scapy_tfo.executor.digest import END, Rst, Seen, SynAck, Window
 from scapy_tfo.executor.play import Play
 from scapy_tfo.executor.verdict import Verdict
 from scapy_tfo.option import Broken, FastOpen, Form
-from scapy_tfo.oracle.profile import Patience
-from scapy_tfo.oracle.state import Knowledge
+from scapy_tfo.oracle.parts.profile import Patience
+from scapy_tfo.oracle.parts.state import Knowledge
 from scapy_tfo.packet import Reply, read
 from scapy_tfo.program.options import offer_of
 from scapy_tfo.program.program import Wait

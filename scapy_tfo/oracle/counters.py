@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scapy_tfo.option import FastOpen
-from scapy_tfo.oracle.state import Knowledge
+from scapy_tfo.oracle.parts.rules import elsewhere
+from scapy_tfo.oracle.parts.state import Knowledge
+
+BALANCED = elsewhere("counters-balance", source="RFC 7413 section 4.2.2", requirement="robust")
+"""The target's own counters can be true of what was sent. No clause has to say it."""
 
 MISCOUNTS = "its counters do not balance"
 """How what `weigh` finds begins."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scapy_tfo.oracle.state import LISTEN, OPEN, RCVD, Knowledge
+from scapy_tfo.oracle.parts.rules import RULES, Breach, Rule, duty
+from scapy_tfo.oracle.parts.state import LISTEN, OPEN, RCVD, Knowledge
 
 _FIRST_TIMEOUT = 3.5
 """Seconds within which what is lost is sent again: RFC 6298 has 1, or 3 after a lost handshake
@@ -12,7 +13,11 @@ _FIRST_TIMEOUT = 3.5
 
 
 class Debt(NamedTuple):
-    """Something that has not come. late: whether it may come some time later."""
+    """Something that has not come. late: whether it may come some time later.
+
+    An application has a hand in text and FIN, and an ACK may be delayed by half a second (RFC 9293
+    section 3.8.6.3).
+    """
 
     rule: str
     requirement: str
@@ -21,68 +26,134 @@ class Debt(NamedTuple):
     late: bool
 
 
-_LATE = frozenset(("no-text", "no-fin", "no-ack"))
-"""What an application has a hand in, and what may be delayed by half a second (RFC 9293 section
-3.8.6.3)."""
+# What is owed at once, or as soon as the application has answered.
 
 
-def owes(link: Knowledge) -> str:
-    """The rule by which the target owes something on this flow; "" where it owes nothing."""
+@duty("no-rst", source="RFC 9293 section 3.10.7.1", requirement="AFT-9", group="silence")
+def no_rst(link: Knowledge) -> Breach:
+    clause = "ACC-12a" if link.flow.port == "closed" else ""
+    return Breach("RST: there is no connection", requirement=clause)
+
+
+@duty("no-syn-ack", source="RFC 9293 section 3.10.7.2", requirement="SRV-9", group="opening")
+def no_syn_ack(link: Knowledge) -> Breach:
+    assert link.rule is not None
+    group = "" if link.room is not None else None
+    return Breach("a SYN-ACK", requirement=link.rule.silent, group=group)
+
+
+@duty(
+    "no-ack",
+    source="RFC 9293 section 3.10.7.4",
+    requirement="ACC-9",
+    group="stream",
+    late=True,
+)
+def no_ack(link: Knowledge) -> Breach:
+    must = link.must
+    clause = "AFT-2" if must.ended and link.acked == must.next - 1 else ""
+    return Breach(f"acknowledging {must.next}", requirement=clause)
+
+
+@duty("no-answer", source="RFC 9293 section 3.10.7.4", requirement="ACC-9", group="stream")
+def no_answer(link: Knowledge) -> Breach:
+    if link.states == RCVD:
+        return Breach("RST, or an ACK", requirement="AFT-4", group="silence")
+    return Breach("RST, or an ACK", group="silence" if link.states == OPEN else None)
+
+
+@duty("no-text", source="RFC 9293 section 3.9.1", requirement="ACC-9", group="stream", late=True)
+def no_text(link: Knowledge) -> Breach:
+    must = link.must
+    return Breach(f"the echo of {must.next - link.base - 1 - must.ended} bytes")
+
+
+@duty("no-fin", source="RFC 9293 section 3.10.4", requirement="AFT-2", group="end", late=True)
+def no_fin(_link: Knowledge) -> Breach:
+    return Breach("FIN in answer to FIN")
+
+
+# What is owed when a timer has run out.
+
+
+@duty("no-repeat", source="RFC 6298 section 5", requirement="AFT-3", group="resend")
+def no_repeat(link: Knowledge) -> Breach:
+    return Breach("the SYN-ACK again" if link.states == RCVD else "what is not acknowledged, again")
+
+
+@duty("no-probe", source="RFC 9293 section 3.8.6.1", requirement="AFT-7")
+def no_probe(_link: Knowledge) -> Breach:
+    return Breach("a probe of the closed window")
+
+
+_AT_ONCE = (no_rst, no_syn_ack, no_ack, no_answer, no_text, no_fin)
+
+
+def owes(link: Knowledge) -> Rule | None:
+    """The rule by which the target owes something on this flow."""
     states = link.states
     if link.vague:
-        return ""
+        return None
     if states == LISTEN:
-        return "" if link.wants_rst is None else "no-rst"
+        return None if link.wants_rst is None else no_rst
     if link.iss is None:
-        return "no-syn-ack" if states == RCVD and link.rule is not None else ""
+        return no_syn_ack if states == RCVD and link.rule is not None else None
     if states != OPEN:
-        return "no-answer" if link.wants_answer else ""
+        return no_answer if link.wants_answer else None
     must = link.must
     if link.acked < must.next:
-        return "no-ack"
+        return no_ack
     if link.wants_answer:
-        return "no-answer"
-    if link.sure_ack < link.received:
+        return no_answer
+    if link.sure_ack < link.received or link.their_fin is not None:
         # What is on its way may hold back the rest (RFC 9293 section 3.7.4).
-        return ""
+        return None
     missing = 1 + _text_due(link) - link.received
-    if link.their_fin is not None:
-        return ""
     if missing > 0:
         fits = link.edge - link.received >= min(missing, link.mss)
-        return "no-text" if fits else ""
+        return no_text if fits else None
     # FIN takes a number, and may wait for a window like text.
-    return "no-fin" if must.ended and link.edge > link.received else ""
+    return no_fin if must.ended and link.edge > link.received else None
+
+
+def is_owing(link: Knowledge) -> bool:
+    """Whether something is still owed on this flow."""
+    rule = owes(link)
+    if rule is None:
+        return False
+    link.watch.considered[rule.number] += 1
+    link.watch.in_force[rule.number] += 1
+    return True
 
 
 def debt_of(link: Knowledge) -> Debt | None:
     """The first thing that the target owes on this flow, None where it owes nothing."""
     rule = owes(link)
-    if not rule:
+    watch = link.watch
+    for each in _AT_ONCE:
+        watch.considered[each.number] += 1
+    if rule is None:
         return None
-    requirement, group, expected = _described(link, rule)
-    return Debt(rule, requirement, group, expected, rule in _LATE)
+    watch.in_force[rule.number] += 1
+    return _debt(link, rule)
 
 
-def _described(link: Knowledge, rule: str) -> tuple[str, str, str]:
-    """Requirement, group of clauses, and what was expected."""
-    must = link.must
-    if rule == "no-rst":
-        clause = "ACC-12a" if link.flow.port == "closed" else "AFT-9"
-        return clause, "silence", "RST: there is no connection"
-    if rule == "no-syn-ack":
-        assert link.rule is not None
-        return link.rule.silent, "" if link.room is not None else "opening", "a SYN-ACK"
-    if rule == "no-ack":
-        clause = "AFT-2" if must.ended and link.acked == must.next - 1 else "ACC-9"
-        return clause, "stream", f"acknowledging {must.next}"
-    if rule == "no-text":
-        return "ACC-9", "stream", f"the echo of {must.next - link.base - 1 - must.ended} bytes"
-    if rule == "no-fin":
-        return "AFT-2", "end", "FIN in answer to FIN"
-    if link.states == RCVD:
-        return "AFT-4", "silence", "RST, or an ACK"
-    return "ACC-9", "silence" if link.states == OPEN else "stream", "RST, or an ACK"
+def blame_debt(link: Knowledge, debt: Debt) -> None:
+    """Note that a debt was not paid."""
+    heard = ", ".join(link.heard[-4:]) or "nothing"
+    link.watch.broken[RULES[debt.rule].number] += 1
+    link.blame(debt.rule, debt.requirement, debt.expected, heard, group=debt.group)
+
+
+def _debt(link: Knowledge, rule: Rule) -> Debt:
+    found = rule.missing(link)
+    return Debt(
+        rule.id,
+        found.requirement or rule.requirement,
+        rule.group if found.group is None else found.group,
+        found.expected,
+        rule.late,
+    )
 
 
 def _text_due(link: Knowledge) -> int:
@@ -105,13 +176,18 @@ def overdue(link: Knowledge, now: float) -> Debt | None:
     first = max(_FIRST_TIMEOUT, 0.5 + 3.2 * link.slowest)
     wait = (now - link.their_last) / (1 << min(link.their_repeats, 5))
     if link.states == RCVD and link.syn_acks < 4:
-        if wait > _FIRST_TIMEOUT:
-            return Debt("no-repeat", "AFT-3", "resend", "the SYN-ACK again", False)
-    elif link.states == OPEN and link.received > link.our_ack and wait > first:
-        return Debt("no-repeat", "AFT-3", "resend", "what is not acknowledged, again", False)
-    elif link.states == OPEN and _held_back(link) and wait > max(_PROBED, first):
-        return Debt("no-probe", "AFT-7", "", "a probe of the closed window", False)
-    return None
+        rule, least = no_repeat, _FIRST_TIMEOUT
+    elif link.states == OPEN and link.received > link.our_ack:
+        rule, least = no_repeat, first
+    elif link.states == OPEN and _held_back(link):
+        rule, least = no_probe, max(_PROBED, first)
+    else:
+        return None
+    watch = link.watch
+    watch.considered[rule.number] += 1
+    # What came again shows that the rule was kept.
+    watch.in_force[rule.number] += wait > least or link.their_repeats > 0
+    return _debt(link, rule) if wait > least else None
 
 
 def _held_back(link: Knowledge) -> bool:

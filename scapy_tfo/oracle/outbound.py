@@ -8,8 +8,8 @@ if no other is named.
 from __future__ import annotations
 
 from scapy_tfo import option as opt
-from scapy_tfo.oracle.state import ANY_WINDOW, LISTEN, OPEN, RCVD, SOON, Knowledge, later
-from scapy_tfo.oracle.syn import SIGNED, SynRule, over_the_limit, syn_rule
+from scapy_tfo.oracle.parts.state import ANY_WINDOW, LISTEN, OPEN, RCVD, SOON, Knowledge, later
+from scapy_tfo.oracle.parts.syn import SIGNED, SynRule, over_the_limit, syn_rule
 from scapy_tfo.program.options import Offer
 from scapy_tfo.program.program import Option
 from scapy_tfo.segment import ACK, CWR, ECE, FIN, PSH, RST, SYN, URG

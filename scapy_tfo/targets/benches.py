@@ -11,7 +11,7 @@ from scapy_tfo.executor.bench import Bench, Volleyer
 from scapy_tfo.executor.live.bench import LiveBench
 from scapy_tfo.executor.pair import AGAINST, PairBench
 from scapy_tfo.executor.simulated import SimulatedBench
-from scapy_tfo.oracle.profile import Profile
+from scapy_tfo.oracle.parts.profile import Profile
 from scapy_tfo.stacks.file import is_target_file
 from scapy_tfo.targets.by_address import open_address
 from scapy_tfo.targets.by_file import open_file

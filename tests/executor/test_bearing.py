@@ -10,7 +10,7 @@ from scapy_tfo.errors import TargetError
 from scapy_tfo.executor.live.bearing import LONGEST, Again, Bearing
 from scapy_tfo.executor.live.health import Health
 from scapy_tfo.executor.verdict import Verdict
-from scapy_tfo.oracle.violation import Violation
+from scapy_tfo.oracle.parts.violation import Violation
 from scapy_tfo.program.program import Flow, Program, Send, Wait
 
 PROGRAM = Program((Flow(),), (Send(0, "S"), Wait()))

@@ -18,7 +18,7 @@ from scapy_tfo.executor.pair import LONGEST
 from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.executor.verdict import Verdict
 from scapy_tfo.fuzz.generation.grammar import program_for
-from scapy_tfo.oracle.violation import Violation
+from scapy_tfo.oracle.parts.violation import Violation
 from scapy_tfo.program.program import Cookie, Expect, Flow, Option, Program, Send, Wait
 from scapy_tfo.targets.benches import open_bench
 

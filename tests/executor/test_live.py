@@ -20,8 +20,8 @@ from scapy_tfo.executor.live.ports import Ports
 from scapy_tfo.executor.play import Play
 from scapy_tfo.option import FastOpen, find_fast_open
 from scapy_tfo.oracle.counters import ACCEPTED, MISCOUNTS, REQUESTS
-from scapy_tfo.oracle.profile import Patience, Profile
-from scapy_tfo.oracle.violation import Violation
+from scapy_tfo.oracle.parts.profile import Patience, Profile
+from scapy_tfo.oracle.parts.violation import Violation
 from scapy_tfo.program.cookies import Jar
 from scapy_tfo.program.program import Cookie, Flow, Icmp, Option, Program, Send, Wait
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from ipaddress import ip_address
 
 from scapy_tfo.executor.play import Play
-from scapy_tfo.oracle.profile import Patience, Profile
+from scapy_tfo.oracle.parts.profile import Patience, Profile
 from scapy_tfo.packet import Ends, build, flags_of
 from scapy_tfo.program.payload import text
 from scapy_tfo.program.program import Cookie, Expect, Flow, Icmp, Option, Program, Send, Step, Wait

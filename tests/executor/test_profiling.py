@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scapy_tfo.executor.simulated import SimulatedBench
-from scapy_tfo.oracle.profile import ANY, MANY, REQUEST, WHOLE
+from scapy_tfo.oracle.parts.profile import ANY, MANY, REQUEST, WHOLE
 
 USUAL = {
     "fast_open": True,

@@ -8,7 +8,7 @@ from scapy_tfo.errors import SetupError
 from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.fuzz.generation.grammar import program_for
 from scapy_tfo.mutants.registry import named
-from scapy_tfo.oracle.violation import Violation
+from scapy_tfo.oracle.parts.violation import Violation
 from scapy_tfo.program.program import Cookie, Flow, Option, Program, Send, Wait
 from tests.oracle.conversations import GOOD, MSS, REQUEST
 

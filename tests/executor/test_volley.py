@@ -16,7 +16,7 @@ from scapy_tfo.executor.live.volley import CHUNK, LEAST_CHUNK, Volleys
 from scapy_tfo.executor.live.volley_recipes import cook
 from scapy_tfo.executor.live.volley_shapes import FLAGS, PORTS, SIZES, draw
 from scapy_tfo.executor.play import Play
-from scapy_tfo.oracle.profile import Patience, Profile
+from scapy_tfo.oracle.parts.profile import Patience, Profile
 from scapy_tfo.packet import Ends, build
 from scapy_tfo.program.cookies import Jar
 from scapy_tfo.program.program import check, dumps, loads

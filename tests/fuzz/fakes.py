@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from scapy_tfo.errors import TargetError
 from scapy_tfo.executor.verdict import TracedPacket, Verdict
 from scapy_tfo.fuzz.generation.plan import Plan
-from scapy_tfo.oracle.violation import Violation
+from scapy_tfo.oracle.parts.violation import Violation
 from scapy_tfo.program.program import Flow, Option, Program, Send, Step, Wait
 
 SYN = bytes.fromhex(

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from scapy_tfo.oracle.attribution import clause_of
-from scapy_tfo.oracle.inbound import came
 from scapy_tfo.oracle.obligations import debt_of, overdue
 from scapy_tfo.oracle.outbound import Connection
-from scapy_tfo.oracle.pending import Room
-from scapy_tfo.oracle.profile import Profile
+from scapy_tfo.oracle.parts.attribution import clause_of
+from scapy_tfo.oracle.parts.pending import Room
+from scapy_tfo.oracle.parts.profile import Profile
+from scapy_tfo.oracle.parts.rules import RULES
+from scapy_tfo.oracle.parts.watch import Watch
+from scapy_tfo.oracle.replies.dispatch import came
 from scapy_tfo.packet import Reply, flags_of
 from scapy_tfo.program.cookies import Jar
 from scapy_tfo.program.options import Times, offer_of, render
@@ -54,7 +56,13 @@ class Conversation:
     ) -> None:
         self.jar = full_jar() if jar is None else jar
         self.link = Connection(
-            Flow(port=port), index, self.jar, profile or Profile(fresh=True), room, isn=isn
+            Flow(port=port),
+            index,
+            self.jar,
+            profile or Profile(fresh=True),
+            room,
+            watch=Watch(len(RULES)),
+            isn=isn,
         )
         self.now = 0.0
         self.clock = 1000

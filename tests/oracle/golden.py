@@ -30,8 +30,8 @@ from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.executor.verdict import Verdict
 from scapy_tfo.fuzz.generation.grammar import program_for
 from scapy_tfo.oracle.obligations import debt_of
-from scapy_tfo.oracle.reassembly import Assembly
-from scapy_tfo.oracle.violation import Violation
+from scapy_tfo.oracle.parts.reassembly import Assembly
+from scapy_tfo.oracle.parts.violation import Violation
 from scapy_tfo.program.program import Program, from_json
 
 HERE = Path(__file__).resolve().parent

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scapy_tfo import spec
-from scapy_tfo.oracle import attribution
-from scapy_tfo.oracle.attribution import clause_of
+from scapy_tfo.oracle.parts import attribution
+from scapy_tfo.oracle.parts.attribution import clause_of
 
 GROUPS = attribution._GROUPS
 CASES = [

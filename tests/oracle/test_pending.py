@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scapy_tfo.oracle.pending import Vacancy
-from scapy_tfo.oracle.profile import Profile
+from scapy_tfo.oracle.parts.pending import Vacancy
+from scapy_tfo.oracle.parts.profile import Profile
 from scapy_tfo.program.cookies import Jar
 from tests.oracle.conversations import GOOD, Conversation, crowd
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scapy_tfo.oracle.reassembly import Assembly
+from scapy_tfo.oracle.parts.reassembly import Assembly
 from scapy_tfo.program.payload import text, wrong_text
 
 starts = st.integers(-(1 << 33), 1 << 33)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scapy_tfo.oracle.profile import Profile, Usual
+from scapy_tfo.oracle.parts.profile import Profile, Usual
 from scapy_tfo.program.program import Option
 from tests.oracle.conversations import (
     ANOTHER,

@@ -22,7 +22,7 @@ from scapy_tfo.executor.profiling import acquaint
 from scapy_tfo.executor.verdict import TracedPacket, Verdict
 from scapy_tfo.executor.watched import PATIENCE, WatchedPlay
 from scapy_tfo.lab.bulk.target import BulkLab
-from scapy_tfo.oracle.profile import Patience, Profile
+from scapy_tfo.oracle.parts.profile import Patience, Profile
 from scapy_tfo.program.cookies import Client, Jar
 from scapy_tfo.program.program import CLIENTS, Flow, Program, Wait
 from scapy_tfo.segment import Address

@@ -16,7 +16,7 @@ from scapy_tfo.executor.live.addresses import Range
 from scapy_tfo.executor.live.ports import Ports
 from scapy_tfo.executor.live.volley_recipes import TCP, Recipe, Template, cook
 from scapy_tfo.executor.live.volley_shapes import FLAGS, PORTS, SIZES, draw
-from scapy_tfo.oracle.profile import Profile
+from scapy_tfo.oracle.parts.profile import Profile
 from scapy_tfo.program.cookies import Jar
 from scapy_tfo.program.payload import text
 from scapy_tfo.segment import ACK, RST, Address

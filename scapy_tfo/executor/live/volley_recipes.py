@@ -6,8 +6,8 @@ import struct
 from dataclasses import dataclass, field
 
 from scapy_tfo import option as opt
-from scapy_tfo.oracle.profile import Profile
-from scapy_tfo.oracle.syn import SynRule, syn_rule
+from scapy_tfo.oracle.parts.profile import Profile
+from scapy_tfo.oracle.parts.syn import SynRule, syn_rule
 from scapy_tfo.packet import Ends, build, flags_of
 from scapy_tfo.program.cookies import Client, Jar
 from scapy_tfo.program.options import Offer, Times, offer_of, render

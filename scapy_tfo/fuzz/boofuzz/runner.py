@@ -15,7 +15,7 @@ from scapy_tfo.fuzz.boofuzz.cases import LEADING_UP, Deck, Numbers, Volley, deco
 from scapy_tfo.fuzz.campaign.liveness import Patient
 from scapy_tfo.fuzz.campaign.triage import CONFIRMATIONS, breaks
 from scapy_tfo.fuzz.generation.batches import LONG, Kind, Tally, kind_of
-from scapy_tfo.oracle.violation import Violation
+from scapy_tfo.oracle.parts.violation import Violation
 from scapy_tfo.program.program import Program, dumps, waits
 
 MOST_TRIED = 8

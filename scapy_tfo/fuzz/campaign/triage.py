@@ -13,7 +13,7 @@ from scapy_tfo.fuzz.findings.finding import Finding, Status
 from scapy_tfo.fuzz.findings.sightings import OpenSighting
 from scapy_tfo.fuzz.generation.batches import LONG
 from scapy_tfo.fuzz.generation.plan import Plan
-from scapy_tfo.oracle.violation import Signature, Violation
+from scapy_tfo.oracle.parts.violation import Signature, Violation
 from scapy_tfo.program.program import Program, waits
 from scapy_tfo.program.reduce import MOST_RUNS, reduced_together, reduction
 

@@ -10,13 +10,14 @@ from hashlib import blake2b
 from typing import Any
 
 from scapy_tfo.executor.verdict import TracedPacket
-from scapy_tfo.oracle.violation import Signature
+from scapy_tfo.oracle import counters
+from scapy_tfo.oracle.parts.violation import Signature
 from scapy_tfo.program.program import Program, from_json, to_json
 
 ALIVE = "stays-alive"
 """Rule of a finding that no model makes: after a program the target serves nobody any more."""
 
-BALANCED = "counters-balance"
+BALANCED = counters.BALANCED.id
 """Rule of one about the target's own counters, which cannot all be true of what was sent."""
 
 ROBUST = "robust"

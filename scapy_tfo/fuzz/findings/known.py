@@ -10,7 +10,7 @@ from typing import Any
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.fuzz.findings.finding import Finding, Status, finding_id
-from scapy_tfo.oracle.violation import Signature
+from scapy_tfo.oracle.parts.violation import Signature
 from scapy_tfo.program.program import Program, ProgramError, dumps, loads
 from scapy_tfo.shape import ShapeError, sentence, tables, text_of
 

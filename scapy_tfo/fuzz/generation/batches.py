@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from scapy_tfo.executor.verdict import Verdict
 from scapy_tfo.fuzz.generation.corpus import Ring, mutated
 from scapy_tfo.fuzz.generation.plan import SECTIONS, Plan
-from scapy_tfo.oracle.violation import Violation
+from scapy_tfo.oracle.parts.violation import Violation
 from scapy_tfo.program import fingerprint
 from scapy_tfo.program.program import Program, waits
 

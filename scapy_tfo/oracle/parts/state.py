@@ -2,20 +2,21 @@
 
 It is kept as sets: the states that the target may be in, and how much of the stream it may and must
 have taken. Numbers are relative: the client's to its ISN, the target's to its ISS. `outbound.py`
-changes the state with what is sent; `inbound.py`, `syn_ack.py`, `syn_ack_options.py` and
-`stream.py` judge replies by it, and learn from them.
+changes the state with what is sent; the rules of `replies` judge what comes by it, and the rest of
+`replies` learns from that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scapy_tfo.oracle.attribution import clause_of
-from scapy_tfo.oracle.pending import Room
-from scapy_tfo.oracle.profile import Profile
-from scapy_tfo.oracle.reassembly import Assembly
-from scapy_tfo.oracle.syn import SynRule
-from scapy_tfo.oracle.violation import Violation
+from scapy_tfo.oracle.parts.attribution import clause_of
+from scapy_tfo.oracle.parts.pending import Room
+from scapy_tfo.oracle.parts.profile import Profile
+from scapy_tfo.oracle.parts.reassembly import Assembly
+from scapy_tfo.oracle.parts.syn import SynRule
+from scapy_tfo.oracle.parts.violation import Violation
+from scapy_tfo.oracle.parts.watch import Watch
 from scapy_tfo.program.cookies import Jar
 from scapy_tfo.program.options import Offer, offer_of
 from scapy_tfo.program.program import Flow
@@ -62,8 +63,9 @@ class Knowledge:
     """What is known of one flow.
 
     index: its number in the program. room: the account of its listener, where that has one.
-    isn: our initial sequence number. asks_for_ecn: a SYN had one of the bits for ECN, which a
-    server may take for a request of accurate ECN in any combination (RFC 9768 section 3.1.3).
+    watch: of the rules that it is judged by; all flows of a target share one. isn: our initial
+    sequence number. asks_for_ecn: a SYN had one of the bits for ECN, which a server may take for a
+    request of accurate ECN in any combination (RFC 9768 section 3.1.3).
     """
 
     times_must: int | None
@@ -78,9 +80,11 @@ class Knowledge:
         profile: Profile,
         room: Room | None = None,
         *,
+        watch: Watch,
         isn: int = 0,
     ) -> None:
         self.flow = flow
+        self.watch = watch
         self.isn = isn
         self.index = index
         self.client = (flow.family, flow.client)

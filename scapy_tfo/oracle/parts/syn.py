@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from scapy_tfo import option as opt
-from scapy_tfo.oracle.pending import Room, Vacancy
-from scapy_tfo.oracle.profile import ANY, REQUEST, WHOLE, Profile
+from scapy_tfo.oracle.parts.pending import Room, Vacancy
+from scapy_tfo.oracle.parts.profile import ANY, REQUEST, WHOLE, Profile
 from scapy_tfo.program.cookies import Client, Jar
 from scapy_tfo.program.options import Offer
 from scapy_tfo.program.program import Cookie, Option

@@ -1,0 +1,1 @@
+"""What the halves of the oracle share: what is known of a flow, and the rules to judge it by."""

@@ -1,0 +1,1 @@
+"""Judges what the target sends."""

@@ -1,0 +1,214 @@
+"""Judges SYN-ACKs, the first one and those that repeat it, by the rule for their SYN."""
+
+from __future__ import annotations
+
+from scapy_tfo.option import FastOpen
+from scapy_tfo.oracle.parts.events import Came
+from scapy_tfo.oracle.parts.reassembly import Assembly
+from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, judge, rule
+from scapy_tfo.oracle.parts.state import AFTER, LISTEN, OPEN, RCVD, Knowledge
+from scapy_tfo.oracle.parts.syn import SynRule
+from scapy_tfo.oracle.replies.syn_ack_options import OPTIONS, syn_ack_options, take_grant
+from scapy_tfo.oracle.replies.text import take_text
+from scapy_tfo.program.options import Offer
+from scapy_tfo.segment import FIN
+
+_MASK = 0xFFFFFFFF
+_SURE_LIFE = 25.0
+"""Seconds for which any cookie is good: no server changes its key several times a minute."""
+
+
+def syn_ack(link: Knowledge, came: Came) -> None:
+    """A SYN-ACK came."""
+    if link.iss is None:
+        _first_syn_ack(link, came)
+        return
+    judge(link, came, _AGAIN)
+    link.syn_acks += 1
+    link.syn_ack_at = link.their_last = came.now
+    link.their_repeats += 1
+
+
+def _first_syn_ack(link: Knowledge, came: Came) -> None:
+    syn = link.rule
+    assert syn is not None
+    came.first = True
+    link.iss = came.reply.seq
+    link.states = RCVD
+    judge(link, came, _FIRST)
+    taken, size = _taken_of(link, came)
+    taken = min(max(taken, 0), size)
+    link.taken = taken
+    if size and not taken and syn.early:
+        link.features.add("refused")
+    link.accepted = syn.early and (taken > 0 or size == link.syn_fin)
+    link.answer = came.offer
+    fin = link.syn_fin and taken == size
+    end = link.base + 1 + taken - fin
+    link.may, link.must = Assembly(link.base + 1), Assembly(link.base + 1)
+    link.may.add(link.base + 1, end, fin)
+    link.must.add(link.base + 1, end, fin)
+    link.acked = came.number
+    link.syn_acks = 1
+    link.syn_ack_at = link.their_last = came.now
+    link.their_repeats = 0
+    _agree(link, came)
+    judge(link, came, OPTIONS)
+    take_grant(link, came)
+    if came.reply.payload:
+        take_text(link, came)
+
+
+def _taken_of(link: Knowledge, came: Came) -> tuple[int, int]:
+    """Numbers behind the SYN's that a SYN-ACK acknowledges, and how many there are."""
+    return came.number - link.base - 1, link.sent_end - link.base - 1
+
+
+def _is_again(link: Knowledge, came: Came) -> bool:
+    """Whether a SYN-ACK has the numbers of the first one."""
+    assert link.taken is not None
+    return (came.reply.seq, came.number) == (link.iss, link.base + 1 + link.taken)
+
+
+@rule("another-syn-ack", source="RFC 9293 section 3.8.1", requirement="ACC-8a", group="resend")
+def another_syn_ack(link: Knowledge, came: Came) -> Finding:
+    """A repeated SYN-ACK has the numbers of the first one."""
+    assert link.taken is not None
+    assert link.iss is not None
+    if _is_again(link, came):
+        return HELD
+    more = came.number - link.base - 1 > link.taken
+    late = link.states == OPEN and link.opened_at is not None
+    return Breach(
+        f"the SYN-ACK as before, acknowledging {link.base + 1 + link.taken}",
+        f"ISS moved by {(came.reply.seq - link.iss) & _MASK}, acknowledging {came.number}",
+        "AFT-11" if late else "ACC-3" if more else "",
+    )
+
+
+@rule("syn-ack-when-open", source="RFC 9293 section 3.8.1", requirement="AFT-11")
+def syn_ack_when_open(link: Knowledge, came: Came) -> Finding:
+    """The SYN-ACK is not repeated when the handshake is over."""
+    if not _is_again(link, came) or link.states != OPEN or "syn-when-open" in link.features:
+        return None
+    if link.opened_at is None or came.now - link.opened_at <= AFTER:
+        return HELD
+    fin = "fin" in link.features
+    return Breach(
+        "no SYN-ACK after the handshake", "SYN-ACK", "AFT-2" if fin else "", "end" if fin else None
+    )
+
+
+@rule("repeated-text", source="RFC 7413 section 4.2.2", requirement="ACC-8")
+def repeated_text(_link: Knowledge, came: Came) -> Finding:
+    """A repeated SYN-ACK has no data."""
+    if not (came.reply.payload or came.reply.flags & FIN):
+        return HELD
+    return Breach("no data in a repeated SYN-ACK", f"{len(came.reply.payload)} bytes")
+
+
+@rule("repeated-option", source="RFC 7413 section 4.2.2", requirement="ACC-8")
+def repeated_option(link: Knowledge, came: Came) -> Finding:
+    """A SYN-ACK that a timer repeats has no Fast Open option."""
+    by_timer = came.now - max(link.syn_ack_at, link.syn_at) > AFTER
+    if link.offer.fast_open and not by_timer:
+        return None
+    if not came.offer.fast_open:
+        return HELD
+    return Breach("no option in a repeated SYN-ACK", "a Fast Open option")
+
+
+@rule("syn-ack-number", source="RFC 9293 section 3.10.7.2", requirement="ACC-10", group="number")
+def syn_ack_number(link: Knowledge, came: Came) -> Finding:
+    """A SYN-ACK acknowledges the SYN, and no more than was sent with it."""
+    taken, size = _taken_of(link, came)
+    if 0 <= taken <= size:
+        return HELD
+    return Breach(
+        f"acknowledging {link.base + 1} to {link.base + 1 + size}", f"acknowledging {came.number}"
+    )
+
+
+@rule("takes-text", source="RFC 7413 section 4.2.2", requirement="ACC-4")
+def takes_text(link: Knowledge, came: Came) -> Finding:
+    """Text is taken where a cookie, or the target's way without one, gives a right to."""
+    taken, size = _taken_of(link, came)
+    syn = link.rule
+    if syn is None or not 0 <= taken <= size:
+        return None
+    if taken <= syn.most + link.syn_fin:
+        return HELD
+    return Breach(
+        f"acknowledging {link.base + 1}: no right to its text",
+        f"acknowledging {came.number}",
+        syn.taken,
+    )
+
+
+@rule("refuses-text", source="RFC 7413 section 4.2.2", requirement="ACC-2", group="opening")
+def refuses_text(link: Knowledge, came: Came) -> Finding:
+    """The text of a good cookie's SYN is taken."""
+    taken, size = _taken_of(link, came)
+    syn = link.rule
+    if syn is None or not syn.least or not 0 <= taken <= size:
+        return None
+    if taken >= syn.least:
+        return HELD
+    if _may_be_stale(link, came.offer, came.now):
+        return None
+    return Breach(
+        f"acknowledging {link.base + 1 + syn.least}: the cookie is good",
+        f"acknowledging {came.number}",
+        _refused(link, syn, came.offer, taken),
+        "number" if taken else "" if came.offer.fast_open or link.room else None,
+    )
+
+
+_FIRST = (syn_ack_number, takes_text, refuses_text)
+_AGAIN = (another_syn_ack, syn_ack_when_open, repeated_text, repeated_option, syn_ack_options)
+
+
+def _refused(link: Knowledge, rule: SynRule, offer: Offer, taken: int) -> str:
+    """The requirement that is broken where a good cookie's text is not taken, or not all of it."""
+    if taken:
+        return "ACC-10"
+    if not offer.fast_open:
+        return rule.refused
+    # A fresh cookie says that the target took the cookie for a wrong one.
+    if any(_came_with_a_refusal(each, link) for each in link.around):
+        return "SRV-5"
+    if link.flow.port != "main" and len(link.around) == 1:
+        return "SRV-3"
+    return rule.refused if rule.refused.startswith("OPT") else "SRV-1"
+
+
+def _agree(link: Knowledge, came: Came) -> None:
+    """What holds from the SYN-ACK on: options, the window, and whether anything is kept."""
+    offer = came.offer
+    link.timestamps = offer.times is not None and link.offer.times is not None
+    link.sack = offer.sack and link.offer.sack
+    both = offer.scale is not None and link.offer.scale is not None
+    link.scale = link.offer.scale if both else None
+    link.room_end = came.number + came.reply.window
+    if link.profile.stateless and not link.taken:
+        # Nothing is kept of the SYN until an ACK brings back its SYN-ACK's number.
+        link.states |= LISTEN
+
+
+def _may_be_stale(link: Knowledge, offer: Offer, now: float) -> bool:
+    """Whether the cookie is too old to be good for sure (RFC 7413 section 4.1.2): servers change
+    their keys, and mostly say so by another cookie."""
+    presented = [each.cookie for each in link.offer.fast_open if isinstance(each, FastOpen)]
+    age = min((link.jar.age(each, now) for each in presented), default=0.0)
+    last = link.profile.cookies_last
+    if last or age < _SURE_LIFE:
+        return False
+    given = [each.cookie for each in offer.fast_open if isinstance(each, FastOpen)]
+    return last is False or any(each not in presented for each in given)
+
+
+def _came_with_a_refusal(other: Knowledge, link: Knowledge) -> bool:
+    """Whether the cookie of a SYN is one that another flow got when its own was refused."""
+    presented = [each.cookie for each in link.offer.fast_open if isinstance(each, FastOpen)]
+    granting = other.rule is None or other.rule.granting
+    return other is not link and not granting and other.cookie in presented

@@ -1,0 +1,144 @@
+"""Judges the text and the FIN that the target sends."""
+
+from __future__ import annotations
+
+from scapy_tfo.oracle.parts.events import Came
+from scapy_tfo.oracle.parts.profile import WHOLE
+from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, judge, rule
+from scapy_tfo.oracle.parts.state import AFTER, OPEN, Knowledge
+from scapy_tfo.program.payload import text, wrong_text
+from scapy_tfo.segment import FIN
+
+
+def take_text(link: Knowledge, came: Came) -> None:
+    """Text and FIN of the target: the echo of what it may have taken, in its place."""
+    judge(link, came, _TEXT)
+    if came.seq < 1:
+        return
+    reply = came.reply
+    end, fin = came.seq + len(reply.payload), bool(reply.flags & FIN)
+    # Also a repetition that goes on where the first one ended.
+    repeated = came.seq < link.received or end + fin <= link.received
+    link.theirs.add(came.seq, end, fin)
+    link.received, link.their_fin = link.theirs.next, link.theirs.fin
+    link.their_repeats = link.their_repeats + 1 if repeated else 0
+    link.their_last = came.now
+
+
+@rule("early-text", source="RFC 7413 section 4.2.2", requirement="ACC-4")
+def early_text(link: Knowledge, came: Came) -> Finding:
+    """The application answers before the handshake ends only to text with a good cookie."""
+    if link.opened_at is not None or link.states & OPEN or link.early:
+        return HELD
+    return Breach(
+        "nothing before the handshake ends",
+        f"{len(came.reply.payload)} bytes and flags {came.reply.flags:#x}",
+        _early_clause(link),
+    )
+
+
+@rule("text-place", source="RFC 9293 section 3.4", requirement="ACC-9", group="stream")
+def text_place(_link: Knowledge, came: Came) -> Finding:
+    """Text begins behind the SYN."""
+    return HELD if came.seq >= 1 else Breach("text from number 1 on", f"number {came.seq}")
+
+
+@rule("text-excess", source="RFC 9293 section 3.10.7.4", requirement="ACC-9", group="stream")
+def text_excess(link: Knowledge, came: Came) -> Finding:
+    """The echo has no more than was taken."""
+    if came.seq < 1:
+        return None
+    end, most = came.seq + len(came.reply.payload), 1 + link.answer_size
+    if end <= most:
+        return HELD
+    return Breach(f"{most - 1} bytes at most: what was taken, once", f"bytes up to {end - 1}")
+
+
+@rule("text-wrong", source="RFC 9293 section 3.10.7.4", requirement="ACC-9", group="stream")
+def text_wrong(link: Knowledge, came: Came) -> Finding:
+    """The echo has the stream's bytes in their place."""
+    payload = came.reply.payload
+    if came.seq < 1 or not payload or came.seq + len(payload) > 1 + link.answer_size:
+        return None
+    if _is_echo(link, came.seq, payload):
+        return HELD
+    return Breach("the stream's bytes in their place", repr(payload[:24]))
+
+
+@rule("over-window", source="RFC 9293 section 3.8.6", requirement="AFT-7")
+def over_window(link: Knowledge, came: Came) -> Finding:
+    """Text fits the window that was offered."""
+    size = len(came.reply.payload)
+    if came.seq < 1 or not size:
+        return None
+    end = came.seq + size
+    if end <= link.limit or _is_probe(link, came.seq, size, came.now):
+        return HELD
+    return Breach(f"text up to {link.limit}, where the window ends", f"text up to {end}")
+
+
+@rule("over-mss", source="RFC 9293 section 3.7.1", requirement="AFT-7b")
+def over_mss(link: Knowledge, came: Came) -> Finding:
+    """Text and options fit the MSS that was offered."""
+    size = len(came.reply.payload)
+    if came.seq < 1 or not size or not link.profile.whole:
+        return None
+    # A SYN cookie has room for a few sizes (RFC 4987 section 3.6).
+    most = max(link.mss, WHOLE if link.profile.stateless else 88)
+    size += len(came.reply.options)
+    return HELD if size <= most else Breach(f"{most} bytes of options and text at most", f"{size}")
+
+
+@rule("fin-early", source="RFC 9293 section 3.10.4", requirement="AFT-2")
+def fin_early(link: Knowledge, came: Came) -> Finding:
+    """The echo closes behind all that it has to send, after our FIN."""
+    if came.seq < 1 or not came.reply.flags & FIN:
+        return None
+    end = came.seq + len(came.reply.payload)
+    if link.may.ended and end >= 1 + link.answer_size:
+        return HELD
+    return Breach(
+        "FIN behind the whole echo, after our FIN",
+        f"FIN at {end}",
+        _fin_clause(link),
+        reply="fin",
+    )
+
+
+_TEXT = (early_text, text_place, text_excess, text_wrong, over_window, over_mss, fin_early)
+
+
+def _is_probe(link: Knowledge, seq: int, size: int, now: float) -> bool:
+    """A probe of a closed window has at least one byte (RFC 9293 section 3.8.6.1)."""
+    if size == 1:
+        return seq >= link.limit
+    return seq >= link.edge and now - link.edge_at > AFTER
+
+
+def _is_echo(link: Knowledge, seq: int, payload: bytes) -> bool:
+    start = link.base + seq
+    if payload == text(link.index, start, len(payload)):
+        return True
+    if not link.odd_text:
+        return False
+    right = text(link.index, start, len(payload))
+    wrong = wrong_text(link.index, start, len(payload))
+    return all(
+        one == right[at]
+        or (one == wrong[at] and any(a <= start + at < b for a, b in link.odd_text))
+        for at, one in enumerate(payload)
+    )
+
+
+def _early_clause(link: Knowledge) -> str:
+    if "cookie-alone" in link.features:
+        return "ACC-5"
+    if link.rule is None:
+        return "ACC-4"
+    return "ACC-3" if link.taken == 0 and link.rule.early else link.rule.taken
+
+
+def _fin_clause(link: Knowledge) -> str:
+    if link.syn_fin:
+        return "ACC-12"
+    return "ACC-5" if "cookie-alone" in link.features else "AFT-2"

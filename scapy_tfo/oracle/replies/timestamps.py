@@ -1,0 +1,74 @@
+"""Judges the timestamps of what the target sends (RFC 7323)."""
+
+from __future__ import annotations
+
+from scapy_tfo.oracle.parts.events import Came
+from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, judge, rule
+from scapy_tfo.oracle.parts.state import Knowledge
+from scapy_tfo.seq import before
+
+
+def check_times(link: Knowledge, came: Came) -> None:
+    """The timestamps of a segment, or that it has none."""
+    times = came.offer.times
+    if came.kind == "syn-ack":
+        agreed = link.timestamps if link.iss is not None else link.offer.times is not None
+        if link.other_offers and agreed != (times is not None):
+            # It answers the SYN that offered something else: which of the two decides is open.
+            link.times_open = True
+    judge(link, came, _TIMES)
+    if times is None or not _are_checked(link, came):
+        return
+    link.last_tsval = times[0]
+    if came.kind == "syn-ack" or link.opened_at is not None or link.echo is None:
+        # Before the handshake ends it is the SYN-ACK's that a careful target wants back.
+        link.echo = times[0]
+
+
+def _are_checked(link: Knowledge, came: Came) -> bool:
+    """Whether the values of timestamps tell something."""
+    return link.timestamps or (link.times_open and came.kind != "syn-ack")
+
+
+@rule("timestamps", source="RFC 7323 section 3.2", requirement="AFT-6")
+def timestamps(link: Knowledge, came: Came) -> Finding:
+    """Once agreed on they are on every segment, and else on none."""
+    if came.kind == "syn-ack" or link.times_open:
+        return None
+    if link.timestamps == (came.offer.times is not None):
+        return HELD
+    return Breach(
+        "timestamps" if link.timestamps else "no timestamps: they were not agreed on",
+        "none" if link.timestamps else "timestamps",
+        "" if link.timestamps else "OPT-9",
+        reply="text" if link.opened_at is None else "",
+    )
+
+
+@rule("clock-back", source="RFC 7323 section 4.1", requirement="AFT-6")
+def clock_back(link: Knowledge, came: Came) -> Finding:
+    """The target's clock does not go back."""
+    if came.offer.times is None or not _are_checked(link, came) or link.last_tsval is None:
+        return None
+    value = came.offer.times[0]
+    if not before(value, link.last_tsval):
+        return HELD
+    return Breach(f"TSval {link.last_tsval} or later", f"{value}")
+
+
+@rule("echo-of-time", source="RFC 7323 section 4.3", requirement="AFT-6")
+def echo_of_time(link: Knowledge, came: Came) -> Finding:
+    """TSecr is of a segment that was sent, and not older than one that was taken."""
+    if came.kind == "syn-ack" or came.offer.times is None or not _are_checked(link, came):
+        return None
+    echo, settled = came.offer.times[1], link.times_settled
+    if (
+        echo in link.times_sent
+        and (settled is None or not before(echo + 1 & 0xFFFFFFFF, settled))
+        and (link.times_may is None or not before(link.times_may, echo))
+    ):
+        return HELD
+    return Breach(f"TSecr {settled} or later, of a segment that was sent", f"TSecr {echo}")
+
+
+_TIMES = (timestamps, clock_back, echo_of_time)
