@@ -48,6 +48,7 @@ HOT = (
     "oracle/replies/acknowledgment",
     "oracle/replies/dispatch",
     "oracle/replies/reset",
+    "oracle/replies/segment",
     "oracle/replies/syn_ack",
     "oracle/replies/syn_ack_options",
     "oracle/replies/text",

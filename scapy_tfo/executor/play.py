@@ -14,7 +14,7 @@ from scapy_tfo.oracle.obligations import Debt, blame_debt, debt_of, is_owing, ov
 from scapy_tfo.oracle.outbound import Connection
 from scapy_tfo.oracle.parts.pending import Room
 from scapy_tfo.oracle.parts.profile import Patience, Profile
-from scapy_tfo.oracle.parts.rules import RULES
+from scapy_tfo.oracle.parts.rules import new_watch
 from scapy_tfo.oracle.parts.state import OPEN, RCVD
 from scapy_tfo.oracle.parts.violation import Violation
 from scapy_tfo.oracle.parts.watch import Watch
@@ -55,7 +55,7 @@ class Play:
         keep: bool = False,
         watch: Watch | None = None,
     ) -> None:
-        self.watch = Watch(len(RULES)) if watch is None else watch
+        self.watch = new_watch() if watch is None else watch
         self.program = program
         self.ends = ends
         self.done = False

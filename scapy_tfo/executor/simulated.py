@@ -18,8 +18,7 @@ from scapy_tfo.executor.verdict import TracedPacket, Verdict
 from scapy_tfo.executor.watched import PATIENCE, WatchedPlay
 from scapy_tfo.option import FastOpen, find_fast_open
 from scapy_tfo.oracle.parts.profile import Patience, Profile
-from scapy_tfo.oracle.parts.rules import RULES
-from scapy_tfo.oracle.parts.watch import Watch
+from scapy_tfo.oracle.parts.rules import new_watch
 from scapy_tfo.packet import Ends, build, key_of, read
 from scapy_tfo.program.cookies import Jar
 from scapy_tfo.program.program import SMALL, Program
@@ -107,9 +106,9 @@ class SimulatedBench:
         self._patience = patience or Patience()
         self.play_of: Callable[..., Play] = Play
         self.profile = Profile(fresh=True)
-        self.counts = Watch(len(RULES))
+        self.counts = new_watch()
         self.profile = acquaint(self._once, virtual=True)
-        self.counts = Watch(len(RULES))
+        self.counts = new_watch()
 
     def watch(self) -> None:
         """From now on, tell what came in the form by which targets are compared."""

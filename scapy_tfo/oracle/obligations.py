@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scapy_tfo.oracle.parts.rules import RULES, Breach, Rule, duty
+from scapy_tfo.oracle.parts.rules import RULES, Breach, Rule, Table, duty
 from scapy_tfo.oracle.parts.state import LISTEN, OPEN, RCVD, Knowledge
 
 _FIRST_TIMEOUT = 3.5
@@ -86,7 +86,8 @@ def no_probe(_link: Knowledge) -> Breach:
     return Breach("a probe of the closed window")
 
 
-_AT_ONCE = (no_rst, no_syn_ack, no_ack, no_answer, no_text, no_fin)
+_AT_ONCE = Table(no_rst, no_syn_ack, no_ack, no_answer, no_text, no_fin)
+_BY_TIMER = Table(no_repeat, no_probe)
 
 
 def owes(link: Knowledge) -> Rule | None:
@@ -118,24 +119,23 @@ def owes(link: Knowledge) -> Rule | None:
 
 def is_owing(link: Knowledge) -> bool:
     """Whether something is still owed on this flow."""
+    return _asked(link) is not None
+
+
+def _asked(link: Knowledge) -> Rule | None:
+    """As `owes`, and counted."""
+    watch = link.watch
+    watch.passes[_AT_ONCE.number] += 1
     rule = owes(link)
-    if rule is None:
-        return False
-    link.watch.considered[rule.number] += 1
-    link.watch.in_force[rule.number] += 1
-    return True
+    if rule is not None:
+        watch.due[rule.number] += 1
+    return rule
 
 
 def debt_of(link: Knowledge) -> Debt | None:
     """The first thing that the target owes on this flow, None where it owes nothing."""
-    rule = owes(link)
-    watch = link.watch
-    for each in _AT_ONCE:
-        watch.considered[each.number] += 1
-    if rule is None:
-        return None
-    watch.in_force[rule.number] += 1
-    return _debt(link, rule)
+    rule = _asked(link)
+    return None if rule is None else _debt(link, rule)
 
 
 def blame_debt(link: Knowledge, debt: Debt) -> None:
@@ -184,9 +184,9 @@ def overdue(link: Knowledge, now: float) -> Debt | None:
     else:
         return None
     watch = link.watch
-    watch.considered[rule.number] += 1
+    watch.passes[_BY_TIMER.number] += 1
     # What came again shows that the rule was kept.
-    watch.in_force[rule.number] += wait > least or link.their_repeats > 0
+    watch.due[rule.number] += wait > least or link.their_repeats > 0
     return _debt(link, rule) if wait > least else None
 
 

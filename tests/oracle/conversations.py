@@ -10,8 +10,7 @@ from scapy_tfo.oracle.outbound import Connection
 from scapy_tfo.oracle.parts.attribution import clause_of
 from scapy_tfo.oracle.parts.pending import Room
 from scapy_tfo.oracle.parts.profile import Profile
-from scapy_tfo.oracle.parts.rules import RULES
-from scapy_tfo.oracle.parts.watch import Watch
+from scapy_tfo.oracle.parts.rules import new_watch
 from scapy_tfo.oracle.replies.dispatch import came
 from scapy_tfo.packet import Reply, flags_of
 from scapy_tfo.program.cookies import Jar
@@ -61,7 +60,7 @@ class Conversation:
             self.jar,
             profile or Profile(fresh=True),
             room,
-            watch=Watch(len(RULES)),
+            watch=new_watch(),
             isn=isn,
         )
         self.now = 0.0

@@ -14,7 +14,8 @@ class Came:
 
     kind: its class, as `dispatch.reply_class` tells it. number: it acknowledges, from our ISN. seq:
     of its text, from the target's ISS; 1 behind a SYN. packet: its number in the trace, -1 where
-    none is kept. first: it is the first SYN-ACK of its connection.
+    none is kept. first: it is the first SYN-ACK of its connection. most: number that the target's
+    text may come up to.
     """
 
     reply: Reply
@@ -25,3 +26,4 @@ class Came:
     packet: int
     seq: int = 1
     first: bool = False
+    most: int = 1

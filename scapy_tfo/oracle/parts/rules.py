@@ -8,7 +8,7 @@ which they are applied.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -60,9 +60,14 @@ class Rule:
     missing: Missing
     late: bool = False
 
+    @property
+    def on_silence(self) -> bool:
+        return self.missing is not _nothing
+
 
 RULES: dict[str, Rule] = {}
 """By id, in the order of their numbers."""
+_BY_NUMBER: list[Rule] = []
 
 
 def rule(
@@ -106,26 +111,47 @@ def _add(new: Rule) -> Rule:
     if new.id in RULES:
         raise ValueError(f"two rules {new.id}")
     RULES[new.id] = new
+    _BY_NUMBER.append(new)
     return new
 
 
-def judge(link: Knowledge, came: Came, rules: tuple[Rule, ...]) -> bool:
-    """Judge a segment by rules, in their order; whether it broke one."""
+class Table:
+    """Rules that are applied together, in their order. number: of its passes in a `Watch`."""
+
+    __slots__ = ("number", "pairs", "rules")
+
+    def __init__(self, *rules: Rule) -> None:
+        self.number = len(TABLES)
+        self.rules = rules
+        self.pairs = tuple((each.judge, each.number) for each in rules)
+        TABLES.append(self)
+
+
+TABLES: list[Table] = []
+"""By their numbers."""
+
+
+def new_watch() -> Watch:
+    """Counts of nothing yet."""
+    return Watch(len(RULES), len(TABLES))
+
+
+def judge(link: Knowledge, came: Came, table: Table) -> bool:
+    """Judge a segment by rules; whether it broke one."""
     watch = link.watch
-    considered, in_force = watch.considered, watch.in_force
+    watch.passes[table.number] += 1
     broken = False
-    for each in rules:
-        number = each.number
-        considered[number] += 1
-        found = each.judge(link, came)
-        if found is None:
+    for function, number in table.pairs:
+        found = function(link, came)
+        if found is HELD:
             continue
-        in_force[number] += 1
-        if found is not HELD:
-            broken = True
-            watch.broken[number] += 1
-            for breach in _breaches(found):
-                _blame(link, came, each, breach)
+        if found is None:
+            watch.idle[number] += 1
+            continue
+        broken = True
+        watch.broken[number] += 1
+        for breach in _breaches(found):
+            _blame(link, came, _BY_NUMBER[number], breach)
     return broken
 
 
@@ -148,15 +174,23 @@ def _blame(link: Knowledge, came: Came, rule: Rule, found: Breach) -> None:
 
 
 class Watched(NamedTuple):
-    """How often a rule was judged by, in force, and broken."""
+    """How often a rule was considered; applied, so that it could be broken; and was broken. A rule
+    that was never in force has shown nothing."""
 
     considered: int
     in_force: int
     broken: int
 
 
-def watched(watch: Watch) -> Iterator[tuple[str, Watched]]:
-    """Each rule's id with its counts."""
+def watched(watch: Watch) -> dict[str, Watched]:
+    """The counts of each rule, by its id."""
+    considered = [0] * len(RULES)
+    for table in TABLES:
+        for each in table.rules:
+            considered[each.number] += watch.passes[table.number]
+    found = {}
     for each in RULES.values():
         at = each.number
-        yield each.id, Watched(watch.considered[at], watch.in_force[at], watch.broken[at])
+        in_force = watch.due[at] if each.on_silence else considered[at] - watch.idle[at]
+        found[each.id] = Watched(considered[at], in_force, watch.broken[at])
+    return found

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 
 class Watch:
-    """Three counts for each rule, by its number.
+    """Counts by number. `rules.watched` makes of them how often each rule was in force.
 
-    considered: times that it was judged by. in_force: times that it applied, whether it was kept
-    or not. broken: times that it was not kept. A rule that was never in force has shown nothing.
+    passes: times that each table of rules was applied. idle: times that a rule of it did not apply.
+    due: times that what a rule on silence asks for was owed. broken: times that a rule was not
+    kept.
     """
 
-    __slots__ = ("broken", "considered", "in_force")
+    __slots__ = ("broken", "due", "idle", "passes")
 
-    def __init__(self, rules: int) -> None:
-        self.considered = [0] * rules
-        self.in_force = [0] * rules
+    def __init__(self, rules: int, tables: int) -> None:
+        self.passes = [0] * tables
+        self.idle = [0] * rules
+        self.due = [0] * rules
         self.broken = [0] * rules
 
     def add(self, other: Watch) -> None:
         """Count what another one has counted, too."""
         for ours, theirs in (
-            (self.considered, other.considered),
-            (self.in_force, other.in_force),
+            (self.passes, other.passes),
+            (self.idle, other.idle),
+            (self.due, other.due),
             (self.broken, other.broken),
         ):
             for number, count in enumerate(theirs):

@@ -1,37 +1,11 @@
-"""Judges the acknowledgment, the options and the window of a segment behind the SYN-ACK."""
+"""Judges the acknowledgment and the options of a segment behind the SYN-ACK."""
 
 from __future__ import annotations
 
 from scapy_tfo.oracle.parts.events import Came
-from scapy_tfo.oracle.parts.reassembly import Assembly
-from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, judge, rule
+from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, rule
 from scapy_tfo.oracle.parts.state import RCVD, Knowledge
-from scapy_tfo.oracle.replies.reset import reset
-from scapy_tfo.oracle.replies.text import take_text
-from scapy_tfo.segment import FIN
 from scapy_tfo.seq import distance
-
-
-def segment(link: Knowledge, came: Came) -> None:
-    """A segment behind the SYN-ACK came."""
-    assert link.iss is not None
-    reply, number = came.reply, came.number
-    came.seq = distance(link.iss, reply.seq)
-    judge(link, came, _SEGMENT)
-    if link.acked <= number <= link.may.next:
-        link.acked = number
-        link.learn_taken(number)
-    if number >= link.acked:
-        link.room_end = number + (reply.window << (_their_scale(link) or 0))
-        if link.room_end < link.must.next and number < link.must.next:
-            # The window shrank (RFC 9293 section 3.8.6): what lies beyond may not have been taken.
-            link.must = Assembly(number)
-    if came.seq == link.received - 1 and not reply.payload and link.edge <= link.received:
-        # A probe of the closed window as Linux makes it (RFC 9293 section 3.8.6.1).
-        link.their_last = came.now
-        link.their_repeats += 1
-    if reply.payload or reply.flags & FIN:
-        take_text(link, came)
 
 
 @rule("ack-beyond", source="RFC 9293 section 3.4", requirement="ACC-9", group="stream")
@@ -76,11 +50,8 @@ def option_on_segment(link: Knowledge, came: Came) -> Finding:
 @rule("sack", source="RFC 2018 section 4", requirement="AFT-11", group="blocks")
 def sack(link: Knowledge, came: Came) -> Finding:
     """SACK blocks name what was sent, where SACK was agreed on."""
-    blocks = came.offer.blocks
-    if not blocks:
-        return None
     wrong: list[Breach] = []
-    for left, right in blocks:
+    for left, right in came.offer.blocks:
         start = distance(link.isn, left)
         end = distance(link.isn, right)
         known = any(a <= start < end <= b for a, b in _joined(link.told))
@@ -96,11 +67,10 @@ def sack(link: Knowledge, came: Came) -> Finding:
     return tuple(wrong) if wrong else HELD
 
 
-_SEGMENT = (ack_beyond, ack_back, option_on_segment, sack, reset)
-
-
-def _their_scale(link: Knowledge) -> int | None:
-    return link.profile.options.scale if link.profile.options and link.scale is not None else None
+NUMBERS = (ack_beyond, ack_back, option_on_segment)
+"""On any segment behind the SYN-ACK."""
+BLOCKS = (sack,)
+"""On one with SACK blocks."""
 
 
 def _joined(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from scapy_tfo.oracle.parts.events import Came
-from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, judge, rule
+from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, Table, judge, rule
 from scapy_tfo.oracle.parts.state import LISTEN, Knowledge
-from scapy_tfo.oracle.replies.acknowledgment import segment
 from scapy_tfo.oracle.replies.reset import FROM_NOTHING, rst, syn_reset
+from scapy_tfo.oracle.replies.segment import segment
 from scapy_tfo.oracle.replies.syn_ack import syn_ack
-from scapy_tfo.oracle.replies.timestamps import check_times
 from scapy_tfo.packet import Reply
 from scapy_tfo.program.options import offer_of
 from scapy_tfo.segment import ACK, FIN, RST, SYN
@@ -38,7 +37,13 @@ def came(link: Knowledge, reply: Reply, now: float, packet: int) -> str:
     link.heard.append(kind)
     number = distance(link.isn, reply.ack)
     event = Came(reply, kind, offer_of(reply.options), number, now, packet)
-    if judge(link, event, _ANY) or link.vague:
+    if not reply.sound or reply.accurate or kind in _NEVER:
+        if judge(link, event, _SUSPECT):
+            return kind
+    else:
+        # As the table would count it: most segments are sound.
+        link.watch.passes[_SUSPECT.number] += 1
+    if link.vague:
         return kind
     if kind == "rst":
         rst(link, event)
@@ -54,7 +59,6 @@ def came(link: Knowledge, reply: Reply, now: float, packet: int) -> str:
         syn_ack(link, event)
     else:
         segment(link, event)
-    check_times(link, event)
     return kind
 
 
@@ -80,5 +84,6 @@ def unopened(_link: Knowledge, came: Came) -> Finding:
     return Breach("a SYN-ACK first", f"{came.kind} acknowledging {came.number}")
 
 
-_ANY = (unsound,)
-_OPENING = (syn_reset, unopened)
+_NEVER = ("syn", "odd")
+_SUSPECT = Table(unsound)
+_OPENING = Table(syn_reset, unopened)

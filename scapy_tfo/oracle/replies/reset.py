@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scapy_tfo.oracle.parts.events import Came
-from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, judge, rule
+from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, Table, judge, rule
 from scapy_tfo.oracle.parts.state import AFTER, ANY_RST, LISTEN, Knowledge
 from scapy_tfo.segment import ACK
 
@@ -102,6 +102,6 @@ def unasked(link: Knowledge, came: Came) -> Finding:
     return Breach("RST or silence: no SYN was sent", came.kind)
 
 
-_RST = (rst_numbers, syn_reset, reset, closed, lives_on, unasked)
-FROM_NOTHING = (closed, lives_on, unasked)
+_RST = Table(rst_numbers, syn_reset, reset, closed, lives_on, unasked)
+FROM_NOTHING = Table(closed, lives_on, unasked)
 """On something else than RST, where no connection can be."""

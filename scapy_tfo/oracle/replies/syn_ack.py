@@ -5,11 +5,13 @@ from __future__ import annotations
 from scapy_tfo.option import FastOpen
 from scapy_tfo.oracle.parts.events import Came
 from scapy_tfo.oracle.parts.reassembly import Assembly
-from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, judge, rule
+from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, Table, judge, rule
 from scapy_tfo.oracle.parts.state import AFTER, LISTEN, OPEN, RCVD, Knowledge
 from scapy_tfo.oracle.parts.syn import SynRule
+from scapy_tfo.oracle.replies.reset import reset
 from scapy_tfo.oracle.replies.syn_ack_options import OPTIONS, syn_ack_options, take_grant
-from scapy_tfo.oracle.replies.text import take_text
+from scapy_tfo.oracle.replies.text import ENDS, PAYLOAD, PLACE, take_text
+from scapy_tfo.oracle.replies.timestamps import VALUES, learn_times, may_be_open
 from scapy_tfo.program.options import Offer
 from scapy_tfo.segment import FIN
 
@@ -22,11 +24,15 @@ def syn_ack(link: Knowledge, came: Came) -> None:
     """A SYN-ACK came."""
     if link.iss is None:
         _first_syn_ack(link, came)
-        return
-    judge(link, came, _AGAIN)
-    link.syn_acks += 1
-    link.syn_ack_at = link.their_last = came.now
-    link.their_repeats += 1
+    else:
+        judge(link, came, _AGAIN)
+        link.syn_acks += 1
+        link.syn_ack_at = link.their_last = came.now
+        link.their_repeats += 1
+    may_be_open(link, came.offer)
+    if came.offer.times is not None:
+        judge(link, came, _VALUES)
+        learn_times(link, came)
 
 
 def _first_syn_ack(link: Knowledge, came: Came) -> None:
@@ -56,6 +62,8 @@ def _first_syn_ack(link: Knowledge, came: Came) -> None:
     judge(link, came, OPTIONS)
     take_grant(link, came)
     if came.reply.payload:
+        came.most = 1 + link.answer_size
+        judge(link, came, _TEXT_AND_FIN if came.reply.flags & FIN else _TEXT)
         take_text(link, came)
 
 
@@ -164,8 +172,10 @@ def refuses_text(link: Knowledge, came: Came) -> Finding:
     )
 
 
-_FIRST = (syn_ack_number, takes_text, refuses_text)
-_AGAIN = (another_syn_ack, syn_ack_when_open, repeated_text, repeated_option, syn_ack_options)
+_TEXT, _TEXT_AND_FIN = Table(*PLACE, *PAYLOAD), Table(*PLACE, *PAYLOAD, *ENDS)
+_VALUES = Table(*VALUES)
+_FIRST = Table(reset, syn_ack_number, takes_text, refuses_text)
+_AGAIN = Table(another_syn_ack, syn_ack_when_open, repeated_text, repeated_option, syn_ack_options)
 
 
 def _refused(link: Knowledge, rule: SynRule, offer: Offer, taken: int) -> str:

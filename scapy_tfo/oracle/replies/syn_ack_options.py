@@ -5,7 +5,7 @@ from __future__ import annotations
 from scapy_tfo import option as opt
 from scapy_tfo.oracle.parts.events import Came
 from scapy_tfo.oracle.parts.profile import Usual
-from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, rule
+from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, Table, rule
 from scapy_tfo.oracle.parts.state import Knowledge
 from scapy_tfo.oracle.parts.syn import SynRule
 from scapy_tfo.program.options import Offer
@@ -162,5 +162,5 @@ def _unusual(link: Knowledge, came: Came) -> list[Breach]:
     return []
 
 
-OPTIONS = (grant, syn_ack_options)
+OPTIONS = Table(grant, syn_ack_options)
 """On those of a first SYN-ACK."""

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from scapy_tfo.oracle.parts.events import Came
 from scapy_tfo.oracle.parts.profile import WHOLE
-from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, judge, rule
+from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, rule
 from scapy_tfo.oracle.parts.state import AFTER, OPEN, Knowledge
 from scapy_tfo.program.payload import text, wrong_text
 from scapy_tfo.segment import FIN
 
 
 def take_text(link: Knowledge, came: Came) -> None:
-    """Text and FIN of the target: the echo of what it may have taken, in its place."""
-    judge(link, came, _TEXT)
+    """Text and FIN of the target, after they were judged."""
     if came.seq < 1:
         return
-    reply = came.reply
-    end, fin = came.seq + len(reply.payload), bool(reply.flags & FIN)
+    end, fin = came.seq + len(came.reply.payload), bool(came.reply.flags & FIN)
     # Also a repetition that goes on where the first one ended.
     repeated = came.seq < link.received or end + fin <= link.received
     link.theirs.add(came.seq, end, fin)
@@ -44,21 +42,21 @@ def text_place(_link: Knowledge, came: Came) -> Finding:
 
 
 @rule("text-excess", source="RFC 9293 section 3.10.7.4", requirement="ACC-9", group="stream")
-def text_excess(link: Knowledge, came: Came) -> Finding:
+def text_excess(_link: Knowledge, came: Came) -> Finding:
     """The echo has no more than was taken."""
     if came.seq < 1:
         return None
-    end, most = came.seq + len(came.reply.payload), 1 + link.answer_size
-    if end <= most:
+    end = came.seq + len(came.reply.payload)
+    if end <= came.most:
         return HELD
-    return Breach(f"{most - 1} bytes at most: what was taken, once", f"bytes up to {end - 1}")
+    return Breach(f"{came.most - 1} bytes at most: what was taken, once", f"bytes up to {end - 1}")
 
 
 @rule("text-wrong", source="RFC 9293 section 3.10.7.4", requirement="ACC-9", group="stream")
 def text_wrong(link: Knowledge, came: Came) -> Finding:
     """The echo has the stream's bytes in their place."""
     payload = came.reply.payload
-    if came.seq < 1 or not payload or came.seq + len(payload) > 1 + link.answer_size:
+    if came.seq < 1 or came.seq + len(payload) > came.most:
         return None
     if _is_echo(link, came.seq, payload):
         return HELD
@@ -68,9 +66,9 @@ def text_wrong(link: Knowledge, came: Came) -> Finding:
 @rule("over-window", source="RFC 9293 section 3.8.6", requirement="AFT-7")
 def over_window(link: Knowledge, came: Came) -> Finding:
     """Text fits the window that was offered."""
-    size = len(came.reply.payload)
-    if came.seq < 1 or not size:
+    if came.seq < 1:
         return None
+    size = len(came.reply.payload)
     end = came.seq + size
     if end <= link.limit or _is_probe(link, came.seq, size, came.now):
         return HELD
@@ -80,9 +78,9 @@ def over_window(link: Knowledge, came: Came) -> Finding:
 @rule("over-mss", source="RFC 9293 section 3.7.1", requirement="AFT-7b")
 def over_mss(link: Knowledge, came: Came) -> Finding:
     """Text and options fit the MSS that was offered."""
-    size = len(came.reply.payload)
-    if came.seq < 1 or not size or not link.profile.whole:
+    if came.seq < 1 or not link.profile.whole:
         return None
+    size = len(came.reply.payload)
     # A SYN cookie has room for a few sizes (RFC 4987 section 3.6).
     most = max(link.mss, WHOLE if link.profile.stateless else 88)
     size += len(came.reply.options)
@@ -92,10 +90,10 @@ def over_mss(link: Knowledge, came: Came) -> Finding:
 @rule("fin-early", source="RFC 9293 section 3.10.4", requirement="AFT-2")
 def fin_early(link: Knowledge, came: Came) -> Finding:
     """The echo closes behind all that it has to send, after our FIN."""
-    if came.seq < 1 or not came.reply.flags & FIN:
+    if came.seq < 1:
         return None
     end = came.seq + len(came.reply.payload)
-    if link.may.ended and end >= 1 + link.answer_size:
+    if link.may.ended and end >= came.most:
         return HELD
     return Breach(
         "FIN behind the whole echo, after our FIN",
@@ -105,7 +103,10 @@ def fin_early(link: Knowledge, came: Came) -> Finding:
     )
 
 
-_TEXT = (early_text, text_place, text_excess, text_wrong, over_window, over_mss, fin_early)
+PLACE = (early_text, text_place, text_excess)
+"""On text, and on FIN."""
+PAYLOAD = (text_wrong, over_window, over_mss)
+ENDS = (fin_early,)
 
 
 def _is_probe(link: Knowledge, seq: int, size: int, now: float) -> bool:

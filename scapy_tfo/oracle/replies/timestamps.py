@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from scapy_tfo.oracle.parts.events import Came
-from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, judge, rule
+from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, rule
 from scapy_tfo.oracle.parts.state import Knowledge
+from scapy_tfo.program.options import Offer
 from scapy_tfo.seq import before
 
 
-def check_times(link: Knowledge, came: Came) -> None:
-    """The timestamps of a segment, or that it has none."""
-    times = came.offer.times
-    if came.kind == "syn-ack":
-        agreed = link.timestamps if link.iss is not None else link.offer.times is not None
-        if link.other_offers and agreed != (times is not None):
-            # It answers the SYN that offered something else: which of the two decides is open.
-            link.times_open = True
-    judge(link, came, _TIMES)
-    if times is None or not _are_checked(link, came):
+def learn_times(link: Knowledge, came: Came) -> None:
+    """Note the timestamps of a segment, where they tell something."""
+    if came.offer.times is None or not _are_checked(link, came):
         return
-    link.last_tsval = times[0]
+    link.last_tsval = came.offer.times[0]
     if came.kind == "syn-ack" or link.opened_at is not None or link.echo is None:
         # Before the handshake ends it is the SYN-ACK's that a careful target wants back.
-        link.echo = times[0]
+        link.echo = link.last_tsval
+
+
+def may_be_open(link: Knowledge, offer: Offer) -> None:
+    """A SYN-ACK that answers the SYN that offered something else: which of the two decides on
+    timestamps is open."""
+    if link.other_offers and link.timestamps != (offer.times is not None):
+        link.times_open = True
 
 
 def _are_checked(link: Knowledge, came: Came) -> bool:
-    """Whether the values of timestamps tell something."""
     return link.timestamps or (link.times_open and came.kind != "syn-ack")
 
 
@@ -71,4 +71,7 @@ def echo_of_time(link: Knowledge, came: Came) -> Finding:
     return Breach(f"TSecr {settled} or later, of a segment that was sent", f"TSecr {echo}")
 
 
-_TIMES = (timestamps, clock_back, echo_of_time)
+AGREED = (timestamps,)
+"""On any segment."""
+VALUES = (clock_back, echo_of_time)
+"""On one that has timestamps."""

@@ -1,0 +1,73 @@
+"""Judges a segment behind the SYN-ACK by all that it holds, and learns from it."""
+
+from __future__ import annotations
+
+from scapy_tfo.oracle.parts.events import Came
+from scapy_tfo.oracle.parts.reassembly import Assembly
+from scapy_tfo.oracle.parts.rules import Table, judge
+from scapy_tfo.oracle.parts.state import Knowledge
+from scapy_tfo.oracle.replies.acknowledgment import BLOCKS, NUMBERS
+from scapy_tfo.oracle.replies.text import ENDS, PAYLOAD, PLACE, take_text
+from scapy_tfo.oracle.replies.timestamps import AGREED, VALUES, learn_times
+from scapy_tfo.segment import FIN
+from scapy_tfo.seq import distance
+
+_SACK, _TIMES, _TEXT, _END = 1, 2, 4, 8
+"""What a segment may hold, as bits."""
+
+
+def _table(held: int) -> Table:
+    rules = [*NUMBERS]
+    if held & _SACK:
+        rules += BLOCKS
+    if held & (_TEXT | _END):
+        rules += PLACE
+    if held & _TEXT:
+        rules += PAYLOAD
+    if held & _END:
+        rules += ENDS
+    rules += AGREED
+    if held & _TIMES:
+        rules += VALUES
+    return Table(*rules)
+
+
+_BY_CONTENT = [_table(held) for held in range(16)]
+
+
+def segment(link: Knowledge, came: Came) -> None:
+    """A segment behind the SYN-ACK came."""
+    assert link.iss is not None
+    reply, offer, number = came.reply, came.offer, came.number
+    came.seq = distance(link.iss, reply.seq)
+    held = 0
+    if reply.payload:
+        held = _TEXT
+    if reply.flags & FIN:
+        held |= _END
+    if held:
+        came.most = 1 + link.answer_size
+    if offer.times is not None:
+        held |= _TIMES
+    if offer.blocks:
+        held |= _SACK
+    judge(link, came, _BY_CONTENT[held])
+    if link.acked <= number <= link.may.next:
+        link.acked = number
+        link.learn_taken(number)
+    if number >= link.acked:
+        link.room_end = number + (reply.window << (_their_scale(link) or 0))
+        if link.room_end < link.must.next and number < link.must.next:
+            # The window shrank (RFC 9293 section 3.8.6): what lies beyond may not have been taken.
+            link.must = Assembly(number)
+    if came.seq == link.received - 1 and not reply.payload and link.edge <= link.received:
+        # A probe of the closed window as Linux makes it (RFC 9293 section 3.8.6.1).
+        link.their_last = came.now
+        link.their_repeats += 1
+    if held & (_TEXT | _END):
+        take_text(link, came)
+    learn_times(link, came)
+
+
+def _their_scale(link: Knowledge) -> int | None:
+    return link.profile.options.scale if link.profile.options and link.scale is not None else None
