@@ -6,7 +6,9 @@ import struct
 from collections.abc import Sequence
 
 from scapy_tfo.icmp import packet_too_big, unreachable
+from scapy_tfo.oracle.oracle import Oracle
 from scapy_tfo.oracle.outbound import Connection
+from scapy_tfo.oracle.parts import events
 from scapy_tfo.oracle.parts.state import LISTEN, OPEN, RCVD
 from scapy_tfo.packet import Ends, build, flags_of, fragmented
 from scapy_tfo.program.cookies import Jar
@@ -29,20 +31,19 @@ _LARGEST = 1200
 
 
 class Outgoing:
-    """links: the flows of a program, ends: theirs. clock: the first TSval, in milliseconds.
+    """oracle: of the flows of a program, ends: theirs. clock: the first TSval, in milliseconds.
 
     packets: IP packets to send, in order. began, now: seconds, kept by whoever plays. ungranted:
     a step wanted a cookie that the target never granted. opening: SYNs that may have the option.
     """
 
-    def __init__(
-        self, links: Sequence[Connection], ends: Sequence[Ends], jar: Jar, clock: int
-    ) -> None:
+    def __init__(self, oracle: Oracle, ends: Sequence[Ends], jar: Jar, clock: int) -> None:
         self.packets: list[bytes] = []
         self.ungranted = False
         self.opening = 0
         self.began = self.now = 0.0
-        self._links = links
+        self._oracle = oracle
+        self._links = oracle.connections
         self._ends = ends
         self._jar = jar
         self._clock = clock
@@ -88,68 +89,38 @@ class Outgoing:
             data_offset=step.data_offset,
             traffic_class=step.traffic_class,
         )
-        self._tell(link, step, flags, ack, block, options)
+        sent = events.Sent(
+            step.seq,
+            flags,
+            ack,
+            step.size,
+            step.window,
+            offer_of(block),
+            options,
+            self.now,
+            step.wrong,
+            lies=_lies(step, len(block)),
+        )
+        self._oracle.sent(link, sent)
         if flags & SYN and (may_open(block) or step.data_offset is not None):
             self.opening += 1
         if step.fragments:
-            # Some drop every fragment.
-            link.may_end()
             self.packets += fragmented(packet, step.fragments, isn + step.seq)
         else:
             self.packets.append(packet)
-
-    def _tell(
-        self,
-        link: Connection,
-        step: Send,
-        flags: int,
-        ack: int | None,
-        block: bytes,
-        options: tuple[Option, ...],
-    ) -> None:
-        """What the model makes of a segment."""
-        if step.reserved:
-            link.note("odd-flags")
-            # One of them is AE.
-            link.asks_for_ecn = link.asks_for_ecn or bool(flags & SYN)
-        if step.traffic_class:
-            link.note("traffic-class")
-        if step.checksum:
-            link.note("bad-checksum")
-        elif step.data_offset is not None:
-            # Too small or too large it is no segment; else it is another one.
-            link.note("bad-offset")
-            if 20 <= step.data_offset * 4 <= 20 + len(block) + step.size:
-                link.vague = True
-        else:
-            link.sent(
-                step.seq,
-                flags,
-                ack,
-                step.size,
-                step.window,
-                offer_of(block),
-                options,
-                self.now,
-                wrong=step.wrong,
-            )
 
     def send_icmp(self, step: Icmp) -> None:
         """Send an ICMP error about a segment of the target's, if any has come."""
         link = self._links[step.flow]
         if link.iss is None:
             return
-        link.note("icmp")
+        self._oracle.icmp(link, events.Icmp(step.seq, step.what == "too-big"))
         client, target, sport, dport = self._ends[step.flow]
         quoted = build(Ends(target, client, dport, sport), (link.iss + step.seq) & _MASK, 0, ACK)
         if step.what == "too-big":
             error = packet_too_big(quoted, mtu=step.mtu)
         else:
             error = unreachable(quoted, code=step.code)
-            # Up to the next number that it may send: its text may still be on the way, and Linux
-            # takes the next one for its own.
-            if link.states & RCVD and 0 <= step.seq <= 1 + link.answer_size + link.may.ended:
-                link.may_end()
         self.packets.append(error.to_bytes())
 
     def acknowledge(self, link: Connection) -> None:
@@ -224,3 +195,20 @@ class Outgoing:
             times = Times((self._clock + elapsed) & _MASK, link.echo or 0)
         seen = {each.index: each.cookie for each in self._links if each.cookie is not None}
         return render(options, times, self._jar, link.client, seen)
+
+
+def _lies(step: Send, options: int) -> events.Lies | None:
+    """What is wrong with a step's segment. options: bytes of its own."""
+    offset = step.data_offset
+    if not (step.checksum or step.reserved or step.traffic_class or step.fragments) and (
+        offset is None
+    ):
+        return None
+    return events.Lies(
+        bool(step.reserved),
+        bool(step.traffic_class),
+        bool(step.checksum),
+        offset is not None,
+        offset is not None and 20 <= offset * 4 <= 20 + options + step.size,
+        bool(step.fragments),
+    )

@@ -10,15 +10,14 @@ from collections.abc import Iterator, Sequence
 
 from scapy_tfo.executor.packet_builder import Outgoing
 from scapy_tfo.executor.verdict import TracedPacket, Verdict
-from scapy_tfo.oracle.obligations import Debt, blame_debt, debt_of, is_owing, overdue
+from scapy_tfo.oracle.obligations import Debt
+from scapy_tfo.oracle.oracle import Oracle
 from scapy_tfo.oracle.outbound import Connection
 from scapy_tfo.oracle.parts.pending import Room
 from scapy_tfo.oracle.parts.profile import Patience, Profile
-from scapy_tfo.oracle.parts.rules import new_watch
 from scapy_tfo.oracle.parts.state import OPEN, RCVD
 from scapy_tfo.oracle.parts.violation import Violation
 from scapy_tfo.oracle.parts.watch import Watch
-from scapy_tfo.oracle.replies.dispatch import came
 from scapy_tfo.packet import Ends, read
 from scapy_tfo.program.cookies import Jar
 from scapy_tfo.program.program import SMALL, Expect, Icmp, Program, Send
@@ -55,7 +54,6 @@ class Play:
         keep: bool = False,
         watch: Watch | None = None,
     ) -> None:
-        self.watch = new_watch() if watch is None else watch
         self.program = program
         self.ends = ends
         self.done = False
@@ -64,25 +62,15 @@ class Play:
         self._patience = patience
         self._think = profile.think
         self._keep = keep
-        room = Room(SMALL, alone=profile.fresh, slack=profile.slack)
-        self.links = [
-            Connection(
-                flow,
-                index,
-                jar,
-                profile,
-                room if flow.port == "small" else None,
-                watch=self.watch,
-                isn=_stirred(seed, index) if flow.isn is None else flow.isn,
-            )
-            for index, flow in enumerate(program.flows)
-        ]
         for flow, each in zip(program.flows, ends, strict=True):
             jar.addresses[flow.family, flow.client] = each.client
-        for link in self.links:
-            link.around = self.links
+        room = Room(SMALL, alone=profile.fresh, slack=profile.slack)
+        self._oracle = oracle = Oracle(profile, jar, pending=room, watch=watch)
+        for index, flow in enumerate(program.flows):
+            oracle.open(flow, isn=_stirred(seed, index) if flow.isn is None else flow.isn)
+        self.links = oracle.connections
         own = _stirred(seed, -1) >> 1
-        self._out = Outgoing(self.links, ends, jar, own if program.clock is None else program.clock)
+        self._out = Outgoing(oracle, ends, jar, own if program.clock is None else program.clock)
         self._acking = False
         self._sent = self._heard = 0
         self._now = self._began = self._since = 0.0
@@ -134,7 +122,8 @@ class Play:
         link = self.links[index]
         before = link.states
         number = len(self.trace) - 1 if self._keep else -1
-        kind = came(link, read(packet), now, number)
+        self._oracle.came(link, read(packet), now, number)
+        kind = link.heard[-1]
         self._reached.add((before, kind))
         if self._acking and kind in ("text", "fin", "syn-ack"):
             self._out.acknowledge(link)
@@ -146,7 +135,7 @@ class Play:
             if reply in self.links[flow].heard[seen:]:
                 self._expecting = None
                 self.deadline = now
-        elif self._settling and not is_owing(link) and not self._is_owed():
+        elif self._settling and not self._oracle.is_owing(link) and not self._is_owed():
             self.deadline = now + self._patience.linger
         if link.violations and not self._keep:
             self._finish()
@@ -164,10 +153,9 @@ class Play:
                 if now - self._since < patience - 1e-6:
                     self.deadline = self._since + patience
                     return
-                blame_debt(link, debt)
+                self._oracle.unpaid(link, debt)
             else:
-                for link in self.links:
-                    link.settled()
+                self._oracle.settled()
         self._expecting = None
         self._settling = False
         self._go_on()
@@ -213,8 +201,7 @@ class Play:
     def _run(self) -> Iterator[float]:
         """The steps, then the end; yields the deadline of each wait."""
         for number, step in enumerate(self.program.steps):
-            for link in self.links:
-                link.step = number
+            self._oracle.begin_step(number)
             if isinstance(step, Send):
                 self._out.send(step)
                 if self._out.ungranted:
@@ -232,11 +219,7 @@ class Play:
                 yield self._settle()
             else:
                 yield self._now + step.seconds
-                for link in self.links:
-                    link.waited(step.seconds, self._now)
-                    debt = overdue(link, self._now)
-                    if debt is not None:
-                        blame_debt(link, debt)
+                self._oracle.waited(step.seconds, self._now)
             if self._is_wrong():
                 return
         if self.program.end == "finish":
@@ -253,19 +236,18 @@ class Play:
         return self._now + (patience.linger if self._debt() is None else patience.answer)
 
     def _is_owed(self) -> bool:
-        return len(self.links) > 1 and any(is_owing(link) for link in self.links)
+        return len(self.links) > 1 and any(self._oracle.is_owing(link) for link in self.links)
 
     def _debt(self) -> tuple[Connection, Debt] | None:
         for link in self.links:
-            debt = debt_of(link)
+            debt = self._oracle.owed(link)
             if debt is not None:
                 return link, debt
         return None
 
     def _finishing(self) -> Iterator[float]:
         """Each flow ends its handshake, is echoed a little more, and closes."""
-        for link in self.links:
-            link.frozen = True
+        self._oracle.freeze()
         self._acking = True
         yield self._settle()
         if self._is_wrong():

@@ -114,7 +114,8 @@ def owes(link: Knowledge) -> Rule | None:
         fits = link.edge - link.received >= min(missing, link.mss)
         return no_text if fits else None
     # FIN takes a number, and may wait for a window like text.
-    return no_fin if must.ended and link.edge > link.received else None
+    due = must.ended and link.application.closes
+    return no_fin if due and link.edge > link.received else None
 
 
 def is_owing(link: Knowledge) -> bool:
@@ -157,11 +158,13 @@ def _debt(link: Knowledge, rule: Rule) -> Debt:
 
 
 def _text_due(link: Knowledge) -> int:
-    """Bytes that the echo has to send, from the first one on."""
+    """Bytes that the application has to say, from the first one on."""
+    if not link.application.told:
+        return 0
     end = link.must.next - link.must.ended
     if link.profile.pushed_only and not link.must.ended:
         end = min(end, max(link.pushed, link.base + 1))
-    return end - link.base - 1
+    return link.application.due(end - link.base - 1)
 
 
 _PROBED = 6.5

@@ -8,30 +8,43 @@ if no other is named.
 from __future__ import annotations
 
 from scapy_tfo import option as opt
+from scapy_tfo.oracle.parts.events import Icmp, Sent
 from scapy_tfo.oracle.parts.state import ANY_WINDOW, LISTEN, OPEN, RCVD, SOON, Knowledge, later
 from scapy_tfo.oracle.parts.syn import SIGNED, SynRule, over_the_limit, syn_rule
 from scapy_tfo.program.options import Offer
-from scapy_tfo.program.program import Option
 from scapy_tfo.segment import ACK, CWR, ECE, FIN, PSH, RST, SYN, URG
 
 
 class Connection(Knowledge):
     """One flow, as what is sent on it changes what is known."""
 
-    def sent(
-        self,
-        seq: int,
-        flags: int,
-        ack: int | None,
-        size: int,
-        window: int,
-        offer: Offer,
-        options: tuple[Option, ...] | None,
-        now: float,
-        *,
-        wrong: bool = False,
-    ) -> None:
-        """A sound segment went out. seq, ack: relative. window: the field."""
+    def sent(self, sent: Sent) -> None:
+        """A segment went out, which may lie."""
+        lies = sent.lies
+        if lies is None:
+            self._sent_sound(sent)
+            return
+        if lies.reserved:
+            self.note("odd-flags")
+            # One of them is AE.
+            self.asks_for_ecn = self.asks_for_ecn or bool(sent.flags & SYN)
+        if lies.traffic_class:
+            self.note("traffic-class")
+        if lies.checksum:
+            self.note("bad-checksum")
+        elif lies.offset:
+            # Too small or too large it is no segment; else it is another one.
+            self.note("bad-offset")
+            if lies.fits:
+                self.vague = True
+        else:
+            self._sent_sound(sent)
+        if lies.fragmented:
+            # Some drop every fragment.
+            self.may_end()
+
+    def _sent_sound(self, sent: Sent) -> None:
+        seq, flags, size, offer = sent.seq, sent.flags, sent.size, sent.offer
         if flags & SYN and flags & (ECE | CWR):
             self.asks_for_ecn = True
         if flags & FIN:
@@ -45,14 +58,14 @@ class Connection(Knowledge):
         if flags & URG and not self.profile.inline:
             self.vague = True
         if flags & RST:
-            self._sent_rst(seq, size, offer, now)
+            self._sent_rst(sent)
         elif flags & SYN:
             if flags & ACK:
-                self._sent_syn_ack(ack, offer)
+                self._sent_syn_ack(sent)
             else:
-                self._sent_syn(seq, flags, size, window, offer, options or (), now, wrong=wrong)
+                self._sent_syn(sent)
         elif flags & ACK:
-            self._sent_ack(seq, flags, ack or 0, size, window, offer, now, wrong=wrong)
+            self._sent_ack(sent)
         else:
             self.note("no-ack-flag")
             self.want_answer(False)
@@ -64,7 +77,17 @@ class Connection(Knowledge):
         if size or flags & (SYN | FIN):
             self.told.append((seq, seq + size + bool(flags & SYN) + bool(flags & FIN)))
 
-    def _sent_rst(self, seq: int, size: int, offer: Offer, now: float) -> None:
+    def icmp(self, error: Icmp) -> None:
+        """An ICMP error about a segment of the target's went out."""
+        self.note("icmp")
+        # Up to the next number that it may send: its text may still be on the way, and Linux takes
+        # the next one for its own.
+        last = 1 + self.answer_size + self.may.ended
+        if not error.too_big and self.states & RCVD and 0 <= error.seq <= last:
+            self.may_end()
+
+    def _sent_rst(self, sent: Sent) -> None:
+        seq, size, offer, now = sent.seq, sent.size, sent.offer, sent.now
         if self.states == LISTEN:
             return
         self.note("rst")
@@ -78,7 +101,7 @@ class Connection(Knowledge):
         low, high = self.must.next, self.may.next
         old_time = offer.times is not None and not self.timely(offer)[1]
         # To take one with text is a SHOULD (RFC 9293 section 3.5.3, SHLD-2).
-        sure = not (size or old_time) and self.iss is not None
+        sure = not (size or old_time) and self.iss is not None and sent.certain
         if low == seq == high and sure:
             self.states = LISTEN
             self.reset_at = now
@@ -91,42 +114,34 @@ class Connection(Knowledge):
             self.want_answer(False)
         self.rst_pardoned = self.rst_pardoned or self.states != LISTEN
 
-    def _sent_syn_ack(self, ack: int | None, offer: Offer) -> None:
+    def _sent_syn_ack(self, sent: Sent) -> None:
         self.note("bad-ack")
         self.rst_pardoned = True
         if self.states == LISTEN:
-            if not _may_be_dropped(offer):
-                self.want_rst(ack or 0, 0)
+            if not _may_be_dropped(sent):
+                self.want_rst(sent.ack or 0, 0)
         else:
             self.states |= LISTEN
 
-    def _sent_syn(
-        self,
-        seq: int,
-        flags: int,
-        size: int,
-        window: int,
-        offer: Offer,
-        options: tuple[Option, ...],
-        now: float,
-        *,
-        wrong: bool,
-    ) -> None:
+    def _sent_syn(self, sent: Sent) -> None:
+        seq, flags, size, offer, now = sent.seq, sent.flags, sent.size, sent.offer, sent.now
         if self.states == LISTEN:
-            self._sent_first_syn(seq, flags, size, window, offer, options, now)
-            if wrong and size:
+            self._sent_first_syn(sent)
+            if sent.wrong and size:
                 self.odd_text.append((seq + 1, seq + 1 + size))
             return
         self.syn_at = now
-        if self.states & LISTEN:
-            self.vague = True
-            return
         again = seq == self.base
+        if self.states & LISTEN:
+            # Of two that are alike it makes no difference which one comes.
+            alike = again and size == self.syn_size and offer == self.offer and self.iss is None
+            self.vague = self.vague or sent.certain or not alike
+            return
         if self.states & OPEN:
             self.note("syn-when-open")
         else:
             self.note("duplicate-syn" if again else "other-syn")
-            if again and size and (wrong or size != self.syn_size):
+            if again and size and (sent.wrong or size != self.syn_size):
                 self.note("other-data-in-syn")
         end = seq if again and self.states == RCVD else seq + 1 + size
         in_window = seq < self.may.next + ANY_WINDOW and end > self.must.next
@@ -139,7 +154,7 @@ class Connection(Knowledge):
             untimed = self.timestamps and offer.times is None
             # And one with FIN is refused by most stacks, by some before they look for a connection.
             refused = untimed or bool(flags & FIN)
-            self.want_answer(not (refused or _may_be_dropped(offer)))
+            self.want_answer(not (refused or _may_be_dropped(sent)))
         elif not again:
             self.want_answer(False)
         if _asks(offer) != _asks(self.offer):
@@ -147,16 +162,8 @@ class Connection(Knowledge):
         if offer.times is not None:
             self.times_sent.add(offer.times[0])
 
-    def _sent_first_syn(
-        self,
-        seq: int,
-        flags: int,
-        size: int,
-        window: int,
-        offer: Offer,
-        options: tuple[Option, ...],
-        now: float,
-    ) -> None:
+    def _sent_first_syn(self, sent: Sent) -> None:
+        seq, flags, size, offer, now = sent.seq, sent.flags, sent.size, sent.offer, sent.now
         if self.room is not None and self.accepted and self.reset_at is not None:
             self.room.leave_behind(self.reset_at)
         hasty = self.rule is not None and self.unsettled > 0
@@ -168,7 +175,7 @@ class Connection(Knowledge):
         self.sent_end = seq + length
         if self.flow.port == "closed":
             self.rst_pardoned = True
-            if not self.unsettled and not _may_be_dropped(offer):
+            if not self.unsettled and not _may_be_dropped(sent):
                 self.want_rst(0, seq + length)
             return
         near = self.isn + seq & 0xFFFFFFFF
@@ -178,14 +185,12 @@ class Connection(Knowledge):
         if flags & FIN:
             self.note("syn-fin")
             self.syn_fin = True
-        rule = self._rule_for(flags, offer, size, options, now, wraps=wraps, used=used)
+        rule = self._rule_for(sent, wraps=wraps, used=used)
         self.rule = rule
         self.offer = offer
         self.syn_size = size
-        made = [each.cookie.of for each in options if each.cookie is not None]
-        self.cookie_from = made[-1] if made else ""
         self.states = RCVD if rule.owed else RCVD | LISTEN
-        self.limit = self.edge = 1 + window
+        self.limit = self.edge = 1 + sent.window
         if offer.mss is not None:
             self.mss = offer.mss
             if offer.mss < 1200:
@@ -203,37 +208,27 @@ class Connection(Knowledge):
         self.must.add(seq + 1, seq + 1 + rule.least)
         self.reset_at = None
         self.their_last = self.progress_at = now
-        if window < 4096:
+        if sent.window < 4096:
             self.note("window")
 
-    def _rule_for(
-        self,
-        flags: int,
-        offer: Offer,
-        size: int,
-        options: tuple[Option, ...],
-        now: float,
-        *,
-        wraps: bool,
-        used: bool,
-    ) -> SynRule:
+    def _rule_for(self, sent: Sent, *, wraps: bool, used: bool) -> SynRule:
         """What may be answered to a first SYN. used: its 4-tuple had a connection before."""
         rule = syn_rule(
-            flags,
-            offer,
-            size,
+            sent.flags,
+            sent.offer,
+            sent.size,
             self.flow.port,
             self.client,
             self.jar,
             self.profile,
-            options,
+            sent.options,
             wraps=wraps,
         )
         if self.room is not None:
-            rule = over_the_limit(rule, self.room, size, now, self.profile)
-            if self.room.is_crowded(now):
+            rule = over_the_limit(rule, self.room, sent.size, sent.now, self.profile)
+            if self.room.is_crowded(sent.now):
                 self.note("crowded")
-        if (used and self.profile.ports_rest) or self._crowded_out():
+        if (used and self.profile.ports_rest) or self._crowded_out() or not sent.certain:
             rule = rule._replace(owed=False)
         return rule
 
@@ -254,22 +249,13 @@ class Connection(Knowledge):
         elif size:
             self.note("plain-data")
 
-    def _sent_ack(
-        self,
-        seq: int,
-        flags: int,
-        ack: int,
-        size: int,
-        window: int,
-        offer: Offer,
-        now: float,
-        *,
-        wrong: bool,
-    ) -> None:
+    def _sent_ack(self, sent: Sent) -> None:
+        seq, flags, size, offer, now = sent.seq, sent.flags, sent.size, sent.offer, sent.now
+        ack = sent.ack or 0
         fin = bool(flags & FIN)
         old = self.states
         self.releases += self.iss is not None and not (size or fin)
-        if old == LISTEN and not _may_be_dropped(offer):
+        if old == LISTEN and not _may_be_dropped(sent):
             self.want_rst(ack, 0)
         if old & LISTEN:
             self.rst_pardoned = True
@@ -299,11 +285,11 @@ class Connection(Knowledge):
             self.may_end()
             self.wants_answer = False
             old = 0
-        discarded = _may_be_dropped(offer) or (self.timestamps and offer.times is None)
+        discarded = _may_be_dropped(sent) or (self.timestamps and offer.times is None)
         may_ack = ack <= 1 + self.answer_size + self.may.ended
         must_ack = 1 <= ack <= self.received
         may = may_seq and may_time
-        sure = must_time and must_ack and not (self.vague or _may_be_dropped(offer))
+        sure = must_time and must_ack and not (self.vague or _may_be_dropped(sent))
         if size and self.may.ended:
             # Behind its FIN nothing is text (RFC 9293 section 3.10.7.4, seventh step); to an
             # application that has closed it is a reason for RST (RFC 1122 section 4.2.2.13).
@@ -328,7 +314,7 @@ class Connection(Knowledge):
             self.note("bad-ack")
             self.want_answer(False)
             return
-        scaled = window << (self.scale or 0)
+        scaled = sent.window << (self.scale or 0)
         if must_ack:
             # Also the window of an old segment was offered.
             self.limit = max(self.limit, ack + scaled)
@@ -354,7 +340,7 @@ class Connection(Knowledge):
             self.vague = True
             return
         if size or fin:
-            self.add_text(seq, size, fin, wrong=wrong, taken=taken)
+            self.add_text(seq, size, fin, wrong=sent.wrong, taken=taken)
             if flags & (PSH | FIN):
                 self.pushed = max(self.pushed, seq + size)
         # Last.ACK.sent of RFC 7323 section 4.3 is at least what came.
@@ -378,6 +364,7 @@ def _asks(offer: Offer) -> tuple[bool, int | None, bool]:
     return offer.times is not None, offer.scale, offer.sack
 
 
-def _may_be_dropped(offer: Offer) -> bool:
-    """A segment whose options are malformed, or signed with a key that the target has not."""
-    return offer.unsound or bool(SIGNED & set(offer.strange))
+def _may_be_dropped(sent: Sent) -> bool:
+    """A segment that may not have come, whose options are malformed, or that is signed with a key
+    that the target has not."""
+    return not sent.certain or sent.offer.unsound or bool(SIGNED & set(sent.offer.strange))

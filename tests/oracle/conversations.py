@@ -7,7 +7,9 @@ from typing import Any
 
 from scapy_tfo.oracle.obligations import debt_of, overdue
 from scapy_tfo.oracle.outbound import Connection
+from scapy_tfo.oracle.parts.application import Application, Echo
 from scapy_tfo.oracle.parts.attribution import clause_of
+from scapy_tfo.oracle.parts.events import Sent
 from scapy_tfo.oracle.parts.pending import Room
 from scapy_tfo.oracle.parts.profile import Profile
 from scapy_tfo.oracle.parts.rules import new_watch
@@ -52,7 +54,10 @@ class Conversation:
         index: int = 0,
         port: str = "main",
         isn: int = ISN,
+        application: Application | None = None,
+        certain: bool = True,
     ) -> None:
+        self.certain = certain
         self.jar = full_jar() if jar is None else jar
         self.link = Connection(
             Flow(port=port),
@@ -61,6 +66,7 @@ class Conversation:
             profile or Profile(fresh=True),
             room,
             watch=new_watch(),
+            application=application or Echo(),
             isn=isn,
         )
         self.now = 0.0
@@ -89,7 +95,7 @@ class Conversation:
         assert block is not None
         number = self.link.received if ack == "all" else ack
         assert number is None or isinstance(number, int)
-        self.link.sent(
+        sent = Sent(
             seq,
             flags_of(flags),
             number,
@@ -98,8 +104,10 @@ class Conversation:
             offer_of(block),
             tuple(options),
             self.now,
-            wrong=wrong,
+            wrong,
+            self.certain,
         )
+        self.link.sent(sent)
         return self
 
     def syn(

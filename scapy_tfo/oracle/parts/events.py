@@ -6,6 +6,56 @@ from dataclasses import dataclass
 
 from scapy_tfo.packet import Reply
 from scapy_tfo.program.options import Offer
+from scapy_tfo.program.program import Option
+
+
+@dataclass(slots=True)
+class Lies:
+    """What is wrong with a segment of ours.
+
+    reserved: it has reserved bits. traffic_class: another one than 0. checksum: it is wrong.
+    offset: the data offset is, and `fits` if options or text begin there. fragmented: it went in
+    fragments.
+    """
+
+    reserved: bool = False
+    traffic_class: bool = False
+    checksum: bool = False
+    offset: bool = False
+    fits: bool = False
+    fragmented: bool = False
+
+
+@dataclass(slots=True)
+class Sent:
+    """A segment of ours. Times are in seconds, numbers relative: `seq` to our ISN, `ack` to the
+    target's ISS, None without the flag.
+
+    size: bytes of text; wrong: other bytes than those of the flow. window: the field. options: as
+    the program has them, for the requirement only. certain: what was sent before has come before,
+    and this comes at all; else the target may never have seen it.
+    """
+
+    seq: int
+    flags: int
+    ack: int | None
+    size: int
+    window: int
+    offer: Offer
+    options: tuple[Option, ...]
+    now: float
+    wrong: bool = False
+    certain: bool = True
+    lies: Lies | None = None
+
+
+@dataclass(slots=True)
+class Icmp:
+    """An ICMP error of ours about a segment of the target's. seq: of that segment, from its ISS.
+    too_big: it says that the segment was too big, else that its way ends somewhere."""
+
+    seq: int
+    too_big: bool = False
 
 
 @dataclass(slots=True)

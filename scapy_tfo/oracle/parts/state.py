@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scapy_tfo.oracle.parts.application import ANYTHING, Application
 from scapy_tfo.oracle.parts.attribution import clause_of
 from scapy_tfo.oracle.parts.pending import Room
 from scapy_tfo.oracle.parts.profile import Profile
@@ -63,7 +64,8 @@ class Knowledge:
     """What is known of one flow.
 
     index: its number in the program. room: the account of its listener, where that has one.
-    watch: of the rules that it is judged by; all flows of a target share one. isn: our initial
+    watch: of the rules that it is judged by; all flows of a target share one. application: who
+    listens there. isn: our initial
     sequence number. asks_for_ecn: a SYN had one of the bits for ECN, which a server may take for a
     request of accurate ECN in any combination (RFC 9768 section 3.1.3).
     """
@@ -81,10 +83,12 @@ class Knowledge:
         room: Room | None = None,
         *,
         watch: Watch,
+        application: Application,
         isn: int = 0,
     ) -> None:
         self.flow = flow
         self.watch = watch
+        self.application = application
         self.isn = isn
         self.index = index
         self.client = (flow.family, flow.client)
@@ -125,7 +129,6 @@ class Knowledge:
         self.accepted = False
         self.syn_fin = False
         self.syn_size = 0
-        self.cookie_from = ""
         self.may = Assembly(base + 1)
         self.must = Assembly(base + 1)
         self.odd_text: list[tuple[int, int]] = []
@@ -177,9 +180,11 @@ class Knowledge:
 
     @property
     def answer_size(self) -> int:
-        """Bytes that the echo may have sent by now at most."""
+        """Bytes that the application may have said by now at most."""
+        if not self.application.told:
+            return ANYTHING if self.states != RCVD or self.early else 0
         text = self.may.next - self.base - 1
-        return max(text - 1 if self.may.ended else text, 0)
+        return self.application.most(max(text - 1 if self.may.ended else text, 0))
 
     def note(self, feature: str) -> None:
         """Remember something special about this flow, for the clause of a violation."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scapy_tfo.oracle.parts.events import Came
 from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, Table, judge, rule
-from scapy_tfo.oracle.parts.state import AFTER, ANY_RST, LISTEN, Knowledge
+from scapy_tfo.oracle.parts.state import AFTER, ANY_RST, LISTEN, OPEN, Knowledge
 from scapy_tfo.segment import ACK
 
 _MASK = 0xFFFFFFFF
@@ -70,6 +70,8 @@ def syn_reset(link: Knowledge, came: Came) -> Finding:
 def reset(link: Knowledge, came: Came) -> Finding:
     """A connection is not reset without a reason."""
     if (link.iss is None and link.rule is not None) or _is_excused(link):
+        return None
+    if link.application.aborts and (link.states & OPEN or link.early):
         return None
     return Breach("the connection goes on", "RST") if came.kind == "rst" else HELD
 

@@ -6,7 +6,6 @@ from scapy_tfo.oracle.parts.events import Came
 from scapy_tfo.oracle.parts.profile import WHOLE
 from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, rule
 from scapy_tfo.oracle.parts.state import AFTER, OPEN, Knowledge
-from scapy_tfo.program.payload import text, wrong_text
 from scapy_tfo.segment import FIN
 
 
@@ -42,9 +41,9 @@ def text_place(_link: Knowledge, came: Came) -> Finding:
 
 
 @rule("text-excess", source="RFC 9293 section 3.10.7.4", requirement="ACC-9", group="stream")
-def text_excess(_link: Knowledge, came: Came) -> Finding:
-    """The echo has no more than was taken."""
-    if came.seq < 1:
+def text_excess(link: Knowledge, came: Came) -> Finding:
+    """The answer is no longer than the application can have it of what was taken."""
+    if came.seq < 1 or not link.application.told:
         return None
     end = came.seq + len(came.reply.payload)
     if end <= came.most:
@@ -54,11 +53,11 @@ def text_excess(_link: Knowledge, came: Came) -> Finding:
 
 @rule("text-wrong", source="RFC 9293 section 3.10.7.4", requirement="ACC-9", group="stream")
 def text_wrong(link: Knowledge, came: Came) -> Finding:
-    """The echo has the stream's bytes in their place."""
+    """The application's bytes come in their place."""
     payload = came.reply.payload
-    if came.seq < 1 or came.seq + len(payload) > came.most:
+    if came.seq < 1 or came.seq + len(payload) > came.most or not link.application.told:
         return None
-    if _is_echo(link, came.seq, payload):
+    if link.application.is_right(link.index, link.base + came.seq, payload, link.odd_text):
         return HELD
     return Breach("the stream's bytes in their place", repr(payload[:24]))
 
@@ -89,8 +88,8 @@ def over_mss(link: Knowledge, came: Came) -> Finding:
 
 @rule("fin-early", source="RFC 9293 section 3.10.4", requirement="AFT-2")
 def fin_early(link: Knowledge, came: Came) -> Finding:
-    """The echo closes behind all that it has to send, after our FIN."""
-    if came.seq < 1:
+    """The application closes behind all that it has to say, after our FIN."""
+    if came.seq < 1 or not link.application.closes:
         return None
     end = came.seq + len(came.reply.payload)
     if link.may.ended and end >= came.most:
@@ -114,21 +113,6 @@ def _is_probe(link: Knowledge, seq: int, size: int, now: float) -> bool:
     if size == 1:
         return seq >= link.limit
     return seq >= link.edge and now - link.edge_at > AFTER
-
-
-def _is_echo(link: Knowledge, seq: int, payload: bytes) -> bool:
-    start = link.base + seq
-    if payload == text(link.index, start, len(payload)):
-        return True
-    if not link.odd_text:
-        return False
-    right = text(link.index, start, len(payload))
-    wrong = wrong_text(link.index, start, len(payload))
-    return all(
-        one == right[at]
-        or (one == wrong[at] and any(a <= start + at < b for a, b in link.odd_text))
-        for at, one in enumerate(payload)
-    )
 
 
 def _early_clause(link: Knowledge) -> str:
