@@ -183,7 +183,9 @@ class Outgoing:
             elapsed = int((self.now - self.began) * 1000) + self._ahead
             return _TIMES_ALONE.pack(0x0101080A, (self._clock + elapsed) & _MASK, link.echo or 0)
         ahead = None
+        has_cookie = False
         for each in options:
+            has_cookie = has_cookie or each.cookie is not None
             if each.name == "ts" and (ahead is None or each.value > ahead):
                 ahead = each.value
         if ahead is None:
@@ -193,7 +195,9 @@ class Outgoing:
                 self._ahead = max(self._ahead, ahead)
             elapsed = int((self.now - self.began) * 1000) + self._ahead - max(ahead, 0)
             times = Times((self._clock + elapsed) & _MASK, link.echo or 0)
-        seen = {each.index: each.cookie for each in self._links if each.cookie is not None}
+        seen: dict[int, bytes] = {}
+        if has_cookie:
+            seen = {each.index: each.cookie for each in self._links if each.cookie is not None}
         return render(options, times, self._jar, link.client, seen)
 
 

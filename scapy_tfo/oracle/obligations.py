@@ -118,12 +118,7 @@ def owes(link: Knowledge) -> Rule | None:
     return no_fin if due and link.edge > link.received else None
 
 
-def is_owing(link: Knowledge) -> bool:
-    """Whether something is still owed on this flow."""
-    return _asked(link) is not None
-
-
-def _asked(link: Knowledge) -> Rule | None:
+def asked(link: Knowledge) -> Rule | None:
     """As `owes`, and counted."""
     watch = link.watch
     watch.passes[_AT_ONCE.number] += 1
@@ -135,7 +130,7 @@ def _asked(link: Knowledge) -> Rule | None:
 
 def debt_of(link: Knowledge) -> Debt | None:
     """The first thing that the target owes on this flow, None where it owes nothing."""
-    rule = _asked(link)
+    rule = asked(link)
     return None if rule is None else _debt(link, rule)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scapy_tfo.oracle.obligations import Debt, blame_debt, debt_of, is_owing, overdue
+from scapy_tfo.oracle.obligations import Debt, asked, blame_debt, debt_of, overdue
 from scapy_tfo.oracle.outbound import Connection
 from scapy_tfo.oracle.parts.application import Application, Echo
 from scapy_tfo.oracle.parts.events import Icmp, Sent
@@ -70,7 +70,10 @@ class Oracle:
 
     def sent(self, connection: Connection, sent: Sent) -> None:
         """We sent a segment."""
-        connection.sent(sent)
+        if sent.lies is None:
+            connection.sent(sent)
+        else:
+            connection.sent_lie(sent, sent.lies)
 
     def icmp(self, connection: Connection, error: Icmp) -> None:
         """We sent an ICMP error about a segment of the target's."""
@@ -81,9 +84,10 @@ class Oracle:
     ) -> Sequence[Violation]:
         """A segment of the target's came, with the number `packet` in the trace; what it breaks.
         Its class is the last of `connection.heard`."""
-        before = len(connection.violations)
+        found = connection.violations
+        before = len(found)
         came(connection, reply, now, packet)
-        return connection.violations[before:]
+        return found[before:] if len(found) > before else ()
 
     def waited(self, seconds: float, now: float) -> None:
         """Nothing was sent for so long; notes what should have come again by now."""
@@ -95,7 +99,7 @@ class Oracle:
 
     def is_owing(self, connection: Connection) -> bool:
         """Whether the target owes something at once."""
-        return is_owing(connection)
+        return asked(connection) is not None
 
     def owed(self, connection: Connection) -> Debt | None:
         """What the target owes at once, and what its silence would break."""

@@ -8,7 +8,7 @@ if no other is named.
 from __future__ import annotations
 
 from scapy_tfo import option as opt
-from scapy_tfo.oracle.parts.events import Icmp, Sent
+from scapy_tfo.oracle.parts.events import Icmp, Lies, Sent
 from scapy_tfo.oracle.parts.state import ANY_WINDOW, LISTEN, OPEN, RCVD, SOON, Knowledge, later
 from scapy_tfo.oracle.parts.syn import SIGNED, SynRule, over_the_limit, syn_rule
 from scapy_tfo.program.options import Offer
@@ -19,31 +19,7 @@ class Connection(Knowledge):
     """One flow, as what is sent on it changes what is known."""
 
     def sent(self, sent: Sent) -> None:
-        """A segment went out, which may lie."""
-        lies = sent.lies
-        if lies is None:
-            self._sent_sound(sent)
-            return
-        if lies.reserved:
-            self.note("odd-flags")
-            # One of them is AE.
-            self.asks_for_ecn = self.asks_for_ecn or bool(sent.flags & SYN)
-        if lies.traffic_class:
-            self.note("traffic-class")
-        if lies.checksum:
-            self.note("bad-checksum")
-        elif lies.offset:
-            # Too small or too large it is no segment; else it is another one.
-            self.note("bad-offset")
-            if lies.fits:
-                self.vague = True
-        else:
-            self._sent_sound(sent)
-        if lies.fragmented:
-            # Some drop every fragment.
-            self.may_end()
-
-    def _sent_sound(self, sent: Sent) -> None:
+        """A sound segment went out."""
         seq, flags, size, offer = sent.seq, sent.flags, sent.size, sent.offer
         if flags & SYN and flags & (ECE | CWR):
             self.asks_for_ecn = True
@@ -76,6 +52,27 @@ class Connection(Knowledge):
         self.pristine = False
         if size or flags & (SYN | FIN):
             self.told.append((seq, seq + size + bool(flags & SYN) + bool(flags & FIN)))
+
+    def sent_lie(self, sent: Sent, lies: Lies) -> None:
+        """A segment went out in which something is wrong."""
+        if lies.reserved:
+            self.note("odd-flags")
+            # One of them is AE.
+            self.asks_for_ecn = self.asks_for_ecn or bool(sent.flags & SYN)
+        if lies.traffic_class:
+            self.note("traffic-class")
+        if lies.checksum:
+            self.note("bad-checksum")
+        elif lies.offset:
+            # Too small or too large it is no segment; else it is another one.
+            self.note("bad-offset")
+            if lies.fits:
+                self.vague = True
+        else:
+            self.sent(sent)
+        if lies.fragmented:
+            # Some drop every fragment.
+            self.may_end()
 
     def icmp(self, error: Icmp) -> None:
         """An ICMP error about a segment of the target's went out."""
@@ -234,6 +231,8 @@ class Connection(Knowledge):
 
     def _crowded_out(self) -> bool:
         """Whether the target may hold as many connections as it can."""
+        if len(self.around) <= self.profile.connections:
+            return False
         others = sum(each.states != LISTEN for each in self.around if each is not self)
         return others >= self.profile.connections
 

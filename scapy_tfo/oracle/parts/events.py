@@ -58,22 +58,33 @@ class Icmp:
     too_big: bool = False
 
 
-@dataclass(slots=True)
 class Came:
     """A segment of the target's. Times are in seconds, numbers relative.
 
     kind: its class, as `dispatch.reply_class` tells it. number: it acknowledges, from our ISN. seq:
     of its text, from the target's ISS; 1 behind a SYN. packet: its number in the trace, -1 where
-    none is kept. first: it is the first SYN-ACK of its connection. most: number that the target's
-    text may come up to.
+    none is kept. first: it is the first SYN-ACK of its connection. Set where they mean something:
+    most, the number that the target's text may come up to; taken and size, numbers behind the SYN's
+    that a first SYN-ACK acknowledges, and how many there are.
     """
 
-    reply: Reply
-    kind: str
-    offer: Offer
-    number: int
-    now: float
-    packet: int
-    seq: int = 1
-    first: bool = False
-    most: int = 1
+    __slots__ = (
+        *("reply", "kind", "offer", "number", "now", "packet"),
+        *("seq", "first", "most", "taken", "size"),
+    )
+
+    most: int
+    taken: int
+    size: int
+
+    def __init__(
+        self, reply: Reply, kind: str, offer: Offer, number: int, now: float, packet: int
+    ) -> None:
+        self.reply = reply
+        self.kind = kind
+        self.offer = offer
+        self.number = number
+        self.now = now
+        self.packet = packet
+        self.seq = 1
+        self.first = False

@@ -41,9 +41,10 @@ def _first_syn_ack(link: Knowledge, came: Came) -> None:
     came.first = True
     link.iss = came.reply.seq
     link.states = RCVD
+    came.taken = came.number - link.base - 1
+    came.size = size = link.sent_end - link.base - 1
     judge(link, came, _FIRST)
-    taken, size = _taken_of(link, came)
-    taken = min(max(taken, 0), size)
+    taken = min(max(came.taken, 0), size)
     link.taken = taken
     if size and not taken and syn.early:
         link.features.add("refused")
@@ -65,11 +66,6 @@ def _first_syn_ack(link: Knowledge, came: Came) -> None:
         came.most = 1 + link.answer_size
         judge(link, came, _TEXT_AND_FIN if came.reply.flags & FIN else _TEXT)
         take_text(link, came)
-
-
-def _taken_of(link: Knowledge, came: Came) -> tuple[int, int]:
-    """Numbers behind the SYN's that a SYN-ACK acknowledges, and how many there are."""
-    return came.number - link.base - 1, link.sent_end - link.base - 1
 
 
 def _is_again(link: Knowledge, came: Came) -> bool:
@@ -129,22 +125,21 @@ def repeated_option(link: Knowledge, came: Came) -> Finding:
 @rule("syn-ack-number", source="RFC 9293 section 3.10.7.2", requirement="ACC-10", group="number")
 def syn_ack_number(link: Knowledge, came: Came) -> Finding:
     """A SYN-ACK acknowledges the SYN, and no more than was sent with it."""
-    taken, size = _taken_of(link, came)
-    if 0 <= taken <= size:
+    if 0 <= came.taken <= came.size:
         return HELD
     return Breach(
-        f"acknowledging {link.base + 1} to {link.base + 1 + size}", f"acknowledging {came.number}"
+        f"acknowledging {link.base + 1} to {link.base + 1 + came.size}",
+        f"acknowledging {came.number}",
     )
 
 
 @rule("takes-text", source="RFC 7413 section 4.2.2", requirement="ACC-4")
 def takes_text(link: Knowledge, came: Came) -> Finding:
     """Text is taken where a cookie, or the target's way without one, gives a right to."""
-    taken, size = _taken_of(link, came)
     syn = link.rule
-    if syn is None or not 0 <= taken <= size:
+    if syn is None or not 0 <= came.taken <= came.size:
         return None
-    if taken <= syn.most + link.syn_fin:
+    if came.taken <= syn.most + link.syn_fin:
         return HELD
     return Breach(
         f"acknowledging {link.base + 1}: no right to its text",
@@ -156,9 +151,8 @@ def takes_text(link: Knowledge, came: Came) -> Finding:
 @rule("refuses-text", source="RFC 7413 section 4.2.2", requirement="ACC-2", group="opening")
 def refuses_text(link: Knowledge, came: Came) -> Finding:
     """The text of a good cookie's SYN is taken."""
-    taken, size = _taken_of(link, came)
-    syn = link.rule
-    if syn is None or not syn.least or not 0 <= taken <= size:
+    syn, taken = link.rule, came.taken
+    if syn is None or not syn.least or not 0 <= taken <= came.size:
         return None
     if taken >= syn.least:
         return HELD
