@@ -40,7 +40,6 @@ ROOM_LIMIT = 14
 FUNCTION_LIMIT = 60
 # Function -> its lines. They may only shrink, and no more may be added.
 LONG_FUNCTIONS = {
-    "oracle.outbound._sent_ack": 108,
     "pkt.packets.matching.compare": 65,
 }
 # Path from the repository's root -> why it may be longer.

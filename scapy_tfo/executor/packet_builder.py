@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from scapy_tfo.icmp import packet_too_big, unreachable
 from scapy_tfo.oracle.oracle import Oracle
-from scapy_tfo.oracle.outbound import Connection
 from scapy_tfo.oracle.parts import events
-from scapy_tfo.oracle.parts.state import LISTEN, OPEN, RCVD
+from scapy_tfo.oracle.parts.state import LISTEN, OPEN, RCVD, Connection
 from scapy_tfo.packet import Ends, build, flags_of, fragmented
 from scapy_tfo.program.cookies import Jar
 from scapy_tfo.program.options import Times, may_open, offer_of, render

@@ -12,10 +12,9 @@ from scapy_tfo.executor.packet_builder import Outgoing
 from scapy_tfo.executor.verdict import TracedPacket, Verdict
 from scapy_tfo.oracle.obligations import Debt
 from scapy_tfo.oracle.oracle import Oracle
-from scapy_tfo.oracle.outbound import Connection
 from scapy_tfo.oracle.parts.pending import Room
 from scapy_tfo.oracle.parts.profile import Patience, Profile
-from scapy_tfo.oracle.parts.state import OPEN, RCVD
+from scapy_tfo.oracle.parts.state import OPEN, RCVD, Connection
 from scapy_tfo.oracle.parts.violation import Violation
 from scapy_tfo.oracle.parts.watch import Watch
 from scapy_tfo.packet import Ends, read

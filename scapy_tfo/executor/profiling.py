@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from scapy_tfo import option as opt
 from scapy_tfo.executor.play import Play
-from scapy_tfo.oracle.outbound import Connection
 from scapy_tfo.oracle.parts.profile import ANY, FORMS, MANY, REQUEST, WHOLE, Profile, Usual
+from scapy_tfo.oracle.parts.state import Connection
 from scapy_tfo.program.program import SMALL, Cookie, Flow, Option, Program, Send, Step, Wait
 
 _MSS = Option("mss", 1460)

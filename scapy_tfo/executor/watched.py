@@ -10,7 +10,7 @@ from scapy_tfo.executor.play import Play
 from scapy_tfo.executor.verdict import Verdict
 from scapy_tfo.option import Broken, FastOpen, Form
 from scapy_tfo.oracle.parts.profile import Patience
-from scapy_tfo.oracle.parts.state import Knowledge
+from scapy_tfo.oracle.parts.state import Connection
 from scapy_tfo.packet import Reply, read
 from scapy_tfo.program.options import offer_of
 from scapy_tfo.program.program import Wait
@@ -61,7 +61,7 @@ class WatchedPlay(Play):
 class Watch:
     """Sees all that comes for the flows of a run. digest: up to the last cut."""
 
-    def __init__(self, links: Sequence[Knowledge]) -> None:
+    def __init__(self, links: Sequence[Connection]) -> None:
         self.digest: list[Window] = []
         self._watches = [_Flow(each) for each in links]
 
@@ -75,7 +75,7 @@ class Watch:
 
 
 class _Flow:
-    def __init__(self, link: Knowledge) -> None:
+    def __init__(self, link: Connection) -> None:
         self._link = link
         self._iss: int | None = None
         self._rsts: set[Rst] = set()
@@ -144,7 +144,7 @@ def _named(found: FastOpen | Broken) -> str:
     return f"a cookie of {len(found.cookie)} bytes{form}" if found.cookie else f"no cookie{form}"
 
 
-def _opening(link: Knowledge) -> str:
+def _opening(link: Connection) -> str:
     """How a flow was opened, as far as it decides what may come."""
     for feature in ("open", "refused", "plain-data"):
         if feature in link.features:

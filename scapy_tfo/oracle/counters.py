@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scapy_tfo.option import FastOpen
 from scapy_tfo.oracle.parts.rules import elsewhere
-from scapy_tfo.oracle.parts.state import Knowledge
+from scapy_tfo.oracle.parts.state import Connection
 
 BALANCED = elsewhere("counters-balance", source="RFC 7413 section 4.2.2", requirement="robust")
 """The target's own counters can be true of what was sent. No clause has to say it."""
@@ -35,7 +35,7 @@ class Balance:
     granted: int = 0
     _before: Mapping[str, int] | None = None
 
-    def note(self, link: Knowledge) -> None:
+    def note(self, link: Connection) -> None:
         """Count what came for a flow that is over. Of one that went wrong nothing is sure: it may
         have been for an older connection on its ports."""
         if link.violations:

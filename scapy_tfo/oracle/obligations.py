@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from scapy_tfo.oracle.parts.rules import RULES, Breach, Rule, Table, duty
-from scapy_tfo.oracle.parts.state import LISTEN, OPEN, RCVD, Knowledge
+from scapy_tfo.oracle.parts.state import LISTEN, OPEN, RCVD, Connection
 
 _FIRST_TIMEOUT = 3.5
 """Seconds within which what is lost is sent again: RFC 6298 has 1, or 3 after a lost handshake
@@ -30,13 +30,13 @@ class Debt(NamedTuple):
 
 
 @duty("no-rst", source="RFC 9293 section 3.10.7.1", requirement="AFT-9", group="silence")
-def no_rst(link: Knowledge) -> Breach:
+def no_rst(link: Connection) -> Breach:
     clause = "ACC-12a" if link.flow.port == "closed" else ""
     return Breach("RST: there is no connection", requirement=clause)
 
 
 @duty("no-syn-ack", source="RFC 9293 section 3.10.7.2", requirement="SRV-9", group="opening")
-def no_syn_ack(link: Knowledge) -> Breach:
+def no_syn_ack(link: Connection) -> Breach:
     assert link.rule is not None
     group = "" if link.room is not None else None
     return Breach("a SYN-ACK", requirement=link.rule.silent, group=group)
@@ -49,27 +49,27 @@ def no_syn_ack(link: Knowledge) -> Breach:
     group="stream",
     late=True,
 )
-def no_ack(link: Knowledge) -> Breach:
+def no_ack(link: Connection) -> Breach:
     must = link.must
     clause = "AFT-2" if must.ended and link.acked == must.next - 1 else ""
     return Breach(f"acknowledging {must.next}", requirement=clause)
 
 
 @duty("no-answer", source="RFC 9293 section 3.10.7.4", requirement="ACC-9", group="stream")
-def no_answer(link: Knowledge) -> Breach:
+def no_answer(link: Connection) -> Breach:
     if link.states == RCVD:
         return Breach("RST, or an ACK", requirement="AFT-4", group="silence")
     return Breach("RST, or an ACK", group="silence" if link.states == OPEN else None)
 
 
 @duty("no-text", source="RFC 9293 section 3.9.1", requirement="ACC-9", group="stream", late=True)
-def no_text(link: Knowledge) -> Breach:
+def no_text(link: Connection) -> Breach:
     must = link.must
     return Breach(f"the echo of {must.next - link.base - 1 - must.ended} bytes")
 
 
 @duty("no-fin", source="RFC 9293 section 3.10.4", requirement="AFT-2", group="end", late=True)
-def no_fin(_link: Knowledge) -> Breach:
+def no_fin(_link: Connection) -> Breach:
     return Breach("FIN in answer to FIN")
 
 
@@ -77,12 +77,12 @@ def no_fin(_link: Knowledge) -> Breach:
 
 
 @duty("no-repeat", source="RFC 6298 section 5", requirement="AFT-3", group="resend")
-def no_repeat(link: Knowledge) -> Breach:
+def no_repeat(link: Connection) -> Breach:
     return Breach("the SYN-ACK again" if link.states == RCVD else "what is not acknowledged, again")
 
 
 @duty("no-probe", source="RFC 9293 section 3.8.6.1", requirement="AFT-7")
-def no_probe(_link: Knowledge) -> Breach:
+def no_probe(_link: Connection) -> Breach:
     return Breach("a probe of the closed window")
 
 
@@ -90,7 +90,7 @@ _AT_ONCE = Table(no_rst, no_syn_ack, no_ack, no_answer, no_text, no_fin)
 _BY_TIMER = Table(no_repeat, no_probe)
 
 
-def owes(link: Knowledge) -> Rule | None:
+def owes(link: Connection) -> Rule | None:
     """The rule by which the target owes something on this flow."""
     states = link.states
     if link.vague:
@@ -118,7 +118,7 @@ def owes(link: Knowledge) -> Rule | None:
     return no_fin if due and link.edge > link.received else None
 
 
-def asked(link: Knowledge) -> Rule | None:
+def asked(link: Connection) -> Rule | None:
     """As `owes`, and counted."""
     watch = link.watch
     watch.passes[_AT_ONCE.number] += 1
@@ -128,20 +128,20 @@ def asked(link: Knowledge) -> Rule | None:
     return rule
 
 
-def debt_of(link: Knowledge) -> Debt | None:
+def debt_of(link: Connection) -> Debt | None:
     """The first thing that the target owes on this flow, None where it owes nothing."""
     rule = asked(link)
     return None if rule is None else _debt(link, rule)
 
 
-def blame_debt(link: Knowledge, debt: Debt) -> None:
+def blame_debt(link: Connection, debt: Debt) -> None:
     """Note that a debt was not paid."""
     heard = ", ".join(link.heard[-4:]) or "nothing"
     link.watch.broken[RULES[debt.rule].number] += 1
     link.blame(debt.rule, debt.requirement, debt.expected, heard, group=debt.group)
 
 
-def _debt(link: Knowledge, rule: Rule) -> Debt:
+def _debt(link: Connection, rule: Rule) -> Debt:
     found = rule.missing(link)
     return Debt(
         rule.id,
@@ -152,7 +152,7 @@ def _debt(link: Knowledge, rule: Rule) -> Debt:
     )
 
 
-def _text_due(link: Knowledge) -> int:
+def _text_due(link: Connection) -> int:
     """Bytes that the application has to say, from the first one on."""
     if not link.application.told:
         return 0
@@ -166,7 +166,7 @@ _PROBED = 6.5
 """Seconds within which a closed window is probed (RFC 9293 section 3.8.6.1)."""
 
 
-def overdue(link: Knowledge, now: float) -> Debt | None:
+def overdue(link: Connection, now: float) -> Debt | None:
     """What should have been sent again by now (RFC 6298 section 5, RFC 9293 section 3.8.1)."""
     if link.vague or link.iss is None:
         return None
@@ -188,7 +188,7 @@ def overdue(link: Knowledge, now: float) -> Debt | None:
     return _debt(link, rule) if wait > least else None
 
 
-def _held_back(link: Knowledge) -> bool:
+def _held_back(link: Connection) -> bool:
     """There is text to send, all that was sent is acknowledged, and the window is closed."""
     text = _text_due(link)
     return link.edge <= link.received == link.our_ack <= text

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scapy_tfo.oracle.arrives.segment import icmp, lie, sound
 from scapy_tfo.oracle.obligations import Debt, asked, blame_debt, debt_of, overdue
-from scapy_tfo.oracle.outbound import Connection
 from scapy_tfo.oracle.parts.application import Application, Echo
 from scapy_tfo.oracle.parts.events import Icmp, Sent
 from scapy_tfo.oracle.parts.pending import Room
 from scapy_tfo.oracle.parts.profile import Profile
 from scapy_tfo.oracle.parts.rules import Watched, new_watch, watched
+from scapy_tfo.oracle.parts.state import Connection
 from scapy_tfo.oracle.parts.violation import Violation
 from scapy_tfo.oracle.parts.watch import Watch
 from scapy_tfo.oracle.replies.dispatch import came
@@ -71,13 +72,13 @@ class Oracle:
     def sent(self, connection: Connection, sent: Sent) -> None:
         """We sent a segment."""
         if sent.lies is None:
-            connection.sent(sent)
+            sound(connection, sent)
         else:
-            connection.sent_lie(sent, sent.lies)
+            lie(connection, sent, sent.lies)
 
     def icmp(self, connection: Connection, error: Icmp) -> None:
         """We sent an ICMP error about a segment of the target's."""
-        connection.icmp(error)
+        icmp(connection, error)
 
     def came(
         self, connection: Connection, reply: Reply, now: float, packet: int = -1

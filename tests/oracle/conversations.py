@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from scapy_tfo.oracle.arrives.segment import sound
 from scapy_tfo.oracle.obligations import debt_of, overdue
-from scapy_tfo.oracle.outbound import Connection
 from scapy_tfo.oracle.parts.application import Application, Echo
 from scapy_tfo.oracle.parts.attribution import clause_of
 from scapy_tfo.oracle.parts.events import Sent
 from scapy_tfo.oracle.parts.pending import Room
 from scapy_tfo.oracle.parts.profile import Profile
 from scapy_tfo.oracle.parts.rules import new_watch
+from scapy_tfo.oracle.parts.state import Connection
 from scapy_tfo.oracle.replies.dispatch import came
 from scapy_tfo.packet import Reply, flags_of
 from scapy_tfo.program.cookies import Jar
@@ -107,7 +108,7 @@ class Conversation:
             wrong,
             self.certain,
         )
-        self.link.sent(sent)
+        sound(self.link, sent)
         return self
 
     def syn(

@@ -124,6 +124,14 @@ def test_the_same_syn_again_is_answered_as_the_first() -> None:
     assert other.link.state == "unsure"
 
 
+def test_a_fin_that_may_not_have_come_can_be_sent_again() -> None:
+    it = lossy().syn(size=20, options=GOOD).answered(taken=20).send(".", 21, 1).send("F.", 21, 1)
+    assert (it.owed, it.link.state) == (None, "SYN-RCVD or OPEN")
+    assert it.send("F.", 21, 1).echoed(1, 20, "F.", 22).broken == []
+    inside = lossy().syn(size=20, options=GOOD).answered(taken=20).send("P.", 21, 1, 10)
+    assert inside.send("F.", 25, 1).link.state == "unsure"
+
+
 def test_an_answer_shows_that_the_syn_came() -> None:
     assert lossy().syn(size=20, options=GOOD).answered().broken == [("refuses-text", "ACC-2")]
     assert lossy().syn(size=20, options=GOOD).answered(taken=20).broken == []

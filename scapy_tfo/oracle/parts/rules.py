@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from scapy_tfo.oracle.parts.events import Came
-from scapy_tfo.oracle.parts.state import Knowledge
+from scapy_tfo.oracle.parts.state import Connection
 from scapy_tfo.oracle.parts.watch import Watch
 
 
@@ -37,8 +37,8 @@ HELD = Held()
 Finding = Breach | tuple[Breach, ...] | Held | None
 """None: the rule does not apply here. Several breaches: one segment breaks it more than once."""
 
-Judge = Callable[[Knowledge, Came], Finding]
-Missing = Callable[[Knowledge], Breach]
+Judge = Callable[[Connection, Came], Finding]
+Missing = Callable[[Connection], Breach]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,11 +99,11 @@ def elsewhere(rule_id: str, *, source: str, requirement: str) -> Rule:
     return _add(Rule(len(RULES), rule_id, source, requirement, "", _no_matter, _nothing))
 
 
-def _no_matter(_link: Knowledge, _came: Came) -> Finding:
+def _no_matter(_link: Connection, _came: Came) -> Finding:
     return None
 
 
-def _nothing(_link: Knowledge) -> Breach:
+def _nothing(_link: Connection) -> Breach:
     return Breach("nothing")
 
 
@@ -136,7 +136,7 @@ def new_watch() -> Watch:
     return Watch(len(RULES), len(TABLES))
 
 
-def judge(link: Knowledge, came: Came, table: Table) -> bool:
+def judge(link: Connection, came: Came, table: Table) -> bool:
     """Judge a segment by rules; whether it broke one."""
     watch = link.watch
     watch.passes[table.number] += 1
@@ -161,7 +161,7 @@ def _breaches(found: Finding) -> tuple[Breach, ...]:
     return () if found is None or isinstance(found, Held) else found
 
 
-def _blame(link: Knowledge, came: Came, rule: Rule, found: Breach) -> None:
+def _blame(link: Connection, came: Came, rule: Rule, found: Breach) -> None:
     link.blame(
         rule.id,
         found.requirement or rule.requirement,

@@ -1,7 +1,7 @@
 """The state of one flow, as far as the client's side can know it.
 
 It is kept as sets: the states that the target may be in, and how much of the stream it may and must
-have taken. Numbers are relative: the client's to its ISN, the target's to its ISS. `outbound.py`
+have taken. Numbers are relative: the client's to its ISN, the target's to its ISS. `arrives`
 changes the state with what is sent; the rules of `replies` judge what comes by it, and the rest of
 `replies` learns from that.
 """
@@ -60,7 +60,7 @@ _DEFAULT_MSS = {4: 536, 6: 1220}
 _NO_OFFER = offer_of(b"")
 
 
-class Knowledge:
+class Connection:
     """What is known of one flow.
 
     index: its number in the program. room: the account of its listener, where that has one.
@@ -102,7 +102,7 @@ class Knowledge:
         if room is not None:
             room.join(self)
         self.features: set[str] = set()
-        self.around: Sequence[Knowledge] = [self]
+        self.around: Sequence[Connection] = [self]
         self.frozen = False
         self.violations: list[Violation] = []
         self.step = -1

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from scapy_tfo.oracle.parts.events import Came
 from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, rule
-from scapy_tfo.oracle.parts.state import RCVD, Knowledge
+from scapy_tfo.oracle.parts.state import RCVD, Connection
 from scapy_tfo.seq import distance
 
 
 @rule("ack-beyond", source="RFC 9293 section 3.4", requirement="ACC-9", group="stream")
-def ack_beyond(link: Knowledge, came: Came) -> Finding:
+def ack_beyond(link: Connection, came: Came) -> Finding:
     """Nothing is acknowledged that the target cannot have taken."""
     if came.number <= link.may.next:
         return HELD
@@ -21,7 +21,7 @@ def ack_beyond(link: Knowledge, came: Came) -> Finding:
 
 
 @rule("ack-back", source="RFC 9293 section 3.4", requirement="ACC-9", group="stream")
-def ack_back(link: Knowledge, came: Came) -> Finding:
+def ack_back(link: Connection, came: Came) -> Finding:
     """What was acknowledged stays so."""
     if came.number > link.may.next:
         return None
@@ -36,7 +36,7 @@ def ack_back(link: Knowledge, came: Came) -> Finding:
 
 
 @rule("option-on-segment", source="RFC 7413 section 4.1.1", requirement="SRV-8")
-def option_on_segment(link: Knowledge, came: Came) -> Finding:
+def option_on_segment(link: Connection, came: Came) -> Finding:
     """Only segments with SYN have a Fast Open option."""
     if not came.offer.fast_open:
         return HELD
@@ -48,7 +48,7 @@ def option_on_segment(link: Knowledge, came: Came) -> Finding:
 
 
 @rule("sack", source="RFC 2018 section 4", requirement="AFT-11", group="blocks")
-def sack(link: Knowledge, came: Came) -> Finding:
+def sack(link: Connection, came: Came) -> Finding:
     """SACK blocks name what was sent, where SACK was agreed on."""
     wrong: list[Breach] = []
     for left, right in came.offer.blocks:

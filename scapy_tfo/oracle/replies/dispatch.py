@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scapy_tfo.oracle.parts.events import Came
 from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, Table, judge, rule
-from scapy_tfo.oracle.parts.state import LISTEN, Knowledge
+from scapy_tfo.oracle.parts.state import LISTEN, Connection
 from scapy_tfo.oracle.replies.reset import FROM_NOTHING, rst, syn_reset
 from scapy_tfo.oracle.replies.segment import segment
 from scapy_tfo.oracle.replies.syn_ack import syn_ack
@@ -28,7 +28,7 @@ def reply_class(reply: Reply) -> str:
     return "text" if reply.payload else "ack"
 
 
-def came(link: Knowledge, reply: Reply, now: float, packet: int) -> str:
+def came(link: Connection, reply: Reply, now: float, packet: int) -> str:
     """Judge one segment of the target's and learn from it; returns its class.
 
     now: seconds. packet: its number in the trace.
@@ -63,7 +63,7 @@ def came(link: Knowledge, reply: Reply, now: float, packet: int) -> str:
 
 
 @rule("unsound", source="RFC 9293 section 3.1", requirement="ACC-9")
-def unsound(link: Knowledge, came: Came) -> Finding:
+def unsound(link: Connection, came: Came) -> Finding:
     """A segment can be read, and has ACK or RST; reserved bits are those of ECN that was asked for
     (RFC 9768 section 3.1.3)."""
     reply, kind = came.reply, came.kind
@@ -77,7 +77,7 @@ def unsound(link: Knowledge, came: Came) -> Finding:
 
 
 @rule("unopened", source="RFC 9293 section 3.10.7.2", requirement="ACC-9", group="stream")
-def unopened(_link: Knowledge, came: Came) -> Finding:
+def unopened(_link: Connection, came: Came) -> Finding:
     """The SYN-ACK comes before all else."""
     if came.kind == "syn-ack":
         return HELD

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from scapy_tfo.oracle.parts.events import Came
 from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, Table, judge, rule
-from scapy_tfo.oracle.parts.state import AFTER, ANY_RST, LISTEN, OPEN, Knowledge
+from scapy_tfo.oracle.parts.state import AFTER, ANY_RST, LISTEN, OPEN, Connection
 from scapy_tfo.segment import ACK
 
 _MASK = 0xFFFFFFFF
 
 
-def rst(link: Knowledge, came: Came) -> None:
+def rst(link: Connection, came: Came) -> None:
     """A RST came."""
     link.wants_answer = False
     link.lose_patience(came.now)
@@ -26,7 +26,7 @@ def rst(link: Knowledge, came: Came) -> None:
     link.states |= LISTEN
 
 
-def _is_excused(link: Knowledge) -> bool:
+def _is_excused(link: Connection) -> bool:
     """A RST may come, whatever it is for."""
     wanted = link.wants_rst
     if wanted is not None and (wanted == ANY_RST or link.states == LISTEN):
@@ -35,7 +35,7 @@ def _is_excused(link: Knowledge) -> bool:
 
 
 @rule("rst-numbers", source="RFC 9293 section 3.10.7.1", requirement="AFT-9")
-def rst_numbers(link: Knowledge, came: Came) -> Finding:
+def rst_numbers(link: Connection, came: Came) -> Finding:
     """A RST to a segment without a connection has the numbers that the segment tells."""
     wanted = link.wants_rst
     if wanted is None or wanted == ANY_RST or link.states != LISTEN:
@@ -56,7 +56,7 @@ def rst_numbers(link: Knowledge, came: Came) -> Finding:
 
 
 @rule("syn-reset", source="RFC 9293 section 3.10.7.2", requirement="ACC-2", group="opening")
-def syn_reset(link: Knowledge, came: Came) -> Finding:
+def syn_reset(link: Connection, came: Came) -> Finding:
     """A SYN that must not be dropped is not answered with RST."""
     syn = link.rule
     if syn is None or link.iss is not None or not syn.owed or _is_excused(link):
@@ -67,7 +67,7 @@ def syn_reset(link: Knowledge, came: Came) -> Finding:
 
 
 @rule("reset", source="RFC 9293 section 3.10.7.4", requirement="ACC-9", group="reset")
-def reset(link: Knowledge, came: Came) -> Finding:
+def reset(link: Connection, came: Came) -> Finding:
     """A connection is not reset without a reason."""
     if (link.iss is None and link.rule is not None) or _is_excused(link):
         return None
@@ -77,7 +77,7 @@ def reset(link: Knowledge, came: Came) -> Finding:
 
 
 @rule("closed", source="RFC 9293 section 3.10.7.1", requirement="ACC-12a")
-def closed(link: Knowledge, came: Came) -> Finding:
+def closed(link: Connection, came: Came) -> Finding:
     """At a port where nobody listens only RST answers."""
     if link.flow.port != "closed":
         return None
@@ -85,7 +85,7 @@ def closed(link: Knowledge, came: Came) -> Finding:
 
 
 @rule("lives-on", source="RFC 9293 section 3.10.7.4", requirement="AFT-9")
-def lives_on(link: Knowledge, came: Came) -> Finding:
+def lives_on(link: Connection, came: Came) -> Finding:
     """A connection that was reset sends nothing more, but what was on its way."""
     if link.flow.port == "closed" or link.reset_at is None or link.states != LISTEN:
         return None
@@ -95,7 +95,7 @@ def lives_on(link: Knowledge, came: Came) -> Finding:
 
 
 @rule("unasked", source="RFC 9293 section 3.10.7.2", requirement="ACC-12", group="unasked")
-def unasked(link: Knowledge, came: Came) -> Finding:
+def unasked(link: Connection, came: Came) -> Finding:
     """Without a SYN nothing but RST comes."""
     if link.flow.port == "closed" or link.reset_at is not None or link.rule is not None:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scapy_tfo.oracle.parts.events import Came
 from scapy_tfo.oracle.parts.reassembly import Assembly
 from scapy_tfo.oracle.parts.rules import Table, judge
-from scapy_tfo.oracle.parts.state import Knowledge
+from scapy_tfo.oracle.parts.state import Connection
 from scapy_tfo.oracle.replies.acknowledgment import BLOCKS, NUMBERS
 from scapy_tfo.oracle.replies.text import ENDS, PAYLOAD, PLACE, take_text
 from scapy_tfo.oracle.replies.timestamps import AGREED, VALUES, learn_times
@@ -35,7 +35,7 @@ def _table(held: int) -> Table:
 _BY_CONTENT = [_table(held) for held in range(16)]
 
 
-def segment(link: Knowledge, came: Came) -> None:
+def segment(link: Connection, came: Came) -> None:
     """A segment behind the SYN-ACK came."""
     assert link.iss is not None
     reply, offer, number = came.reply, came.offer, came.number
@@ -69,5 +69,5 @@ def segment(link: Knowledge, came: Came) -> None:
     learn_times(link, came)
 
 
-def _their_scale(link: Knowledge) -> int | None:
+def _their_scale(link: Connection) -> int | None:
     return link.profile.options.scale if link.profile.options and link.scale is not None else None

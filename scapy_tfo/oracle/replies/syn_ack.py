@@ -6,7 +6,7 @@ from scapy_tfo.option import FastOpen
 from scapy_tfo.oracle.parts.events import Came
 from scapy_tfo.oracle.parts.reassembly import Assembly
 from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, Table, judge, rule
-from scapy_tfo.oracle.parts.state import AFTER, LISTEN, OPEN, RCVD, Knowledge
+from scapy_tfo.oracle.parts.state import AFTER, LISTEN, OPEN, RCVD, Connection
 from scapy_tfo.oracle.parts.syn import SynRule
 from scapy_tfo.oracle.replies.reset import reset
 from scapy_tfo.oracle.replies.syn_ack_options import OPTIONS, syn_ack_options, take_grant
@@ -20,7 +20,7 @@ _SURE_LIFE = 25.0
 """Seconds for which any cookie is good: no server changes its key several times a minute."""
 
 
-def syn_ack(link: Knowledge, came: Came) -> None:
+def syn_ack(link: Connection, came: Came) -> None:
     """A SYN-ACK came."""
     if link.iss is None:
         _first_syn_ack(link, came)
@@ -35,7 +35,7 @@ def syn_ack(link: Knowledge, came: Came) -> None:
         learn_times(link, came)
 
 
-def _first_syn_ack(link: Knowledge, came: Came) -> None:
+def _first_syn_ack(link: Connection, came: Came) -> None:
     syn = link.rule
     assert syn is not None
     came.first = True
@@ -68,14 +68,14 @@ def _first_syn_ack(link: Knowledge, came: Came) -> None:
         take_text(link, came)
 
 
-def _is_again(link: Knowledge, came: Came) -> bool:
+def _is_again(link: Connection, came: Came) -> bool:
     """Whether a SYN-ACK has the numbers of the first one."""
     assert link.taken is not None
     return (came.reply.seq, came.number) == (link.iss, link.base + 1 + link.taken)
 
 
 @rule("another-syn-ack", source="RFC 9293 section 3.8.1", requirement="ACC-8a", group="resend")
-def another_syn_ack(link: Knowledge, came: Came) -> Finding:
+def another_syn_ack(link: Connection, came: Came) -> Finding:
     """A repeated SYN-ACK has the numbers of the first one."""
     assert link.taken is not None
     assert link.iss is not None
@@ -91,7 +91,7 @@ def another_syn_ack(link: Knowledge, came: Came) -> Finding:
 
 
 @rule("syn-ack-when-open", source="RFC 9293 section 3.8.1", requirement="AFT-11")
-def syn_ack_when_open(link: Knowledge, came: Came) -> Finding:
+def syn_ack_when_open(link: Connection, came: Came) -> Finding:
     """The SYN-ACK is not repeated when the handshake is over."""
     if not _is_again(link, came) or link.states != OPEN or "syn-when-open" in link.features:
         return None
@@ -104,7 +104,7 @@ def syn_ack_when_open(link: Knowledge, came: Came) -> Finding:
 
 
 @rule("repeated-text", source="RFC 7413 section 4.2.2", requirement="ACC-8")
-def repeated_text(_link: Knowledge, came: Came) -> Finding:
+def repeated_text(_link: Connection, came: Came) -> Finding:
     """A repeated SYN-ACK has no data."""
     if not (came.reply.payload or came.reply.flags & FIN):
         return HELD
@@ -112,7 +112,7 @@ def repeated_text(_link: Knowledge, came: Came) -> Finding:
 
 
 @rule("repeated-option", source="RFC 7413 section 4.2.2", requirement="ACC-8")
-def repeated_option(link: Knowledge, came: Came) -> Finding:
+def repeated_option(link: Connection, came: Came) -> Finding:
     """A SYN-ACK that a timer repeats has no Fast Open option."""
     by_timer = came.now - max(link.syn_ack_at, link.syn_at) > AFTER
     if link.offer.fast_open and not by_timer:
@@ -123,7 +123,7 @@ def repeated_option(link: Knowledge, came: Came) -> Finding:
 
 
 @rule("syn-ack-number", source="RFC 9293 section 3.10.7.2", requirement="ACC-10", group="number")
-def syn_ack_number(link: Knowledge, came: Came) -> Finding:
+def syn_ack_number(link: Connection, came: Came) -> Finding:
     """A SYN-ACK acknowledges the SYN, and no more than was sent with it."""
     if 0 <= came.taken <= came.size:
         return HELD
@@ -134,7 +134,7 @@ def syn_ack_number(link: Knowledge, came: Came) -> Finding:
 
 
 @rule("takes-text", source="RFC 7413 section 4.2.2", requirement="ACC-4")
-def takes_text(link: Knowledge, came: Came) -> Finding:
+def takes_text(link: Connection, came: Came) -> Finding:
     """Text is taken where a cookie, or the target's way without one, gives a right to."""
     syn = link.rule
     if syn is None or not 0 <= came.taken <= came.size:
@@ -149,7 +149,7 @@ def takes_text(link: Knowledge, came: Came) -> Finding:
 
 
 @rule("refuses-text", source="RFC 7413 section 4.2.2", requirement="ACC-2", group="opening")
-def refuses_text(link: Knowledge, came: Came) -> Finding:
+def refuses_text(link: Connection, came: Came) -> Finding:
     """The text of a good cookie's SYN is taken."""
     syn, taken = link.rule, came.taken
     if syn is None or not syn.least or not 0 <= taken <= came.size:
@@ -172,7 +172,7 @@ _FIRST = Table(reset, syn_ack_number, takes_text, refuses_text)
 _AGAIN = Table(another_syn_ack, syn_ack_when_open, repeated_text, repeated_option, syn_ack_options)
 
 
-def _refused(link: Knowledge, rule: SynRule, offer: Offer, taken: int) -> str:
+def _refused(link: Connection, rule: SynRule, offer: Offer, taken: int) -> str:
     """The requirement that is broken where a good cookie's text is not taken, or not all of it."""
     if taken:
         return "ACC-10"
@@ -186,7 +186,7 @@ def _refused(link: Knowledge, rule: SynRule, offer: Offer, taken: int) -> str:
     return rule.refused if rule.refused.startswith("OPT") else "SRV-1"
 
 
-def _agree(link: Knowledge, came: Came) -> None:
+def _agree(link: Connection, came: Came) -> None:
     """What holds from the SYN-ACK on: options, the window, and whether anything is kept."""
     offer = came.offer
     link.timestamps = offer.times is not None and link.offer.times is not None
@@ -199,7 +199,7 @@ def _agree(link: Knowledge, came: Came) -> None:
         link.states |= LISTEN
 
 
-def _may_be_stale(link: Knowledge, offer: Offer, now: float) -> bool:
+def _may_be_stale(link: Connection, offer: Offer, now: float) -> bool:
     """Whether the cookie is too old to be good for sure (RFC 7413 section 4.1.2): servers change
     their keys, and mostly say so by another cookie."""
     presented = [each.cookie for each in link.offer.fast_open if isinstance(each, FastOpen)]
@@ -211,7 +211,7 @@ def _may_be_stale(link: Knowledge, offer: Offer, now: float) -> bool:
     return last is False or any(each not in presented for each in given)
 
 
-def _came_with_a_refusal(other: Knowledge, link: Knowledge) -> bool:
+def _came_with_a_refusal(other: Connection, link: Connection) -> bool:
     """Whether the cookie of a SYN is one that another flow got when its own was refused."""
     presented = [each.cookie for each in link.offer.fast_open if isinstance(each, FastOpen)]
     granting = other.rule is None or other.rule.granting

@@ -6,7 +6,7 @@ from scapy_tfo import option as opt
 from scapy_tfo.oracle.parts.events import Came
 from scapy_tfo.oracle.parts.profile import Usual
 from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, Table, rule
-from scapy_tfo.oracle.parts.state import Knowledge
+from scapy_tfo.oracle.parts.state import Connection
 from scapy_tfo.oracle.parts.syn import SynRule
 from scapy_tfo.program.options import Offer
 
@@ -18,7 +18,7 @@ _WHOLE_LIST = 30
 
 
 @rule("grant", source="RFC 7413 section 4.1.2", requirement="SRV-5", group="unasked")
-def grant(link: Knowledge, came: Came) -> Finding:
+def grant(link: Connection, came: Came) -> Finding:
     """A cookie comes where one is due or may come, as it was asked for, and is the client's own."""
     syn, found = link.rule, came.offer.fast_open
     assert syn is not None
@@ -40,7 +40,7 @@ def grant(link: Knowledge, came: Came) -> Finding:
     return tuple(wrong) if wrong else HELD
 
 
-def take_grant(link: Knowledge, came: Came) -> None:
+def take_grant(link: Connection, came: Came) -> None:
     """The cookies of a first SYN-ACK are good from now on, whatever they look like."""
     syn = link.rule
     assert syn is not None
@@ -50,7 +50,7 @@ def take_grant(link: Knowledge, came: Came) -> None:
             link.jar.grant(link.client, each.cookie, came.now)
 
 
-def _another_form(link: Knowledge, syn: SynRule, form: int) -> Breach:
+def _another_form(link: Connection, syn: SynRule, form: int) -> Breach:
     """An option of a kind that was not asked for."""
     valid = [each for each in link.offer.fast_open if isinstance(each, opt.FastOpen)]
     if not syn.forms or not valid:
@@ -59,7 +59,7 @@ def _another_form(link: Knowledge, syn: SynRule, form: int) -> Breach:
     return Breach(f"kind {int(valid[-1].form)}", f"kind {form}", clause)
 
 
-def _compared(link: Knowledge, cookie: bytes) -> list[Breach]:
+def _compared(link: Connection, cookie: bytes) -> list[Breach]:
     """What a cookie gives away of the next client's, or of its own (RFC 7413 section 4.1.2)."""
     family, client = link.client
     other = link.jar.current.get((family, 1 - client))
@@ -82,7 +82,7 @@ def _compared(link: Knowledge, cookie: bytes) -> list[Breach]:
     return []
 
 
-def _is_of_the_address(link: Knowledge, cookie: bytes, other: bytes) -> bool:
+def _is_of_the_address(link: Connection, cookie: bytes, other: bytes) -> bool:
     addresses = link.jar.addresses
     ours = addresses.get(link.client)
     theirs = addresses.get((link.client[0], 1 - link.client[1]))
@@ -102,7 +102,7 @@ def _scale(usual: Usual, ours: Offer, offer: Offer) -> int | None:
 
 
 @rule("syn-ack-options", source="RFC 9293 section 3.2", requirement="OPT-9")
-def syn_ack_options(link: Knowledge, came: Came) -> Finding:
+def syn_ack_options(link: Connection, came: Came) -> Finding:
     """The other options answer those of the SYN (RFC 7323 sections 2.2 and 3.2, RFC 2018 section
     2), are the usual ones, and stay as in the first SYN-ACK."""
     if not came.first and (came.reply.seq, came.number) != (
@@ -120,7 +120,7 @@ def syn_ack_options(link: Knowledge, came: Came) -> Finding:
     return tuple(wrong) if wrong else HELD
 
 
-def _unasked(link: Knowledge, offer: Offer) -> list[Breach]:
+def _unasked(link: Connection, offer: Offer) -> list[Breach]:
     """Options that the SYN had not, and a TSecr that it cannot have."""
     ours = link.offer
     wrong: list[Breach] = []
@@ -136,7 +136,7 @@ def _unasked(link: Knowledge, offer: Offer) -> list[Breach]:
     return wrong
 
 
-def _unusual(link: Knowledge, came: Came) -> list[Breach]:
+def _unusual(link: Connection, came: Came) -> list[Breach]:
     """Options other than without Fast Open, or than those of the first SYN-ACK."""
     ours, offer, usual = link.offer, came.offer, link.profile.options
     if usual is None or ours.unsound or ours.ended or ours.strange:

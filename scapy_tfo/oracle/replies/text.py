@@ -5,11 +5,11 @@ from __future__ import annotations
 from scapy_tfo.oracle.parts.events import Came
 from scapy_tfo.oracle.parts.profile import WHOLE
 from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, rule
-from scapy_tfo.oracle.parts.state import AFTER, OPEN, Knowledge
+from scapy_tfo.oracle.parts.state import AFTER, OPEN, Connection
 from scapy_tfo.segment import FIN
 
 
-def take_text(link: Knowledge, came: Came) -> None:
+def take_text(link: Connection, came: Came) -> None:
     """Text and FIN of the target, after they were judged."""
     if came.seq < 1:
         return
@@ -23,7 +23,7 @@ def take_text(link: Knowledge, came: Came) -> None:
 
 
 @rule("early-text", source="RFC 7413 section 4.2.2", requirement="ACC-4")
-def early_text(link: Knowledge, came: Came) -> Finding:
+def early_text(link: Connection, came: Came) -> Finding:
     """The application answers before the handshake ends only to text with a good cookie."""
     if link.opened_at is not None or link.states & OPEN or link.early:
         return HELD
@@ -35,13 +35,13 @@ def early_text(link: Knowledge, came: Came) -> Finding:
 
 
 @rule("text-place", source="RFC 9293 section 3.4", requirement="ACC-9", group="stream")
-def text_place(_link: Knowledge, came: Came) -> Finding:
+def text_place(_link: Connection, came: Came) -> Finding:
     """Text begins behind the SYN."""
     return HELD if came.seq >= 1 else Breach("text from number 1 on", f"number {came.seq}")
 
 
 @rule("text-excess", source="RFC 9293 section 3.10.7.4", requirement="ACC-9", group="stream")
-def text_excess(link: Knowledge, came: Came) -> Finding:
+def text_excess(link: Connection, came: Came) -> Finding:
     """The answer is no longer than the application can have it of what was taken."""
     if came.seq < 1 or not link.application.told:
         return None
@@ -52,7 +52,7 @@ def text_excess(link: Knowledge, came: Came) -> Finding:
 
 
 @rule("text-wrong", source="RFC 9293 section 3.10.7.4", requirement="ACC-9", group="stream")
-def text_wrong(link: Knowledge, came: Came) -> Finding:
+def text_wrong(link: Connection, came: Came) -> Finding:
     """The application's bytes come in their place."""
     payload = came.reply.payload
     if came.seq < 1 or came.seq + len(payload) > came.most or not link.application.told:
@@ -63,7 +63,7 @@ def text_wrong(link: Knowledge, came: Came) -> Finding:
 
 
 @rule("over-window", source="RFC 9293 section 3.8.6", requirement="AFT-7")
-def over_window(link: Knowledge, came: Came) -> Finding:
+def over_window(link: Connection, came: Came) -> Finding:
     """Text fits the window that was offered."""
     if came.seq < 1:
         return None
@@ -75,7 +75,7 @@ def over_window(link: Knowledge, came: Came) -> Finding:
 
 
 @rule("over-mss", source="RFC 9293 section 3.7.1", requirement="AFT-7b")
-def over_mss(link: Knowledge, came: Came) -> Finding:
+def over_mss(link: Connection, came: Came) -> Finding:
     """Text and options fit the MSS that was offered."""
     if came.seq < 1 or not link.profile.whole:
         return None
@@ -87,7 +87,7 @@ def over_mss(link: Knowledge, came: Came) -> Finding:
 
 
 @rule("fin-early", source="RFC 9293 section 3.10.4", requirement="AFT-2")
-def fin_early(link: Knowledge, came: Came) -> Finding:
+def fin_early(link: Connection, came: Came) -> Finding:
     """The application closes behind all that it has to say, after our FIN."""
     if came.seq < 1 or not link.application.closes:
         return None
@@ -108,14 +108,14 @@ PAYLOAD = (text_wrong, over_window, over_mss)
 ENDS = (fin_early,)
 
 
-def _is_probe(link: Knowledge, seq: int, size: int, now: float) -> bool:
+def _is_probe(link: Connection, seq: int, size: int, now: float) -> bool:
     """A probe of a closed window has at least one byte (RFC 9293 section 3.8.6.1)."""
     if size == 1:
         return seq >= link.limit
     return seq >= link.edge and now - link.edge_at > AFTER
 
 
-def _early_clause(link: Knowledge) -> str:
+def _early_clause(link: Connection) -> str:
     if "cookie-alone" in link.features:
         return "ACC-5"
     if link.rule is None:
@@ -123,7 +123,7 @@ def _early_clause(link: Knowledge) -> str:
     return "ACC-3" if link.taken == 0 and link.rule.early else link.rule.taken
 
 
-def _fin_clause(link: Knowledge) -> str:
+def _fin_clause(link: Connection) -> str:
     if link.syn_fin:
         return "ACC-12"
     return "ACC-5" if "cookie-alone" in link.features else "AFT-2"

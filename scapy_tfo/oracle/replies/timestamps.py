@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from scapy_tfo.oracle.parts.events import Came
 from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, rule
-from scapy_tfo.oracle.parts.state import Knowledge
+from scapy_tfo.oracle.parts.state import Connection
 from scapy_tfo.program.options import Offer
 from scapy_tfo.seq import before
 
 
-def learn_times(link: Knowledge, came: Came) -> None:
+def learn_times(link: Connection, came: Came) -> None:
     """Note the timestamps of a segment, where they tell something."""
     if came.offer.times is None or not _are_checked(link, came):
         return
@@ -19,19 +19,19 @@ def learn_times(link: Knowledge, came: Came) -> None:
         link.echo = link.last_tsval
 
 
-def may_be_open(link: Knowledge, offer: Offer) -> None:
+def may_be_open(link: Connection, offer: Offer) -> None:
     """A SYN-ACK that answers the SYN that offered something else: which of the two decides on
     timestamps is open."""
     if link.other_offers and link.timestamps != (offer.times is not None):
         link.times_open = True
 
 
-def _are_checked(link: Knowledge, came: Came) -> bool:
+def _are_checked(link: Connection, came: Came) -> bool:
     return link.timestamps or (link.times_open and came.kind != "syn-ack")
 
 
 @rule("timestamps", source="RFC 7323 section 3.2", requirement="AFT-6")
-def timestamps(link: Knowledge, came: Came) -> Finding:
+def timestamps(link: Connection, came: Came) -> Finding:
     """Once agreed on they are on every segment, and else on none."""
     if came.kind == "syn-ack" or link.times_open:
         return None
@@ -46,7 +46,7 @@ def timestamps(link: Knowledge, came: Came) -> Finding:
 
 
 @rule("clock-back", source="RFC 7323 section 4.1", requirement="AFT-6")
-def clock_back(link: Knowledge, came: Came) -> Finding:
+def clock_back(link: Connection, came: Came) -> Finding:
     """The target's clock does not go back."""
     if came.offer.times is None or not _are_checked(link, came) or link.last_tsval is None:
         return None
@@ -57,7 +57,7 @@ def clock_back(link: Knowledge, came: Came) -> Finding:
 
 
 @rule("echo-of-time", source="RFC 7323 section 4.3", requirement="AFT-6")
-def echo_of_time(link: Knowledge, came: Came) -> Finding:
+def echo_of_time(link: Connection, came: Came) -> Finding:
     """TSecr is of a segment that was sent, and not older than one that was taken."""
     if came.kind == "syn-ack" or came.offer.times is None or not _are_checked(link, came):
         return None

@@ -1,0 +1,82 @@
+"""What we send: works out in which states the target may be by then, how much of the stream it may
+and must have taken, and what it owes in answer.
+
+Sources: RFC 9293 section 3.10.7 if no other is named.
+"""
+
+from __future__ import annotations
+
+from scapy_tfo.oracle.arrives.acknowledgment import with_ack
+from scapy_tfo.oracle.arrives.reset import rst
+from scapy_tfo.oracle.arrives.syn import syn, syn_ack
+from scapy_tfo.oracle.parts.events import Icmp, Lies, Sent
+from scapy_tfo.oracle.parts.state import RCVD, Connection, later
+from scapy_tfo.segment import ACK, CWR, ECE, FIN, RST, SYN, URG
+
+
+def sound(link: Connection, sent: Sent) -> None:
+    """We sent a sound segment."""
+    seq, flags, size, offer = sent.seq, sent.flags, sent.size, sent.offer
+    if flags & SYN and flags & (ECE | CWR):
+        link.asks_for_ecn = True
+    if flags & FIN:
+        link.note("fin")
+    if offer.fast_open and not (flags & SYN and not flags & ACK):
+        link.note("option-elsewhere")
+    if offer.unsound:
+        link.note("unsound-options")
+    if flags & (SYN | RST) == SYN | RST or flags & (SYN | ACK) == SYN | ACK:
+        link.note("odd-syn")
+    if flags & URG and not link.profile.inline:
+        link.vague = True
+    if flags & RST:
+        rst(link, sent)
+    elif flags & SYN:
+        if flags & ACK:
+            syn_ack(link, sent)
+        else:
+            syn(link, sent)
+    elif flags & ACK:
+        with_ack(link, sent)
+    else:
+        link.note("no-ack-flag")
+        link.want_answer(False)
+        if offer.times is not None:
+            link.times_sent.add(offer.times[0])
+            link.times_may = later(link.times_may, offer.times[0])
+    link.unsettled += 1
+    link.pristine = False
+    if size or flags & (SYN | FIN):
+        link.told.append((seq, seq + size + bool(flags & SYN) + bool(flags & FIN)))
+
+
+def lie(link: Connection, sent: Sent, lies: Lies) -> None:
+    """We sent a segment in which something is wrong."""
+    if lies.reserved:
+        link.note("odd-flags")
+        # One of them is AE.
+        link.asks_for_ecn = link.asks_for_ecn or bool(sent.flags & SYN)
+    if lies.traffic_class:
+        link.note("traffic-class")
+    if lies.checksum:
+        link.note("bad-checksum")
+    elif lies.offset:
+        # Too small or too large it is no segment; else it is another one.
+        link.note("bad-offset")
+        if lies.fits:
+            link.vague = True
+    else:
+        sound(link, sent)
+    if lies.fragmented:
+        # Some drop every fragment.
+        link.may_end()
+
+
+def icmp(link: Connection, error: Icmp) -> None:
+    """We sent an ICMP error about a segment of the target's."""
+    link.note("icmp")
+    # Up to the next number that it may send: its text may still be on the way, and Linux takes
+    # the next one for its own.
+    last = 1 + link.answer_size + link.may.ended
+    if not error.too_big and link.states & RCVD and 0 <= error.seq <= last:
+        link.may_end()
