@@ -85,7 +85,12 @@ async def judge(
     """
     options = options or Options()
     began, started = asyncio.get_running_loop().time(), time.time()
-    board = Switchboard(target.link, seed=options.seed, capture=options.capture)
+    board = Switchboard(
+        target.link,
+        seed=options.seed,
+        capture=options.capture,
+        ordered=target.is_ours and options.impairment is None,
+    )
     await target.link.prepare()
     path = PathRecord()
     control = Control(target, board, path)
@@ -133,6 +138,8 @@ async def judge(
         ),
         gone=path.gone or board.bounds.over or target.broken(),
         loses=not path.is_clean,
+        breaches=tuple(board.watch.breaches),
+        watched=board.watch.tally.by_name,
     )
 
 

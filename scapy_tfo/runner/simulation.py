@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 import zlib
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from scapy_tfo.errors import TargetError
 from scapy_tfo.lab.memory.target import ReferenceLab
@@ -14,7 +15,7 @@ from scapy_tfo.runner.record import TOOL, doubted
 from scapy_tfo.runner.runner import Options, judge
 from scapy_tfo.spec import Catalogue
 from scapy_tfo.suite.registry import Case
-from scapy_tfo.suite.result import CapturedPacket, Result, Run, Verdict
+from scapy_tfo.suite.result import Breach, CapturedPacket, Result, Run, Verdict
 from scapy_tfo.targets.own import reference_target
 from scapy_tfo.variants.registry import AnyStack, named
 
@@ -32,10 +33,12 @@ def simulate(
     started, began = time.time(), time.perf_counter()
     if options.impairment is None:
         # Nothing is lost, so what does not come at first never comes.
-        options = dataclasses.replace(options, attempts=1)
+        options = replace(options, attempts=1)
     results: list[Result] = []
     packets: list[CapturedPacket] = []
     notes: list[str] = []
+    breaches: list[Breach] = []
+    watched: Counter[str] = Counter()
     loses = False
     families = options.families or (4, 6)
     if options.on_plan is not None:
@@ -43,12 +46,12 @@ def simulate(
     if options.record is not None:
         options.record.packets = packets
     tell = options.on_result or (lambda _: None)
-    options = dataclasses.replace(options, on_plan=None, on_result=None, record=None)
+    options = replace(options, on_plan=None, on_result=None, record=None)
     for family in families:
         for case in cases:
             # Dice of its own, or one seed would lose the same packets in every case.
             seed = zlib.crc32(f"{options.seed} {case.id} {family}".encode())
-            alone = dataclasses.replace(options, families=(family,), seed=seed)
+            alone = replace(options, families=(family,), seed=seed)
             try:
                 run = run_virtually(_one(name, mutant, case, catalogue, alone, started))
             except TargetError as error:
@@ -64,6 +67,8 @@ def simulate(
                 results.append(_shifted(each, shift) if shift else each)
                 tell(results[-1])
             notes += run.notes
+            breaches += (replace(each, packet=each.packet + shift) for each in run.breaches)
+            watched.update(run.watched)
             # A target that went away loses everything, and says nothing of the path.
             loses = loses or (run.loses and not run.gone)
     return Run(
@@ -75,6 +80,8 @@ def simulate(
         packets=tuple(packets),
         notes=tuple(dict.fromkeys(notes)),
         loses=loses,
+        breaches=tuple(breaches),
+        watched=dict(watched),
     )
 
 
@@ -123,4 +130,4 @@ def _renumbered(packet: CapturedPacket, shift: int) -> CapturedPacket:
 
 
 def _shifted(result: Result, shift: int) -> Result:
-    return dataclasses.replace(result, packets=tuple(each + shift for each in result.packets))
+    return replace(result, packets=tuple(each + shift for each in result.packets))

@@ -84,6 +84,7 @@ class Flow(Receiver):
         self._is_over = False
         self._rest = b""
         self._key = (source, sport, target, dport)
+        self._conduct = board.watch.begin(self._key)
         board.open(self._key, self)
 
     # Sending
@@ -160,6 +161,7 @@ class Flow(Receiver):
 
     def _transmit(self, segment: Segment, comment: str = "") -> None:
         self._told = segment.ack if segment.flags & ACK else self._told
+        self._conduct.sent(segment)
         self.proof.expose(segment, self.snd_nxt, self.rcv_nxt)
         self.numbers.append(self._board.send(segment.to_bytes(), self.owner, comment))
 
@@ -237,9 +239,10 @@ class Flow(Receiver):
 
     def again(self, **changes: Any) -> None:
         """Send our SYN once more, with changes; the conversation does not move on."""
-        packet = replace(self.opening, **changes).to_bytes()
+        segment = replace(self.opening, **changes)
+        self._conduct.sent(segment)
         self.proof.expose_silent()
-        self.numbers.append(self._board.send(packet, self.owner, "again"))
+        self.numbers.append(self._board.send(segment.to_bytes(), self.owner, "again"))
 
     def resend(self, *, piece: int = 0) -> None:
         """Send all that is not acknowledged yet, `piece` bytes at a time (0: a full segment)."""
@@ -263,6 +266,7 @@ class Flow(Receiver):
 
     def send_icmp(self, error: IcmpError) -> None:
         """Send an ICMP error to the target."""
+        self._conduct.error()
         self.proof.expose_silent()
         self.numbers.append(self._board.send(error.to_bytes(), self.owner, "ICMP error"))
 
@@ -270,6 +274,7 @@ class Flow(Receiver):
 
     def hear(self, segment: Segment, number: int) -> None:
         before = self.their_rcv_nxt
+        self._board.watch.came(self, self._conduct, segment, number, self._board.heard_at)
         self._their_window.hear(segment, self.opening)
         super().hear(segment, number)
         una, edge = self.their_rcv_nxt, self._their_window.edge

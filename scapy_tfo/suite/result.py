@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from scapy_tfo.spec import Level
@@ -89,6 +89,23 @@ def label_of(comment: str) -> str:
     return told[1] if told else ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breach:
+    """A packet of a case that breaks a rule of TCP which the case is not about.
+
+    rule: its name, as specs/ refers to it. owner: the case, as `label_of` names it. family: 4 or 6.
+    flow, packet, expected, actual: as in `Result`.
+    """
+
+    rule: str
+    owner: str
+    family: int
+    flow: str
+    packet: int
+    expected: str
+    actual: str
+
+
 INTERRUPTED = 130
 """Exit status of a run that Ctrl-C or a signal ended."""
 
@@ -98,7 +115,9 @@ class Run:
     """Everything a run found. started: seconds since the epoch. seconds: wall time.
 
     gone: how the target stopped answering before the end, or "". loses: packets were seen to be
-    lost on the way. interrupted: before every case had its result.
+    lost on the way. interrupted: before every case had its result. breaches: of rules of TCP, in
+    the conversations of all cases, the first ones of each rule. watched: by the name of a rule, how
+    many packets it was held against.
     """
 
     target: str
@@ -112,6 +131,8 @@ class Run:
     gone: str = ""
     loses: bool = False
     interrupted: bool = False
+    breaches: tuple[Breach, ...] = field(default=(), repr=False)
+    watched: Mapping[str, int] = field(default_factory=dict, repr=False)
 
 
 class Standing(enum.StrEnum):

@@ -9,6 +9,7 @@ from scapy_tfo.icmp import IcmpError
 from scapy_tfo.segment import Address, MalformedPacketError, Segment
 from scapy_tfo.suite.limits import Bounds
 from scapy_tfo.suite.result import CapturedPacket, label_of
+from scapy_tfo.suite.watch import Watch
 from scapy_tfo.wire.link import Link
 
 Key = tuple[Address, int, Address, int]
@@ -29,15 +30,20 @@ class Heard(Protocol):
 class Switchboard:
     """Sends for many flows over one link, and keeps every packet in order, within `bounds`.
 
-    capture: False keeps none, and only numbers them.
+    capture: False keeps none, and only numbers them. ordered: as in `Watch`. watch: what sees
+    every conversation. heard_at: when the segment came that is handed in, by the link's clock.
     """
 
-    def __init__(self, link: Link, *, seed: int = 0, capture: bool = True) -> None:
+    def __init__(
+        self, link: Link, *, seed: int = 0, capture: bool = True, ordered: bool = False
+    ) -> None:
         self.link = link
         self._capture = capture
         self._count = 0
         self.packets: list[CapturedPacket] = []
         self.bounds = Bounds()
+        self.watch = Watch(ordered=ordered)
+        self.heard_at = 0.0
         self.random = random.Random(seed)
         self._flows: dict[Key, tuple[Heard, float]] = {}
         self._announced: dict[str, list[str]] = {}
@@ -126,6 +132,7 @@ class Switchboard:
         if error is not None:
             heard.hear_icmp(error, number)
         elif segment is not None:
+            self.heard_at = when
             heard.hear(segment, number)
 
     def _flow(self, key: Key, when: float, _segment: Segment | None) -> Heard | None:

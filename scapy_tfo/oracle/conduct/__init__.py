@@ -1,0 +1,1 @@
+"""Rules of TCP on what one end sends, whatever its application does and its peer sends."""

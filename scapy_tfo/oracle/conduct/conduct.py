@@ -1,0 +1,93 @@
+"""Judges the packets of one connection by all rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scapy_tfo.oracle.conduct import (
+    acknowledgment,
+    ecn,
+    handshake,
+    header,
+    population,
+    reset,
+    sack,
+    stream,
+    timers,
+    timestamps,
+)
+from scapy_tfo.oracle.conduct.history import History
+from scapy_tfo.oracle.conduct.rule import Breach, Rule
+from scapy_tfo.segment import Segment
+
+RULES: tuple[Rule, ...] = (
+    *header.RULES,
+    *handshake.RULES,
+    *stream.RULES,
+    *acknowledgment.RULES,
+    *timestamps.RULES,
+    *sack.RULES,
+    *reset.RULES,
+    *ecn.RULES,
+    *timers.RULES,
+    *population.RULES,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A rule, the packet that breaks it by its number in the capture, and what is wrong with it."""
+
+    rule: str
+    packet: int
+    breach: Breach
+
+
+class Tally:
+    """How often each rule applied, and how often it was broken, by its place in `RULES`."""
+
+    __slots__ = ("applied", "broken")
+
+    def __init__(self) -> None:
+        self.applied = [0] * len(RULES)
+        self.broken = [0] * len(RULES)
+
+    @property
+    def by_name(self) -> dict[str, int]:
+        """Times that each rule applied, of those that did."""
+        return {rule.name: count for rule, count in zip(RULES, self.applied, strict=True) if count}
+
+
+class Conduct:
+    """One connection under the rules, see `History`."""
+
+    def __init__(self, history: History, tally: Tally) -> None:
+        self.history = history
+        self._tally = tally
+
+    def sent(self, segment: Segment) -> None:
+        """The peer sent a segment, right or wrong."""
+        self.history.learn_sent(segment)
+
+    def error(self) -> None:
+        """An ICMP error was sent to the end that is judged."""
+        self.history.learn_error()
+
+    def came(self, segment: Segment, at: float, packet: int) -> Sequence[Broken]:
+        """The judged end sent a segment; the rules that it breaks. at: seconds."""
+        history, tally = self.history, self._tally
+        came = history.read(segment, at, packet)
+        found: list[Broken] = []
+        for number, rule in enumerate(RULES):
+            if (rule.complete and not history.complete) or (rule.numbers and history.mixed):
+                continue
+            judged = rule.judge(history, came)
+            if judged is False:
+                continue
+            tally.applied[number] += 1
+            if judged is not True:
+                tally.broken[number] += 1
+                found.append(Broken(rule.name, packet, judged))
+        history.learn_came(came)
+        return found

@@ -1,0 +1,146 @@
+"""Rules on SYN-ACKs: RFC 9293 sections 3.4 and 3.7, RFC 7323, 2018, 3168 and 7413."""
+
+from __future__ import annotations
+
+from scapy_tfo import option as opt
+from scapy_tfo.oracle.conduct.history import Came, History
+from scapy_tfo.oracle.conduct.rule import Judged, Rule, held
+from scapy_tfo.segment import ACK, CWR, ECE, SYN
+from scapy_tfo.seq import distance
+
+_MOST_SHIFT = 14
+_LEAST_MSS = 1
+
+
+def acknowledges_the_syn(history: History, came: Came) -> Judged:
+    """It acknowledges the SYN, and no more than was sent with it or behind it."""
+    if not came.segment.is_syn_ack or history.isn is None:
+        return False
+    number = distance(history.isn, came.segment.ack)
+    return held(
+        1 <= number <= history.sent.next,
+        f"acknowledging 1 to {history.sent.next} (relative to the ISN)",
+        f"{number}",
+    )
+
+
+def scale_unasked(history: History, came: Came) -> Judged:
+    """Window scale only where the SYN has it (RFC 7323 section 2.2)."""
+    if not came.segment.is_syn_ack or any(each is not None for each in history.offered.scales):
+        return False
+    return held(opt.WINDOW_SCALE not in came.options, "no window scale", "one: none was offered")
+
+
+def scale_too_large(_: History, came: Came) -> Judged:
+    """A shift of 14 at most (RFC 7323 section 2.3)."""
+    scale = came.options.get(opt.WINDOW_SCALE) if came.flags & SYN else None
+    if scale is None or len(scale.data) != 1:
+        return False
+    return held(scale.data[0] <= _MOST_SHIFT, "a shift of 14 at most", f"{scale.data[0]}")
+
+
+def times_unasked(history: History, came: Came) -> Judged:
+    """Timestamps only where the SYN has them (RFC 7323 section 3.2)."""
+    if not came.segment.is_syn_ack or history.offered.times:
+        return False
+    return held(came.times is None, "no timestamps", "some: none were offered")
+
+
+def echoes_the_syn(history: History, came: Came) -> Judged:
+    """TSecr is the TSval of a SYN (RFC 7323 section 3.2)."""
+    if not came.segment.is_syn_ack or came.times is None or not history.tsvals:
+        return False
+    return held(came.times[1] in history.tsvals, "TSecr of a SYN's TSval", f"{came.times[1]}")
+
+
+def mss_is_sound(_: History, came: Came) -> Judged:
+    """The MSS leaves room for data."""
+    mss = came.segment.mss if came.flags & SYN else None
+    if mss is None:
+        return False
+    return held(mss >= _LEAST_MSS, "an MSS above 0", f"{mss}")
+
+
+def ecn_unasked(history: History, came: Came) -> Judged:
+    """ECE in a SYN-ACK answers ECE and CWR in the SYN (RFC 3168 section 6.1.1)."""
+    if not came.segment.is_syn_ack or history.offered.ecn:
+        return False
+    return held(not came.flags & (ECE | CWR), "neither ECE nor CWR", str(came.segment))
+
+
+def ecn_reflected(history: History, came: Came) -> Judged:
+    """A SYN-ACK with both is one of a host that reflects what came (RFC 3168 section 6.1.1)."""
+    asked = [each for each in history.last_sent if each.flags & (SYN | ACK) == SYN]
+    plain = all(not each.reserved for each in asked)
+    if not came.segment.is_syn_ack or not history.offered.ecn or not plain:
+        return False
+    both = came.flags & (ECE | CWR) == ECE | CWR
+    return held(not both, "ECE alone, or none", "ECE and CWR, as in the SYN")
+
+
+def same_iss(history: History, came: Came) -> Judged:
+    """A repeated SYN-ACK has the ISS of the first, while its connection lives."""
+    answer = history.answer
+    again = came.segment.is_syn_ack and answer is not None
+    if not again or history.resets or history.errors or history.mixed:
+        return False
+    assert answer is not None
+    if came.at - answer.at > 1.0 or len(_syns(history)) > 1:
+        # It may have been given up, or never kept: SYN cookies change with time.
+        return False
+    iss = answer.segment.seq
+    return held(came.segment.seq == iss, f"ISS {iss}", f"{came.segment.seq}")
+
+
+def same_offer(history: History, came: Came) -> Judged:
+    """A repeated SYN-ACK agrees on what the first did: shift, SACK and timestamps."""
+    answer = history.answer
+    if answer is None or not came.segment.is_syn_ack or len(_syns(history)) > 1:
+        return False
+    if came.segment.seq != answer.segment.seq:
+        return False
+    kinds = (opt.WINDOW_SCALE, opt.SACK_PERMITTED, opt.TIMESTAMPS)
+    now, then = (tuple(k in each.options for k in kinds) for each in (came, answer))
+    shifts = [each.options.get(opt.WINDOW_SCALE) for each in (came, answer)]
+    return held(
+        now == then and shifts[0] == shifts[1],
+        "the options of the first SYN-ACK",
+        f"scale, SACK, timestamps {now} after {then}",
+    )
+
+
+def _syns(history: History) -> set[bytes]:
+    """The different lists of options of the peer's SYNs."""
+    return {each.options for each in history.last_sent if each.flags & (SYN | ACK) == SYN}
+
+
+def cookie_unasked(history: History, came: Came) -> Judged:
+    """A cookie comes only where the SYN has the option (RFC 7413 section 4.1.2)."""
+    if not came.segment.is_syn_ack or history.offered.fast_open:
+        return False
+    return held(not came.segment.fast_open, "no Fast Open option", "one: none was sent")
+
+
+def cookie_sound(_: History, came: Came) -> Judged:
+    """A granted cookie has 4 to 16 bytes, an even number (RFC 7413 section 4.1.1)."""
+    found = came.segment.fast_open if came.flags & SYN else ()
+    if not found:
+        return False
+    bad = [each for each in found if isinstance(each, opt.Broken) or each.is_request]
+    return held(not bad, "a cookie of 4 to 16 bytes", "a broken or empty option")
+
+
+RULES = (
+    Rule("syn-ack-number", acknowledges_the_syn, complete=True, numbers=True),
+    Rule("scale-unasked", scale_unasked, complete=True),
+    Rule("scale-too-large", scale_too_large),
+    Rule("times-unasked", times_unasked, complete=True),
+    Rule("times-of-the-syn", echoes_the_syn, complete=True),
+    Rule("mss-of-nothing", mss_is_sound),
+    Rule("ecn-unasked", ecn_unasked, complete=True),
+    Rule("ecn-reflected", ecn_reflected, complete=True),
+    Rule("another-iss", same_iss, complete=True, numbers=True),
+    Rule("another-offer", same_offer, complete=True, numbers=True),
+    Rule("cookie-unasked", cookie_unasked, complete=True),
+    Rule("cookie-broken", cookie_sound),
+)

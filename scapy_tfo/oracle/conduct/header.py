@@ -1,0 +1,136 @@
+"""Rules on the headers of any segment: RFC 9293 section 3.1, and the IP header below it."""
+
+from __future__ import annotations
+
+from scapy_tfo import option as opt
+from scapy_tfo.oracle.conduct.history import Came, History
+from scapy_tfo.oracle.conduct.rule import Breach, Judged, Rule, held
+from scapy_tfo.segment import ACK, FIN, RST, SYN, URG
+
+_SIZES = {opt.MSS: 4, opt.WINDOW_SCALE: 3, opt.SACK_PERMITTED: 2, opt.TIMESTAMPS: 10}
+"""Bytes of options that have one size only (RFC 9293 section 3.2, 7323, 2018)."""
+_SYN_ONLY = {opt.MSS: "MSS", opt.WINDOW_SCALE: "window scale", opt.SACK_PERMITTED: "SACK permitted"}
+
+
+def flags_together(_: History, came: Came) -> Judged:
+    """No two of SYN, FIN and RST in one segment."""
+    found = came.flags & (SYN | FIN | RST)
+    return held(found in (0, SYN, FIN, RST), "one of SYN, FIN and RST at most", str(came.segment))
+
+
+def has_ack(_: History, came: Came) -> Judged:
+    """Every segment but a SYN or a RST acknowledges (RFC 9293 section 3.10.7.4, fifth)."""
+    if came.flags & (SYN | RST):
+        return False
+    return held(bool(came.flags & ACK), "the ACK flag", str(came.segment))
+
+
+def no_bare_syn(_: History, came: Came) -> Judged:
+    """A listener opens nothing by itself: its SYN answers one, and acknowledges it."""
+    if not came.flags & SYN or came.flags & RST:
+        return False
+    return held(bool(came.flags & ACK), "SYN with ACK", str(came.segment))
+
+
+def no_syn_ack_unasked(history: History, came: Came) -> Judged:
+    """SYN-ACK answers a SYN."""
+    if not came.segment.is_syn_ack or not history.complete:
+        return False
+    asked = history.isn is not None or (history.mixed and bool(history.offered.scales))
+    return held(asked, "no SYN-ACK: no SYN was sent", str(came.segment))
+
+
+def reserved_bits(history: History, came: Came) -> Judged:
+    """Reserved bits are zero, unless accurate ECN was asked for (RFC 9768)."""
+    if history.offered.ecn:
+        return False
+    return held(not came.segment.reserved, "reserved bits of 0", f"{came.segment.reserved:#x}")
+
+
+def data_offset(_: History, came: Came) -> Judged:
+    """The data offset is 5 words at least, and inside the segment."""
+    offset = came.segment.data_offset
+    return held(offset is None, "a data offset inside the segment", f"{offset} words")
+
+
+def urgent_pointer(_: History, came: Came) -> Judged:
+    """Urgent data has a length (RFC 9293 section 3.8.5, MUST-62)."""
+    if not came.flags & URG:
+        return False
+    return held(came.segment.urgent > 0, "an urgent pointer behind its data", "0")
+
+
+def options_sound(_: History, came: Came) -> Judged:
+    """Each option has the length that its kind says."""
+    if not came.segment.options:
+        return False
+    for each in came.every:
+        if not each.is_sound:
+            return Breach("options whose lengths fit", f"kind {each.kind}, length {each.length}")
+        right = _SIZES.get(each.kind)
+        if right is not None and each.length != right:
+            return Breach(f"length {right} of kind {each.kind}", f"{each.length}")
+    return True
+
+
+def padding_zero(_: History, came: Came) -> Judged:
+    """What follows the end of the options is zero (RFC 9293 section 3.1, MUST-69)."""
+    if not came.every or came.every[-1].kind != opt.EOL:
+        return False
+    rest = came.every[-1].data
+    return held(not any(rest), "zeros behind the end of options", rest.hex())
+
+
+def options_once(_: History, came: Came) -> Judged:
+    """No option comes twice."""
+    kinds = [each.kind for each in came.every if each.kind not in (opt.NOP, opt.EOL)]
+    if not kinds:
+        return False
+    twice = {each for each in kinds if kinds.count(each) > 1} - {
+        opt.EXPERIMENT_1,
+        opt.EXPERIMENT_2,
+    }
+    return held(not twice, "each option once", f"kinds {sorted(twice)} twice")
+
+
+def syn_options_elsewhere(_: History, came: Came) -> Judged:
+    """MSS, window scale and SACK permitted stand in SYNs only (RFC 9293 3.7.1, 7323, 2018)."""
+    if came.flags & SYN:
+        return False
+    names = [name for kind, name in _SYN_ONLY.items() if kind in came.options]
+    return held(not names, "none of a SYN's options", ", ".join(names))
+
+
+def hop_limit(_: History, came: Came) -> Judged:
+    """A packet lives for more than the path to the next router (RFC 1122 section 3.2.1.7)."""
+    limit = came.segment.hop_limit
+    return held(limit > 1, "a hop limit that reaches beyond one router", f"{limit}")
+
+
+def flow_label(history: History, came: Came) -> Judged:
+    """The packets of a connection have one flow label (RFC 6437 section 3), unless a timer sends
+    them by another path."""
+    best = history.best
+    if history.family != 6 or best is None or not (came.length and best.length):
+        return False
+    if (came.flags | best.flags) & (SYN | RST) or not history.is_newer(came) or history.gaps:
+        return False
+    before, now = best.segment.flow_label, came.segment.flow_label
+    return held(before == now, f"flow label {before:#x} as before", f"{now:#x}")
+
+
+RULES = (
+    Rule("flags-together", flags_together),
+    Rule("no-ack-flag", has_ack),
+    Rule("bare-syn", no_bare_syn),
+    Rule("syn-ack-unasked", no_syn_ack_unasked, complete=True),
+    Rule("reserved-bits", reserved_bits, complete=True),
+    Rule("data-offset", data_offset),
+    Rule("urgent-pointer", urgent_pointer),
+    Rule("options-unsound", options_sound),
+    Rule("padding", padding_zero),
+    Rule("option-twice", options_once),
+    Rule("syn-option-elsewhere", syn_options_elsewhere),
+    Rule("hop-limit", hop_limit),
+    Rule("flow-label", flow_label),
+)

@@ -1,0 +1,268 @@
+"""What both ends of a connection have sent so far, as far as the rules ask for it.
+
+Numbers are relative: those of the end that is judged to its ISS, those of its peer to the ISN of
+the peer's first SYN. Times are in seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from scapy_tfo import option as opt
+from scapy_tfo.oracle.conduct.isns import Population
+from scapy_tfo.oracle.conduct.pieces import Pieces
+from scapy_tfo.segment import ACK, CWR, ECE, FIN, RST, SYN, Segment
+from scapy_tfo.seq import before, distance
+
+_DEFAULT_MSS = {4: 536, 6: 1220}
+"""Bytes, without an MSS option (RFC 9293 section 3.7.1)."""
+_MOST_SHIFT = 14
+"""RFC 7323 section 2.3."""
+_KEPT = 64
+"""Packets of the peer that the rules look back upon."""
+
+
+@dataclass(slots=True)
+class Offered:
+    """What the SYNs of the peer offered, in any of them."""
+
+    mss: int | None = None
+    scale: int | None = None
+    sack: bool = False
+    times: bool = False
+    ecn: bool = False
+    fast_open: bool = False
+    scales: set[int | None] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Came:
+    """A segment of the end that is judged. number: of the packet in the capture.
+
+    options: sound ones by kind, the last of each. seq, ack: relative, None while nothing tells
+    what to. times: TSval and TSecr.
+    """
+
+    segment: Segment
+    at: float
+    number: int
+    options: dict[int, opt.RawOption]
+    every: tuple[opt.RawOption, ...]
+    seq: int | None
+    ack: int | None
+    times: tuple[int, int] | None
+
+    @property
+    def flags(self) -> int:
+        return self.segment.flags
+
+    @property
+    def length(self) -> int:
+        return self.segment.length
+
+
+class History:
+    """One connection, from its first packet on.
+
+    key: its ends. population: the other connections of the end that is judged. complete: every
+    packet of the peer is known. ordered: packets come in the order in which they were sent. mixed:
+    its packets belong to more than one incarnation, or nobody can tell. answer: the first SYN-ACK.
+    sent, theirs: the streams of the peer and of the judged end. limit: the right edge of the
+    largest window that the peer offered. best: the youngest segment of the judged end that came.
+    gaps: seconds between copies of its text, while the peer says nothing. resets, errors: RSTs of
+    the peer, and ICMP errors.
+    """
+
+    def __init__(
+        self,
+        key: Hashable = None,
+        population: Population | None = None,
+        *,
+        complete: bool = True,
+        ordered: bool = False,
+    ) -> None:
+        self.key = key
+        self.population = population or Population()
+        self.complete = complete
+        self.ordered = ordered
+        self.mixed = False
+        self.isn: int | None = None
+        self.iss: int | None = None
+        self.family = 4
+        self.offered = Offered()
+        self.answer: Came | None = None
+        self.sent = Pieces(0)
+        self.theirs = Pieces(0)
+        self.their_fin: int | None = None
+        self.acks: set[int] = set()
+        self.limit: int | None = None
+        self.tsvals: set[int] = set()
+        self.ends: set[int] = set()
+        self.last_sent: list[Segment] = []
+        self.has_ce = False
+        self.resets = self.errors = 0
+        self.best: Came | None = None
+        self.gaps: list[float] = []
+        self.repeats: tuple[int, float] | None = None
+
+    # What the peer sends
+
+    def learn_sent(self, segment: Segment) -> None:
+        """The peer sent a segment."""
+        flags = segment.flags
+        self.family = segment.src.version
+        if self.isn is None:
+            # A connection that begins with something else has no number to count from.
+            self.isn = segment.seq if flags & (SYN | ACK) == SYN else None
+            self.mixed = self.isn is None
+        if flags & (SYN | ACK) == SYN:
+            self._learn_offer(segment)
+        if flags & SYN and segment.seq != self.isn:
+            self.mixed = True
+        times = segment.timestamps
+        if times is not None:
+            self.tsvals.add(times[0])
+        self.has_ce = self.has_ce or segment.traffic_class & 3 == 3
+        if flags & RST:
+            self.resets += 1
+        self._learn_numbers(segment)
+        self.last_sent.append(segment)
+        del self.last_sent[:-_KEPT]
+        self.gaps.clear()
+        self.repeats = None
+
+    def _learn_offer(self, segment: Segment) -> None:
+        offered = self.offered
+        kinds = {each.kind for each in opt.pull_options(segment.options)}
+        scale = segment.option(opt.WINDOW_SCALE)
+        shift = scale.data[0] if scale is not None and len(scale.data) == 1 else None
+        offered.scales.add(shift)
+        offered.scale = shift
+        mss = segment.mss
+        if mss is not None:
+            offered.mss = max(offered.mss or 0, mss)
+        offered.sack |= opt.SACK_PERMITTED in kinds
+        offered.times |= opt.TIMESTAMPS in kinds
+        offered.ecn |= bool(segment.flags & (ECE | CWR) or segment.reserved)
+        offered.fast_open |= bool(segment.fast_open)
+
+    def _learn_numbers(self, segment: Segment) -> None:
+        if self.isn is None:
+            return
+        start = distance(self.isn, segment.seq)
+        syn = bool(segment.flags & SYN)
+        if not segment.flags & RST:
+            self.sent.add(start, b"", int(syn))
+            self.sent.add(start + syn, segment.payload, segment.length - syn)
+        self.ends.add(segment.end)
+        if not segment.flags & ACK:
+            return
+        self.acks.add(segment.ack)
+        if self.iss is None:
+            return
+        ack = distance(self.iss, segment.ack)
+        shift = 0 if syn else min(max((each or 0) for each in self.offered.scales), _MOST_SHIFT)
+        edge = ack + (segment.window << shift)
+        self.limit = edge if self.limit is None else max(self.limit, edge)
+
+    def learn_error(self) -> None:
+        """The peer, or somebody on the path, sent an ICMP error."""
+        self.errors += 1
+
+    # What the judged end sends
+
+    def read(self, segment: Segment, at: float, number: int) -> Came:
+        """A segment of the judged end, as the rules read it."""
+        every = opt.pull_options(segment.options)
+        iss = self.iss
+        if iss is None and segment.flags & (SYN | RST) == SYN:
+            iss = segment.seq
+        return Came(
+            segment,
+            at,
+            number,
+            {each.kind: each for each in every if each.is_sound},
+            every,
+            None if iss is None else distance(iss, segment.seq),
+            None if self.isn is None else distance(self.isn, segment.ack),
+            segment.timestamps,
+        )
+
+    def learn_came(self, came: Came) -> None:
+        """What the segment tells, once it is judged."""
+        segment, flags = came.segment, came.flags
+        if flags & SYN and not flags & RST:
+            self._learn_syn_ack(came)
+        if flags & RST or came.seq is None or self.mixed:
+            return
+        self._learn_repeat(came)
+        if self.is_newer(came):
+            self.best = came
+        syn = bool(flags & SYN)
+        self.theirs.add(came.seq, b"", int(syn))
+        self.theirs.add(came.seq + syn, segment.payload, came.length - syn)
+        if flags & FIN and self.their_fin is None:
+            self.their_fin = came.seq + came.length - 1
+
+    def _learn_syn_ack(self, came: Came) -> None:
+        if self.iss is None:
+            self.iss = came.segment.seq
+            self.answer = came
+            if self.isn is not None:
+                self.population.learn(self.key, self.isn, self.iss)
+            for each in self.last_sent:
+                if each.flags & (SYN | ACK) == SYN:
+                    # The peer's SYN offers a window that is not scaled.
+                    self.limit = max(self.limit or 0, 1 + each.window)
+        elif came.segment.seq != self.iss:
+            self.mixed = True
+
+    def _learn_repeat(self, came: Came) -> None:
+        """Note when the same text came again while the peer said nothing."""
+        if not came.length:
+            return
+        assert came.seq is not None
+        if self.repeats is not None and self.repeats[0] == came.seq:
+            self.gaps.append(came.at - self.repeats[1])
+            self.repeats = came.seq, came.at
+        elif came.seq + came.length <= self.theirs.end and self.repeats is None:
+            self.repeats = came.seq, came.at
+        elif came.seq + came.length > self.theirs.end:
+            self.gaps.clear()
+            self.repeats = came.seq, came.at
+
+    def is_newer(self, came: Came) -> bool:
+        """Whether a segment was surely sent after all that came, in whatever order it comes.
+
+        It has text that was never there before, or a younger timestamp.
+        """
+        best = self.best
+        if best is None or self.ordered:
+            return True
+        if best.times is not None and came.times is not None and came.times[0] != best.times[0]:
+            return before(best.times[0], came.times[0])
+        assert came.seq is not None
+        return bool(came.length) and came.seq >= self.theirs.end
+
+    # What was agreed
+
+    @property
+    def times_agreed(self) -> bool:
+        """Both SYNs carried timestamps (RFC 7323 section 3.2)."""
+        answer = self.answer
+        return self.offered.times and answer is not None and answer.times is not None
+
+    @property
+    def their_shift(self) -> int:
+        """Of the windows of the judged end, behind its SYN-ACK."""
+        answer = self.answer
+        if answer is None or not any(each is not None for each in self.offered.scales):
+            return 0
+        scale = answer.options.get(opt.WINDOW_SCALE)
+        return min(scale.data[0], _MOST_SHIFT) if scale is not None and scale.data else 0
+
+    @property
+    def largest(self) -> int:
+        """Bytes of text that a segment may have, its options not counted (RFC 9293 3.7.1)."""
+        return self.offered.mss or _DEFAULT_MSS[self.family]

@@ -1,0 +1,33 @@
+"""The ISNs of one host, by the ends of its connections."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+
+class Population:
+    """The ISNs that the judged end has used, by the connection's ends.
+
+    Each entry has the ISN of the peer beside it: a SYN cookie is a function of both.
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[Hashable, int] | None = None
+        self._alike = 0
+        self._of: dict[Hashable, tuple[int, int]] = {}
+
+    def alike(self, key: Hashable, iss: int) -> int:
+        """How many connections before this one, each with other ends, had the same ISS."""
+        if self._last is None or self._last[0] == key or self._last[1] != iss:
+            return 0
+        return self._alike + 1
+
+    def before(self, key: Hashable) -> tuple[int, int] | None:
+        """The peer's ISN and the ISS of the last connection between these ends."""
+        return self._of.get(key)
+
+    def learn(self, key: Hashable, isn: int, iss: int) -> None:
+        """A connection got its SYN-ACK."""
+        self._alike = self.alike(key, iss)
+        self._last = key, iss
+        self._of[key] = isn, iss

@@ -1,0 +1,114 @@
+"""Rules on text and FIN: RFC 9293 sections 3.4, 3.6, 3.7 and 3.8."""
+
+from __future__ import annotations
+
+from scapy_tfo.oracle.conduct.history import Came, History
+from scapy_tfo.oracle.conduct.rule import Breach, Judged, Rule, held
+from scapy_tfo.segment import FIN, RST, SYN
+
+_FAR = 1 << 30
+_PROBE = 1
+"""Bytes that may go beyond a closed window (RFC 9293 section 3.8.6.1)."""
+
+
+def _is_text(came: Came) -> bool:
+    return not came.flags & RST and came.seq is not None and bool(came.segment.payload)
+
+
+def _start(came: Came) -> int:
+    assert came.seq is not None
+    return came.seq + bool(came.flags & SYN)
+
+
+def same_text(history: History, came: Came) -> Judged:
+    """What is sent again has the bytes that it had (RFC 9293 section 3.4)."""
+    if not _is_text(came) or _start(came) >= history.theirs.end:
+        return False
+    at = history.theirs.differs(_start(came), came.segment.payload)
+    return True if at is None else Breach("the same bytes as before", f"another one at {at}")
+
+
+def text_behind_fin(history: History, came: Came) -> Judged:
+    """Nothing follows a FIN (RFC 9293 section 3.6)."""
+    fin = history.their_fin
+    if fin is None or came.flags & RST or came.seq is None or not came.length:
+        return False
+    end = came.seq + came.length - bool(came.flags & FIN)
+    return held(end <= fin, f"nothing behind the FIN at {fin}", f"up to {end}")
+
+
+def fin_moves(history: History, came: Came) -> Judged:
+    """A FIN that is sent again stands where it stood."""
+    fin = history.their_fin
+    if fin is None or not came.flags & FIN or came.flags & RST or came.seq is None:
+        return False
+    at = came.seq + came.length - 1
+    return held(at == fin, f"FIN at {fin}", f"at {at}")
+
+
+def over_the_window(history: History, came: Came) -> Judged:
+    """Text goes no further than the window that was offered (RFC 9293 section 3.8.6)."""
+    if not _is_text(came) or history.limit is None:
+        return False
+    end = _start(came) + len(came.segment.payload)
+    return held(end <= history.limit + _PROBE, f"up to {history.limit}", f"up to {end}")
+
+
+def over_the_mss(history: History, came: Came) -> Judged:
+    """A segment has no more text than the MSS leaves beside its options (RFC 9293 3.7.1)."""
+    if not _is_text(came) or history.isn is None:
+        return False
+    most = history.largest
+    size = len(came.segment.payload) + len(came.segment.options)
+    return held(size <= most, f"{most} bytes with options at most", f"{size}")
+
+
+def starts_at_the_iss(history: History, came: Came) -> Judged:
+    """Sequence numbers go on from the ISS, and from nowhere else."""
+    if came.flags & (SYN | RST) or came.seq is None:
+        return False
+    # A keepalive is one before what was sent last.
+    return held(
+        -1 <= came.seq <= history.theirs.end + _FAR,
+        "a sequence number behind the ISS",
+        f"{came.seq} (relative to it)",
+    )
+
+
+def bare_ack_number(history: History, came: Came) -> Judged:
+    """An ACK without text has SND.NXT, or what a probe of a window or of a peer has: no number
+    that the text never reaches."""
+    if came.length or came.flags & (SYN | RST) or came.seq is None or history.gaps:
+        return False
+    best = history.best
+    if best is None or not history.is_newer(came):
+        return False
+    return held(
+        came.seq <= history.theirs.end + _unseen(history),
+        f"a sequence number of {history.theirs.end} at most",
+        f"{came.seq}",
+    )
+
+
+def _unseen(history: History) -> int:
+    """Text that may have been sent and lost: as much as the window allowed."""
+    return max((history.limit or 0) + _PROBE + 1 - history.theirs.end, 0)
+
+
+def payload_of_a_rst(_: History, came: Came) -> Judged:
+    """A RST takes no sequence numbers: what it carries is a diagnostic (RFC 9293 3.5.3)."""
+    if not came.flags & RST:
+        return False
+    return held(not came.flags & (SYN | FIN), "RST without SYN and FIN", str(came.segment))
+
+
+RULES = (
+    Rule("text-changes", same_text, numbers=True),
+    Rule("text-behind-fin", text_behind_fin, numbers=True),
+    Rule("fin-moves", fin_moves, numbers=True),
+    Rule("over-the-window", over_the_window, complete=True, numbers=True),
+    Rule("over-the-mss", over_the_mss, complete=True),
+    Rule("number-before-iss", starts_at_the_iss, numbers=True),
+    Rule("number-beyond-text", bare_ack_number, complete=True, numbers=True),
+    Rule("rst-with-others", payload_of_a_rst),
+)

@@ -1,0 +1,101 @@
+"""A conversation as its rules see it: segments of both ends, with relative numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from ipaddress import ip_address
+from typing import Any
+
+from scapy_tfo import option as opt
+from scapy_tfo.oracle.conduct.conduct import Conduct, Tally
+from scapy_tfo.oracle.conduct.history import History
+from scapy_tfo.oracle.conduct.isns import Population
+from scapy_tfo.segment import ACK, SYN, Segment
+
+ISN, ISS = 4_294_967_000, 7_000
+CLIENT, SERVER = ip_address("192.0.2.1"), ip_address("192.0.2.2")
+CLIENT_6, SERVER_6 = ip_address("2001:db8::1"), ip_address("2001:db8::2")
+
+
+def block(*options: opt.RawOption) -> bytes:
+    return opt.padded(opt.push_options(options))
+
+
+def scale(shift: int) -> opt.RawOption:
+    return opt.RawOption(opt.WINDOW_SCALE, 3, bytes((shift,)))
+
+
+def sack(*edges: tuple[int, int]) -> opt.RawOption:
+    data = b"".join(((ISN + edge) % 2**32).to_bytes(4, "big") for pair in edges for edge in pair)
+    return opt.RawOption(opt.SACK, 2 + len(data), data)
+
+
+PERMITTED = opt.RawOption(opt.SACK_PERMITTED, 2)
+
+
+class Conversation:
+    """broken: names of the rules that were broken, in order. now: seconds, moved by hand."""
+
+    def __init__(self, *, version: int = 4, population: Population | None = None) -> None:
+        self.tally = Tally()
+        self.population = population or Population()
+        self.broken: list[str] = []
+        self.now = 0.0
+        self._ends = (CLIENT, SERVER) if version == 4 else (CLIENT_6, SERVER_6)
+        self.begin("first")
+
+    def begin(self, key: str) -> None:
+        """Another connection to the same host."""
+        self.conduct = Conduct(History(key, self.population), self.tally)
+
+    def ours(self, flags: int = ACK, data: bytes = b"", **fields: Any) -> None:
+        """We send a segment; seq and ack are relative."""
+        isn, iss = fields.pop("isn", ISN), fields.pop("iss", ISS)
+        seq = (isn + fields.pop("seq", 0 if flags & SYN else 1)) % 2**32
+        ack = (iss + fields.pop("ack", 1)) % 2**32 if flags & ACK else 0
+        client, server = self._ends
+        segment = Segment(
+            src=client, dst=server, sport=40_000, dport=80, seq=seq, ack=ack, flags=flags,
+            payload=data, **_options(fields),
+        )  # fmt: skip
+        self.conduct.sent(segment)
+
+    def theirs(self, flags: int = ACK, data: bytes = b"", **fields: Any) -> Sequence[str]:
+        """The server sends one; returns the rules that it breaks."""
+        isn, iss = fields.pop("isn", ISN), fields.pop("iss", ISS)
+        seq = (iss + fields.pop("seq", 0 if flags & SYN else 1)) % 2**32
+        ack = (isn + fields.pop("ack", 1)) % 2**32 if flags & ACK else 0
+        client, server = self._ends
+        segment = Segment(
+            src=server, dst=client, sport=80, dport=40_000, seq=seq, ack=ack, flags=flags,
+            payload=data, **_options(fields),
+        )  # fmt: skip
+        found = [each.rule for each in self.conduct.came(segment, self.now, 0)]
+        self.broken += found
+        return found
+
+    def icmp(self) -> None:
+        self.conduct.error()
+
+    def handshake(
+        self,
+        offered: Iterable[opt.RawOption] = (opt.mss(1460),),
+        answered: Iterable[opt.RawOption] = (opt.mss(1460),),
+        **fields: Any,
+    ) -> None:
+        """SYN, SYN-ACK, ACK."""
+        times = next((each for each in offered if each.kind == opt.TIMESTAMPS), None)
+        self.ours(SYN, options=offered, **fields)
+        self.theirs(SYN | ACK, options=answered)
+        later = (opt.timestamps(101, 500),) if times is not None else ()
+        self.ours(options=later)
+
+
+def _options(fields: dict[str, Any]) -> dict[str, Any]:
+    options = fields.get("options", b"")
+    if isinstance(options, bytes):
+        return fields
+    return {**fields, "options": block(*options)}
+
+
+__all__ = ["CLIENT", "ISN", "ISS", "PERMITTED", "Conversation", "block", "sack", "scale"]

@@ -1,0 +1,306 @@
+"""Each rule, by a packet that breaks it, and by one that nearly does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from scapy_tfo import option as opt
+from scapy_tfo.oracle.conduct.conduct import RULES
+from scapy_tfo.segment import ACK, CWR, ECE, FIN, PSH, RST, SYN, URG
+from tests.oracle.conduct.conversation import ISN, PERMITTED, Conversation, sack, scale
+
+Script = Callable[[Conversation], object]
+
+MSS = opt.mss(1460)
+TIMES = opt.timestamps(100, 0)
+ANSWER = opt.timestamps(500, 100)
+
+
+def opened(talk: Conversation, *more: opt.RawOption, **fields: object) -> None:
+    """A handshake in which both ends send these options."""
+    talk.handshake((MSS, *more), (MSS, *more), **fields)
+
+
+def timed(talk: Conversation) -> None:
+    talk.handshake((MSS, TIMES), (MSS, ANSWER))
+
+
+def _close(talk: Conversation, at: int) -> None:
+    opened(talk)
+    talk.theirs(ACK | PSH, b"abc")
+    talk.theirs(FIN | ACK, seq=4)
+    talk.theirs(FIN | ACK, seq=at)
+
+
+def _copies(talk: Conversation, gaps: Iterable[float]) -> None:
+    opened(talk)
+    for gap in (0.0, *gaps):
+        talk.now += gap
+        talk.theirs(ACK | PSH, b"abc")
+
+
+def _blocks(talk: Conversation, *pairs: tuple[int, int]) -> None:
+    """Segments at 11 and 31 came, in this order, each of ten bytes; the report of the second."""
+    opened(talk, PERMITTED)
+    for start in (11, 31):
+        talk.ours(ACK, b"x" * 10, seq=start)
+    talk.theirs(options=(sack(*pairs),))
+
+
+def _two(talk: Conversation, iss: int) -> None:
+    """Two connections between the same ends."""
+    for number, theirs in enumerate((7_000, iss)):
+        talk.begin("same")
+        talk.ours(SYN, isn=ISN + number)
+        talk.theirs(SYN | ACK, isn=ISN + number, iss=theirs)
+
+
+def _three(talk: Conversation, last: int) -> None:
+    for number, theirs in enumerate((7_000, 7_000, last)):
+        talk.begin(f"port {number}")
+        talk.ours(SYN)
+        talk.theirs(SYN | ACK, iss=theirs)
+
+
+def _again(talk: Conversation, *options: opt.RawOption, iss: int = 7_000) -> None:
+    talk.ours(SYN, options=(MSS, scale(7)))
+    talk.theirs(SYN | ACK, options=(MSS, scale(7)))
+    talk.now += 0.5
+    talk.theirs(SYN | ACK, options=options or (MSS, scale(7)), iss=iss)
+
+
+def both(*steps: Script) -> Script:
+    """One after another."""
+
+    def run(talk: Conversation) -> None:
+        for step in steps:
+            step(talk)
+
+    return run
+
+
+def syn(**fields: object) -> Script:
+    return lambda talk: talk.ours(SYN, **fields)
+
+
+def ours(*given: object, **fields: object) -> Script:
+    return lambda talk: talk.ours(*given, **fields)
+
+
+def theirs(*given: object, **fields: object) -> Script:
+    return lambda talk: talk.theirs(*given, **fields)
+
+
+def _labels(talk: Conversation, label: int) -> None:
+    opened(talk)
+    talk.theirs(ACK | PSH, b"abc", flow_label=5)
+    talk.theirs(ACK | PSH, b"def", seq=4, flow_label=label)
+
+
+TABLE: dict[str, tuple[Script, Script]] = {
+    # rule: what breaks it, what nearly does.
+    "flags-together": (both(opened, theirs(SYN | FIN)), both(opened, theirs(FIN | ACK))),
+    "no-ack-flag": (both(opened, theirs(PSH, b"x")), both(opened, theirs(ACK | PSH, b"x"))),
+    "bare-syn": (both(syn(), theirs(SYN)), both(syn(), theirs(SYN | ACK))),
+    "syn-ack-unasked": (theirs(SYN | ACK), both(syn(), theirs(SYN | ACK))),
+    "reserved-bits": (
+        both(opened, theirs(reserved=4)),
+        both(opened, theirs(reserved=0)),
+    ),
+    "data-offset": (both(opened, theirs(data_offset=3)), both(opened, theirs())),
+    "urgent-pointer": (
+        both(opened, theirs(ACK | URG, b"x", urgent=0)),
+        both(opened, theirs(ACK | URG, b"x", urgent=1)),
+    ),
+    "options-unsound": (
+        both(opened, theirs(options=b"\x08\x0a\x00\x00")),
+        both(opened, theirs(options=b"\x01\x01\x01\x01")),
+    ),
+    "padding": (
+        both(syn(), theirs(SYN | ACK, options=b"\x00\x00\x00\x07")),
+        both(syn(), theirs(SYN | ACK, options=b"\x01\x00\x00\x00")),
+    ),
+    "option-twice": (
+        both(syn(), theirs(SYN | ACK, options=(MSS, MSS))),
+        both(syn(), theirs(SYN | ACK, options=b"\x01\x01\x02\x04\x05\xb4\x01\x01")),
+    ),
+    "syn-option-elsewhere": (both(opened, theirs(options=(MSS,))), opened),
+    "hop-limit": (both(opened, theirs(hop_limit=1)), both(opened, theirs(hop_limit=2))),
+    "flow-label": (lambda talk: _labels(talk, 6), lambda talk: _labels(talk, 5)),
+    "syn-ack-number": (
+        both(syn(data=b"abc"), theirs(SYN | ACK, ack=5)),
+        both(syn(data=b"abc"), theirs(SYN | ACK, ack=4)),
+    ),
+    "scale-unasked": (
+        both(syn(options=(MSS,)), theirs(SYN | ACK, options=(scale(0),))),
+        both(syn(options=(MSS, scale(2))), theirs(SYN | ACK, options=(scale(0),))),
+    ),
+    "scale-too-large": (
+        both(syn(options=(scale(2),)), theirs(SYN | ACK, options=(scale(15),))),
+        both(syn(options=(scale(2),)), theirs(SYN | ACK, options=(scale(14),))),
+    ),
+    "times-unasked": (
+        both(syn(), theirs(SYN | ACK, options=(ANSWER,))),
+        both(syn(options=(TIMES,)), theirs(SYN | ACK, options=(ANSWER,))),
+    ),
+    "times-of-the-syn": (
+        both(syn(options=(TIMES,)), theirs(SYN | ACK, options=(opt.timestamps(500, 99),))),
+        both(syn(options=(TIMES,)), theirs(SYN | ACK, options=(ANSWER,))),
+    ),
+    "mss-of-nothing": (
+        both(syn(), theirs(SYN | ACK, options=(opt.mss(0),))),
+        both(syn(), theirs(SYN | ACK, options=(opt.mss(1),))),
+    ),
+    "ecn-unasked": (both(syn(), theirs(SYN | ACK | ECE)), both(syn(), theirs(SYN | ACK))),
+    "ecn-reflected": (
+        both(ours(SYN | ECE | CWR), theirs(SYN | ACK | ECE | CWR)),
+        both(ours(SYN | ECE | CWR), theirs(SYN | ACK | ECE)),
+    ),
+    "another-iss": (lambda talk: _again(talk, iss=7_001), _again),
+    "another-offer": (lambda talk: _again(talk, MSS), _again),
+    "cookie-unasked": (
+        both(syn(), theirs(SYN | ACK, options=(opt.fast_open(b"12345678"),))),
+        both(
+            syn(options=(opt.fast_open(b""),)),
+            theirs(SYN | ACK, options=(opt.fast_open(b"12345678"),)),
+        ),
+    ),
+    "cookie-broken": (
+        both(
+            syn(options=(opt.fast_open(b""),)), theirs(SYN | ACK, options=(opt.fast_open(b"123"),))
+        ),
+        both(
+            syn(options=(opt.fast_open(b""),)),
+            theirs(SYN | ACK, options=(opt.fast_open(b"1234"),)),
+        ),
+    ),
+    "text-changes": (
+        both(opened, theirs(ACK, b"abc"), theirs(ACK, b"xc", seq=2)),
+        both(opened, theirs(ACK, b"abc"), theirs(ACK, b"bcd", seq=2)),
+    ),
+    "text-behind-fin": (lambda talk: _close(talk, 5), lambda talk: _close(talk, 4)),
+    "fin-moves": (lambda talk: _close(talk, 3), lambda talk: _close(talk, 4)),
+    "over-the-window": (
+        both(syn(window=10), theirs(SYN | ACK), ours(window=10), theirs(ACK, b"x" * 12)),
+        both(syn(window=10), theirs(SYN | ACK), ours(window=10), theirs(ACK, b"x" * 11)),
+    ),
+    "over-the-mss": (
+        both(opened, theirs(ACK, b"x" * 1461)),
+        both(opened, theirs(ACK, b"x" * 1460)),
+    ),
+    "number-before-iss": (both(opened, theirs(seq=-2)), both(opened, theirs(seq=0))),
+    "number-beyond-text": (
+        both(timed, theirs(seq=200_000, options=(opt.timestamps(501, 101),))),
+        # What the window allows may have been sent, and lost.
+        both(timed, theirs(seq=60_000, options=(opt.timestamps(501, 101),))),
+    ),
+    "rst-with-others": (both(opened, theirs(RST | FIN | ACK)), both(opened, theirs(RST | ACK))),
+    "ack-of-nothing": (both(opened, theirs(ack=2)), both(opened, theirs(ack=1))),
+    "ack-of-a-gap": (
+        both(opened, ours(ACK, b"xyz", seq=4), theirs(ack=7)),
+        both(opened, ours(ACK, b"xyz", seq=4), ours(ACK, b"abc"), theirs(ack=7)),
+    ),
+    "ack-before-isn": (both(opened, theirs(ack=0)), both(opened, theirs(ack=1))),
+    "ack-goes-back": (
+        both(opened, ours(ACK, b"xyz"), theirs(ACK, b"a", ack=4), theirs(ACK, b"b", seq=2, ack=1)),
+        # An older one that was overtaken.
+        both(opened, ours(ACK, b"xyz"), theirs(ACK, b"a", ack=4), theirs(ack=1)),
+    ),
+    "window-shrinks": (
+        both(opened, theirs(ACK, b"a", window=900), theirs(ACK, b"b", seq=2, window=800)),
+        both(
+            opened,
+            theirs(ACK, b"a", window=900),
+            ours(ACK, b"x" * 100),
+            theirs(ACK, b"b", seq=2, ack=101, window=800),
+        ),
+    ),
+    "times-missing": (
+        both(timed, theirs()),
+        both(timed, theirs(options=(opt.timestamps(501, 101),))),
+    ),
+    "times-not-agreed": (
+        both(opened, theirs(options=(ANSWER,))),
+        both(timed, theirs(options=(ANSWER,))),
+    ),
+    "echo-of-nothing": (
+        both(timed, theirs(options=(opt.timestamps(501, 102),))),
+        both(timed, theirs(options=(opt.timestamps(501, 101),))),
+    ),
+    "clock-goes-back": (
+        both(timed, theirs(ACK, b"x", options=(opt.timestamps(499, 101),))),
+        both(timed, theirs(ACK, b"x", options=(opt.timestamps(500, 101),))),
+    ),
+    "sack-not-agreed": (
+        both(opened, ours(ACK, b"x", seq=4), theirs(options=(sack((4, 5)),))),
+        lambda talk: _blocks(talk, (31, 41), (11, 21)),
+    ),
+    "sack-size": (
+        both(opened, theirs(options=(opt.RawOption(opt.SACK, 8, b"\0" * 6),))),
+        lambda talk: _blocks(talk, (31, 41), (11, 21)),
+    ),
+    "block-of-nothing": (
+        lambda talk: _blocks(talk, (31, 42), (11, 21)),
+        lambda talk: _blocks(talk, (31, 41), (11, 21)),
+    ),
+    "blocks-touch": (
+        lambda talk: _blocks(talk, (31, 41), (1, 10)),
+        # A duplicate is reported first (RFC 2883).
+        lambda talk: _blocks(talk, (31, 41), (11, 21)),
+    ),
+    "first-block-is-old": (
+        both(
+            lambda talk: opened(talk, PERMITTED),
+            *(ours(ACK, b"x" * 10, seq=start) for start in (11, 31, 51, 71, 91)),
+            theirs(options=(sack((11, 21)),)),
+        ),
+        both(
+            lambda talk: opened(talk, PERMITTED),
+            *(ours(ACK, b"x" * 10, seq=start) for start in (11, 31, 51, 71, 91)),
+            theirs(options=(sack((91, 101), (11, 21)),)),
+        ),
+    ),
+    "rst-to-nothing": (theirs(RST), both(ours(ACK), theirs(RST))),
+    "rst-to-rst": (both(ours(RST), theirs(RST)), both(ours(RST), ours(ACK), theirs(RST))),
+    "rst-number": (
+        both(opened, theirs(RST, seq=900_000)),
+        both(opened, ours(ACK, ack=900_000), theirs(RST, seq=900_000)),
+    ),
+    "rst-acknowledges": (
+        both(syn(data=b"abc"), theirs(RST | ACK, iss=0, seq=0, ack=5)),
+        both(syn(data=b"abc"), theirs(RST | ACK, iss=0, seq=0, ack=4)),
+    ),
+    "mark-not-agreed": (
+        both(opened, theirs(traffic_class=2)),
+        both(opened, theirs(traffic_class=3)),
+    ),
+    "ecn-flags-not-agreed": (both(opened, theirs(ACK | ECE)), both(opened, theirs(ACK))),
+    "ece-without-ce": (
+        both(ours(SYN | ECE | CWR), theirs(SYN | ACK | ECE), ours(), theirs(ACK | ECE)),
+        both(
+            ours(SYN | ECE | CWR), theirs(SYN | ACK | ECE), ours(traffic_class=3), theirs(ACK | ECE)
+        ),
+    ),
+    "no-backoff": (
+        lambda talk: _copies(talk, (1.0, 1.0, 1.0)),
+        lambda talk: _copies(talk, (1.0, 2.0, 4.0)),
+    ),
+    "iss-constant": (lambda talk: _three(talk, 7_000), lambda talk: _three(talk, 7_001)),
+    "iss-repeats": (lambda talk: _two(talk, 7_000), lambda talk: _two(talk, 7_001)),
+}
+
+
+@pytest.mark.parametrize("rule", [each.name for each in RULES])
+def test_a_packet_that_breaks_it(rule: str) -> None:
+    talk = Conversation(version=6 if rule == "flow-label" else 4)
+    TABLE[rule][0](talk)
+    assert rule in talk.broken
+
+
+@pytest.mark.parametrize("rule", [each.name for each in RULES])
+def test_a_packet_that_nearly_does(rule: str) -> None:
+    talk = Conversation(version=6 if rule == "flow-label" else 4)
+    TABLE[rule][1](talk)
+    assert talk.broken == []
