@@ -20,12 +20,13 @@ PACKAGE = ROOT / "scapy_tfo"
 DRAWER = runpy.run_path(str(ROOT / "scripts" / "draw_rooms.py"))
 TABLE = DRAWER["load"]()
 
-# Only `spec` and `freedoms` read files, of the values.
+# Only these read files, of the values.
+READERS = {"spec", "freedoms", "tcp_rules"}
 VALUES = set(TABLE["values"])
 ARROWS: dict[str, set[str]] = {room: set() for room in VALUES} | DRAWER["arrows"](TABLE)
 
 # The sans-IO core is handed its time and its bytes.
-SANS_IO = VALUES - {"spec", "freedoms"} | set(TABLE["sans_io"])
+SANS_IO = VALUES - READERS | set(TABLE["sans_io"])
 OUTSIDE_WORLD = {
     *("asyncio", "concurrent", "multiprocessing", "threading", "sched", "signal", "subprocess"),
     *("socket", "select", "selectors", "ssl", "http", "urllib", "fcntl", "pyroute2"),
