@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from scapy_tfo import spec
+from scapy_tfo import spec, tcp_rules
 from scapy_tfo.errors import SetupError, TargetError
 from scapy_tfo.report.escape import visible
 
@@ -122,6 +122,20 @@ def tfo_result(request: pytest.FixtureRequest, tfo_run: Run) -> Result:
     return next(each for each in tfo_run.results if (each.case, each.family) == (case.id, family))
 
 
+def check_rules(run: Run, *, strict: bool = False) -> None:
+    """Fail with the first packets of each rule of TCP that the target broke beside the cases."""
+    from scapy_tfo.suite.result import Standing, standing
+
+    found = [each for each in run.results if each.requirements[0].startswith("TCP-")]
+    places = [(each, standing(each, strict=strict)) for each in found]
+    told = [_told(each, place is Standing.FIXED) for each, place in places if place.fails_run]
+    for each, place in places:
+        if place is Standing.WARNING:
+            warnings.warn(_told(each, False), ConformanceWarning, stacklevel=2)
+    if told:
+        pytest.fail("\n".join(told), pytrace=False)
+
+
 def check_result(result: Result, *, strict: bool = False) -> None:
     """Fail, skip, warn or pass, as the result says. strict: a failed SHOULD fails."""
     from scapy_tfo.suite.result import Standing, standing
@@ -143,12 +157,18 @@ def _told(result: Result, fixed: bool) -> str:
     if fixed:
         said = f"{result.case} is listed as a known failure ({result.known}), but it passed"
         return visible(said)
-    catalogue = spec.load()
+    catalogue, rules = spec.load(), tcp_rules.load()
     lines = [f"{result.case} [ipv{result.family}]: {result.reason}"]
     lines += [
         f"  {each} ({catalogue[each].level}, {'; '.join(catalogue[each].source)}): "
         f"{catalogue[each].statement}"
         for each in result.requirements
+        if each in catalogue
+    ]
+    lines += [
+        f"  {each} ({rules[each].level}, {rules[each].source}): {rules[each].statement}"
+        for each in result.requirements
+        if each in rules
     ]
     lines += [f"  expected: {result.expected}", f"  actual:   {result.actual}"]
     lines += [f"  flow:     {result.flow}", f"  packets:  {', '.join(map(str, result.packets))}"]

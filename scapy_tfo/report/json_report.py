@@ -21,6 +21,7 @@ def to_json(run: Run, *, strict: bool = False) -> dict[str, Any]:
     In `summary`, the five verdicts count every result; `failed` those that fail the run,
     `warnings` FAILs that do not, `known` listed failures, `fixed` listed failures that passed,
     `retries` the attempts beyond each case's first. `started` is seconds since the epoch.
+    `watched` has, by the name of a rule of TCP, how many packets it was held against.
     """
     outline = Outline(run, strict=strict)
     levels = {}
@@ -34,6 +35,7 @@ def to_json(run: Run, *, strict: bool = False) -> dict[str, Any]:
         "started": _number(run.started),
         "seconds": _number(run.seconds),
         "results": [record_of(each) for each in run.results],
+        "watched": dict(sorted(run.watched.items())),
         "summary": {
             **counts_of(run.results),
             "total": len(run.results),

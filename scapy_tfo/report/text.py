@@ -162,6 +162,13 @@ class _Layout:
             f" {len(run.results)} cases, {len(run.packets)} packets",
             "",
         )
+        watched = self.outline.run.watched
+        if watched:
+            yield from self._wrapped(
+                f"beside the cases, {len(watched)} rules of TCP were held against what the target"
+                f" sent, {sum(watched.values()):,} times",
+                "",
+            )
         if self.outline.strict:
             yield _line("strict: a failed SHOULD fails the run")
 

@@ -9,13 +9,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from scapy_tfo import spec
+from scapy_tfo import spec, tcp_rules
 from scapy_tfo.errors import SetupError
 from scapy_tfo.runner.causes import explained
 from scapy_tfo.runner.interrupts import interrupts_held
-from scapy_tfo.runner.known_failures import load_known, mark_known
+from scapy_tfo.runner.known_failures import KnownFailure, load_known, mark_known
 from scapy_tfo.runner.record import BrokenOffError, Record, doubted
 from scapy_tfo.runner.runner import Options, judge
+from scapy_tfo.runner.watch import case_id, with_breaches
 from scapy_tfo.suite.registry import Case, all_cases, select
 from scapy_tfo.suite.result import Run
 from scapy_tfo.suite.target import Target
@@ -86,7 +87,8 @@ def run(request: Request) -> Run:
     """
     catalogue = spec.load()
     cases = chosen_cases(request)
-    known = load_known(request.known, (each.id for each in all_cases())) if request.known else ()
+    rules = tcp_rules.load()
+    known = _known(request.known, rules) if request.known else ()
     if request.options.impairment is not None and not request.is_in_memory:
         raise SetupError(
             "--impair works only with sim:NAME, lab:reference and lab:NAME of a mutant"
@@ -116,10 +118,16 @@ def run(request: Request) -> Run:
         done = record.run(request.target, started, time.monotonic() - clock)
         if request.options.impairment is not None:
             done = replace(done, results=tuple(map(doubted, done.results)))
-    done = replace(done, results=mark_known(explained(done.results), known))
+    done = with_breaches(replace(done, results=explained(done.results)), rules)
+    done = replace(done, results=mark_known(done.results, known))
     if done.interrupted:
         raise BrokenOffError(done)
     return done
+
+
+def _known(path: Path, rules: tcp_rules.TcpRules) -> tuple[KnownFailure, ...]:
+    told = (each.id for each in all_cases())
+    return load_known(path, (*told, *(case_id(each) for each in rules.values() if each.rule)))
 
 
 def _judged(request: Request, cases: Sequence[Case], catalogue: spec.Catalogue) -> Run:

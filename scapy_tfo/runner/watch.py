@@ -20,7 +20,7 @@ def with_breaches(run: Run, rules: Mapping[str, TcpRule]) -> Run:
     A breach that was mostly seen in cases that failed is the same fault: its result names the
     first of them as its cause. So the causes of those have to be known (`causes.explained`).
     """
-    known = {name: rule for rule in reversed(rules.values()) for name in rule.rule}
+    known = {name: rule for rule in reversed(list(rules.values())) for name in rule.rule}
     groups: dict[tuple[str, int], list[Breach]] = {}
     for each in run.breaches:
         if each.rule in known:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from scapy_tfo import freedoms, spec
+from scapy_tfo import freedoms, spec, tcp_rules
 from scapy_tfo.client_variants.registry import (
     all_client_variants,
     client_named,
@@ -21,6 +21,7 @@ from scapy_tfo.freedoms import Kind
 from scapy_tfo.fuzz.generation.grammar import program_for
 from scapy_tfo.runner.runner import Options
 from scapy_tfo.runner.simulation import simulate
+from scapy_tfo.runner.watch import with_breaches
 from scapy_tfo.suite.registry import Case, all_cases
 from scapy_tfo.suite.result import Result, Verdict
 from scapy_tfo.variants.registry import Variant, all_variants, named
@@ -95,7 +96,8 @@ def tried(
         raise TypeError(f"{name} is no variant")
     options = Options(slow=True, intrusive=True, capture=False, families=families)
     chosen = all_cases() if cases is None else cases
-    results = simulate(f"sim:{name}", chosen, spec.load(), options).results
+    run = simulate(f"sim:{name}", chosen, spec.load(), options)
+    results = with_breaches(run, tcp_rules.load()).results
     found = findings(name, programs, lenient=gives_up_a_should(variant))
     return _judged(variant, results, found, programs)
 

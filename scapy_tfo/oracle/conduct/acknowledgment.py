@@ -62,9 +62,9 @@ def window_shrinks(history: History, came: Came) -> Judged:
 
 
 RULES = (
-    Rule("ack-of-nothing", ack_of_nothing, complete=True, numbers=True),
-    Rule("ack-of-a-gap", ack_of_a_gap, complete=True, numbers=True),
-    Rule("ack-before-isn", ack_before_isn, complete=True, numbers=True),
-    Rule("ack-goes-back", ack_goes_back, numbers=True),
-    Rule("window-shrinks", window_shrinks, numbers=True),
+    Rule("ack-of-nothing", ack_of_nothing, complete=True, numbers=True, on="sa"),
+    Rule("ack-of-a-gap", ack_of_a_gap, complete=True, numbers=True, on="sa"),
+    Rule("ack-before-isn", ack_before_isn, complete=True, numbers=True, on="sa"),
+    Rule("ack-goes-back", ack_goes_back, numbers=True, on="sa"),
+    Rule("window-shrinks", window_shrinks, numbers=True, on="a"),
 )

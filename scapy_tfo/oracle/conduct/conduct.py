@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from scapy_tfo.oracle.conduct import (
     acknowledgment,
@@ -17,9 +18,9 @@ from scapy_tfo.oracle.conduct import (
     timers,
     timestamps,
 )
-from scapy_tfo.oracle.conduct.history import History
-from scapy_tfo.oracle.conduct.rule import Breach, Rule
-from scapy_tfo.segment import Segment
+from scapy_tfo.oracle.conduct.history import Came, History
+from scapy_tfo.oracle.conduct.rule import Breach, Judged, Rule
+from scapy_tfo.segment import FIN, RST, SYN, Segment
 
 RULES: tuple[Rule, ...] = (
     *header.RULES,
@@ -76,18 +77,43 @@ class Conduct:
 
     def came(self, segment: Segment, at: float, packet: int) -> Sequence[Broken]:
         """The judged end sent a segment; the rules that it breaks. at: seconds."""
-        history, tally = self.history, self._tally
+        history, applied = self.history, self._tally.applied
         came = history.read(segment, at, packet)
+        flags = segment.flags
+        kind = "r" if flags & RST else "s" if flags & SYN else "a"
+        text = bool(segment.payload or flags & FIN)
         found: list[Broken] = []
-        for number, rule in enumerate(RULES):
-            if (rule.complete and not history.complete) or (rule.numbers and history.mixed):
-                continue
-            judged = rule.judge(history, came)
+        for number, judge in _rules(
+            kind,
+            bool(came.every),
+            text,
+            history.mixed,
+            history.complete,
+            history.ordered,
+        ):
+            judged = judge(history, came)
             if judged is False:
                 continue
-            tally.applied[number] += 1
+            applied[number] += 1
             if judged is not True:
-                tally.broken[number] += 1
-                found.append(Broken(rule.name, packet, judged))
+                self._tally.broken[number] += 1
+                found.append(Broken(RULES[number].name, packet, judged))
         history.learn_came(came)
         return found
+
+
+@cache
+def _rules(
+    kind: str, options: bool, text: bool, mixed: bool, complete: bool, ordered: bool
+) -> tuple[tuple[int, Callable[[History, Came], Judged]], ...]:
+    """The rules that may apply to such a segment of such a connection, with their numbers."""
+    return tuple(
+        (number, rule.judge)
+        for number, rule in enumerate(RULES)
+        if kind in rule.on
+        and (options or not rule.options)
+        and (text or not rule.text)
+        and not (mixed and rule.numbers)
+        and (complete or not rule.complete)
+        and (ordered or not rule.ordered)
+    )

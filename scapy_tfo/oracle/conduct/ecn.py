@@ -26,7 +26,7 @@ def flags_not_agreed(history: History, came: Came) -> Judged:
     """Neither ECE nor CWR without agreement."""
     if history.offered.ecn or came.flags & (SYN | RST):
         return False
-    return held(not came.flags & (ECE | CWR), "neither ECE nor CWR", str(came.segment))
+    return held(not came.flags & (ECE | CWR), "neither ECE nor CWR", came.segment)
 
 
 def echo_of_no_mark(history: History, came: Came) -> Judged:
@@ -42,6 +42,6 @@ def echo_of_no_mark(history: History, came: Came) -> Judged:
 
 RULES = (
     Rule("mark-not-agreed", mark_not_agreed, complete=True),
-    Rule("ecn-flags-not-agreed", flags_not_agreed, complete=True),
-    Rule("ece-without-ce", echo_of_no_mark, complete=True),
+    Rule("ecn-flags-not-agreed", flags_not_agreed, complete=True, on="a"),
+    Rule("ece-without-ce", echo_of_no_mark, complete=True, on="a"),
 )

@@ -65,7 +65,7 @@ def ecn_unasked(history: History, came: Came) -> Judged:
     """ECE in a SYN-ACK answers ECE and CWR in the SYN (RFC 3168 section 6.1.1)."""
     if not came.segment.is_syn_ack or history.offered.ecn:
         return False
-    return held(not came.flags & (ECE | CWR), "neither ECE nor CWR", str(came.segment))
+    return held(not came.flags & (ECE | CWR), "neither ECE nor CWR", came.segment)
 
 
 def ecn_reflected(history: History, came: Came) -> Judged:
@@ -131,16 +131,16 @@ def cookie_sound(_: History, came: Came) -> Judged:
 
 
 RULES = (
-    Rule("syn-ack-number", acknowledges_the_syn, complete=True, numbers=True),
-    Rule("scale-unasked", scale_unasked, complete=True),
-    Rule("scale-too-large", scale_too_large),
-    Rule("times-unasked", times_unasked, complete=True),
-    Rule("times-of-the-syn", echoes_the_syn, complete=True),
-    Rule("mss-of-nothing", mss_is_sound),
-    Rule("ecn-unasked", ecn_unasked, complete=True),
-    Rule("ecn-reflected", ecn_reflected, complete=True),
-    Rule("another-iss", same_iss, complete=True, numbers=True),
-    Rule("another-offer", same_offer, complete=True, numbers=True),
-    Rule("cookie-unasked", cookie_unasked, complete=True),
-    Rule("cookie-broken", cookie_sound),
+    Rule("syn-ack-number", acknowledges_the_syn, complete=True, numbers=True, on="s"),
+    Rule("scale-unasked", scale_unasked, complete=True, on="s"),
+    Rule("scale-too-large", scale_too_large, on="s", options=True),
+    Rule("times-unasked", times_unasked, complete=True, on="s"),
+    Rule("times-of-the-syn", echoes_the_syn, complete=True, on="s", options=True),
+    Rule("mss-of-nothing", mss_is_sound, on="s", options=True),
+    Rule("ecn-unasked", ecn_unasked, complete=True, on="s"),
+    Rule("ecn-reflected", ecn_reflected, complete=True, on="s"),
+    Rule("another-iss", same_iss, complete=True, numbers=True, on="s"),
+    Rule("another-offer", same_offer, complete=True, numbers=True, on="s"),
+    Rule("cookie-unasked", cookie_unasked, complete=True, on="s"),
+    Rule("cookie-broken", cookie_sound, on="s", options=True),
 )

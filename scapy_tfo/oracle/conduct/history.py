@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from scapy_tfo import option as opt
 from scapy_tfo.oracle.conduct.isns import Population
@@ -19,8 +20,19 @@ _DEFAULT_MSS = {4: 536, 6: 1220}
 """Bytes, without an MSS option (RFC 9293 section 3.7.1)."""
 _MOST_SHIFT = 14
 """RFC 7323 section 2.3."""
+_REMEMBERED = 1024
 _KEPT = 64
 """Packets of the peer that the rules look back upon."""
+
+
+_NO_OPTIONS: tuple[dict[int, opt.RawOption], tuple[opt.RawOption, ...]] = ({}, ())
+
+
+@lru_cache(_REMEMBERED)
+def _options(block: bytes) -> tuple[dict[int, opt.RawOption], tuple[opt.RawOption, ...]]:
+    """The sound options by kind, and all of them."""
+    every = opt.pull_options(block)
+    return {each.kind: each for each in every if each.is_sound}, every
 
 
 @dataclass(slots=True)
@@ -45,6 +57,8 @@ class Came:
     """
 
     segment: Segment
+    flags: int
+    length: int
     at: float
     number: int
     options: dict[int, opt.RawOption]
@@ -52,14 +66,6 @@ class Came:
     seq: int | None
     ack: int | None
     times: tuple[int, int] | None
-
-    @property
-    def flags(self) -> int:
-        return self.segment.flags
-
-    @property
-    def length(self) -> int:
-        return self.segment.length
 
 
 class History:
@@ -69,9 +75,11 @@ class History:
     packet of the peer is known. ordered: packets come in the order in which they were sent. mixed:
     its packets belong to more than one incarnation, or nobody can tell. answer: the first SYN-ACK.
     sent, theirs: the streams of the peer and of the judged end. limit: the right edge of the
-    largest window that the peer offered. best: the youngest segment of the judged end that came.
-    gaps: seconds between copies of its text, while the peer says nothing. resets, errors: RSTs of
-    the peer, and ICMP errors.
+    largest window that the peer offered. their_una: what the peer acknowledged of the text that
+    came. best: the youngest segment of the judged end. heard_at: when the last one came, and
+    spoke_since: whether the peer has sent something since. repeats, gaps: the text that came last,
+    when it did, and the seconds between its copies, while the peer says nothing. resets, errors:
+    RSTs of the peer, and ICMP errors.
     """
 
     def __init__(
@@ -97,6 +105,7 @@ class History:
         self.their_fin: int | None = None
         self.acks: set[int] = set()
         self.limit: int | None = None
+        self.their_una = 0
         self.tsvals: set[int] = set()
         self.ends: set[int] = set()
         self.last_sent: list[Segment] = []
@@ -105,6 +114,8 @@ class History:
         self.best: Came | None = None
         self.gaps: list[float] = []
         self.repeats: tuple[int, float] | None = None
+        self.heard_at: float | None = None
+        self.spoke_since = False
 
     # What the peer sends
 
@@ -120,7 +131,7 @@ class History:
             self._learn_offer(segment)
         if flags & SYN and segment.seq != self.isn:
             self.mixed = True
-        times = segment.timestamps
+        times = segment.timestamps if segment.options else None
         if times is not None:
             self.tsvals.add(times[0])
         self.has_ce = self.has_ce or segment.traffic_class & 3 == 3
@@ -131,10 +142,11 @@ class History:
         del self.last_sent[:-_KEPT]
         self.gaps.clear()
         self.repeats = None
+        self.spoke_since = True
 
     def _learn_offer(self, segment: Segment) -> None:
         offered = self.offered
-        kinds = {each.kind for each in opt.pull_options(segment.options)}
+        kinds = {each.kind for each in _options(segment.options)[1]}
         scale = segment.option(opt.WINDOW_SCALE)
         shift = scale.data[0] if scale is not None and len(scale.data) == 1 else None
         offered.scales.add(shift)
@@ -162,6 +174,8 @@ class History:
         if self.iss is None:
             return
         ack = distance(self.iss, segment.ack)
+        if ack <= self.theirs.end:
+            self.their_una = max(self.their_una, ack)
         shift = 0 if syn else min(max((each or 0) for each in self.offered.scales), _MOST_SHIFT)
         edge = ack + (segment.window << shift)
         self.limit = edge if self.limit is None else max(self.limit, edge)
@@ -174,24 +188,27 @@ class History:
 
     def read(self, segment: Segment, at: float, number: int) -> Came:
         """A segment of the judged end, as the rules read it."""
-        every = opt.pull_options(segment.options)
+        options, every = _options(segment.options) if segment.options else _NO_OPTIONS
         iss = self.iss
         if iss is None and segment.flags & (SYN | RST) == SYN:
             iss = segment.seq
         return Came(
             segment,
+            segment.flags,
+            segment.length,
             at,
             number,
-            {each.kind: each for each in every if each.is_sound},
+            options,
             every,
             None if iss is None else distance(iss, segment.seq),
             None if self.isn is None else distance(self.isn, segment.ack),
-            segment.timestamps,
+            segment.timestamps if opt.TIMESTAMPS in options else None,
         )
 
     def learn_came(self, came: Came) -> None:
         """What the segment tells, once it is judged."""
         segment, flags = came.segment, came.flags
+        self.heard_at, self.spoke_since = came.at, False
         if flags & SYN and not flags & RST:
             self._learn_syn_ack(came)
         if flags & RST or came.seq is None or self.mixed:

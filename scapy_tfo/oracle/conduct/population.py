@@ -28,6 +28,6 @@ def iss_repeats(history: History, came: Came) -> Judged:
 
 
 RULES = (
-    Rule("iss-constant", iss_constant, complete=True),
-    Rule("iss-repeats", iss_repeats, complete=True),
+    Rule("iss-constant", iss_constant, complete=True, on="s"),
+    Rule("iss-repeats", iss_repeats, complete=True, on="s"),
 )

@@ -11,7 +11,7 @@ def rst_to_nothing(history: History, came: Came) -> Judged:
     """A RST answers something."""
     if not came.flags & RST:
         return False
-    return held(bool(history.last_sent), "silence: nothing was sent", str(came.segment))
+    return held(bool(history.last_sent), "silence: nothing was sent", came.segment)
 
 
 def rst_to_rst(history: History, came: Came) -> Judged:
@@ -19,7 +19,7 @@ def rst_to_rst(history: History, came: Came) -> Judged:
     if not came.flags & RST:
         return False
     only = bool(history.last_sent) and all(each.flags & RST for each in history.last_sent)
-    return held(not only, "silence after a RST", str(came.segment))
+    return held(not only, "silence after a RST", came.segment)
 
 
 def rst_number(history: History, came: Came) -> Judged:
@@ -52,8 +52,8 @@ def rst_acknowledges(history: History, came: Came) -> Judged:
 
 
 RULES = (
-    Rule("rst-to-nothing", rst_to_nothing, complete=True),
-    Rule("rst-to-rst", rst_to_rst, complete=True),
-    Rule("rst-number", rst_number, complete=True, numbers=True),
-    Rule("rst-acknowledges", rst_acknowledges, complete=True, numbers=True),
+    Rule("rst-to-nothing", rst_to_nothing, complete=True, on="r"),
+    Rule("rst-to-rst", rst_to_rst, complete=True, on="r"),
+    Rule("rst-number", rst_number, complete=True, numbers=True, on="r"),
+    Rule("rst-acknowledges", rst_acknowledges, complete=True, numbers=True, on="r"),
 )

@@ -17,6 +17,9 @@ class Breach(NamedTuple):
     actual: str
 
 
+KINDS = "sra"
+"""Segments with SYN, with RST, and the others, as letters."""
+
 Judged = Breach | bool
 """False: the rule says nothing about the packet. True: the rule applies, and is kept."""
 
@@ -26,15 +29,21 @@ class Rule:
     """name: as specs/ refers to it. judge: is told what was known before the packet came.
 
     complete: it needs every packet of the other end, and so says nothing about a capture that
-    lacks some. numbers: it needs sequence numbers that can be compared: those of one incarnation.
+    lacks some. ordered: it needs every packet of the end that is judged, in the order in which they
+    were sent. numbers: it needs sequence numbers that can be compared: those of one incarnation.
+    on: which segments it may apply to, some of `KINDS`. options, text: only those with any.
     """
 
     name: str
     judge: Callable[[History, Came], Judged]
     complete: bool = False
+    ordered: bool = False
     numbers: bool = False
+    on: str = KINDS
+    options: bool = False
+    text: bool = False
 
 
-def held(holds: bool, expected: str, actual: str) -> Judged:
-    """The judgement where a rule applies. The texts should cost nothing: this is called often."""
-    return True if holds else Breach(expected, actual)
+def held(holds: bool, expected: str, actual: object) -> Judged:
+    """The judgement where a rule applies. actual: becomes text only where the rule is broken."""
+    return True if holds else Breach(expected, str(actual))

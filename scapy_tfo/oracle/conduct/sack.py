@@ -93,9 +93,16 @@ def first_block_is_newest(history: History, came: Came) -> Judged:
 
 
 RULES = (
-    Rule("sack-not-agreed", sack_not_agreed, complete=True),
-    Rule("sack-size", sack_size),
-    Rule("block-of-nothing", block_of_nothing, complete=True, numbers=True),
-    Rule("blocks-touch", blocks_apart, numbers=True),
-    Rule("first-block-is-old", first_block_is_newest, complete=True, numbers=True),
+    Rule("sack-not-agreed", sack_not_agreed, complete=True, options=True),
+    Rule("sack-size", sack_size, options=True),
+    Rule("block-of-nothing", block_of_nothing, complete=True, numbers=True, on="sa", options=True),
+    Rule("blocks-touch", blocks_apart, numbers=True, on="sa", options=True),
+    Rule(
+        "first-block-is-old",
+        first_block_is_newest,
+        complete=True,
+        numbers=True,
+        on="sa",
+        options=True,
+    ),
 )

@@ -7,6 +7,7 @@ from scapy_tfo.oracle.conduct.rule import Breach, Judged, Rule, held
 from scapy_tfo.segment import FIN, RST, SYN
 
 _FAR = 1 << 30
+_SEGMENTS, _ETHERNET = 10, 1460
 _PROBE = 1
 """Bytes that may go beyond a closed window (RFC 9293 section 3.8.6.1)."""
 
@@ -95,20 +96,34 @@ def _unseen(history: History) -> int:
     return max((history.limit or 0) + _PROBE + 1 - history.theirs.end, 0)
 
 
-def payload_of_a_rst(_: History, came: Came) -> Judged:
-    """A RST takes no sequence numbers: what it carries is a diagnostic (RFC 9293 3.5.3)."""
-    if not came.flags & RST:
+def leaves_no_gap(history: History, came: Came) -> Judged:
+    """Text follows the text that was sent before it."""
+    if not _is_text(came) and not came.flags & FIN:
         return False
-    return held(not came.flags & (SYN | FIN), "RST without SYN and FIN", str(came.segment))
+    if came.seq is None or came.flags & RST:
+        return False
+    end = history.theirs.end
+    return held(came.seq <= end, f"text at {end} or before", f"at {came.seq}")
+
+
+def initial_window(history: History, came: Came) -> Judged:
+    """Before the first of its text is acknowledged, an end sends ten segments, or 14,600 bytes
+    where two are not more (RFC 6928 section 2)."""
+    if not _is_text(came) or history.their_una > 1:
+        return False
+    most = min(_SEGMENTS * history.largest, max(2 * history.largest, _SEGMENTS * _ETHERNET))
+    end = _start(came) + len(came.segment.payload)
+    return held(end - 1 <= most, f"{most} bytes at first", f"{end - 1}")
 
 
 RULES = (
-    Rule("text-changes", same_text, numbers=True),
-    Rule("text-behind-fin", text_behind_fin, numbers=True),
-    Rule("fin-moves", fin_moves, numbers=True),
-    Rule("over-the-window", over_the_window, complete=True, numbers=True),
-    Rule("over-the-mss", over_the_mss, complete=True),
-    Rule("number-before-iss", starts_at_the_iss, numbers=True),
-    Rule("number-beyond-text", bare_ack_number, complete=True, numbers=True),
-    Rule("rst-with-others", payload_of_a_rst),
+    Rule("text-changes", same_text, numbers=True, on="sa", text=True),
+    Rule("text-behind-fin", text_behind_fin, numbers=True, on="sa", text=True),
+    Rule("fin-moves", fin_moves, numbers=True, on="sa", text=True),
+    Rule("over-the-window", over_the_window, complete=True, numbers=True, on="sa", text=True),
+    Rule("over-the-mss", over_the_mss, complete=True, on="sa", text=True),
+    Rule("number-before-iss", starts_at_the_iss, numbers=True, on="a"),
+    Rule("number-beyond-text", bare_ack_number, complete=True, numbers=True, on="a"),
+    Rule("text-leaves-a-gap", leaves_no_gap, ordered=True, numbers=True, on="sa", text=True),
+    Rule("initial-window", initial_window, complete=True, numbers=True, on="sa", text=True),
 )

@@ -36,9 +36,10 @@ PERMITTED = opt.RawOption(opt.SACK_PERMITTED, 2)
 class Conversation:
     """broken: names of the rules that were broken, in order. now: seconds, moved by hand."""
 
-    def __init__(self, *, version: int = 4, population: Population | None = None) -> None:
+    def __init__(self, *, version: int = 4, ordered: bool = False) -> None:
+        self.ordered = ordered
         self.tally = Tally()
-        self.population = population or Population()
+        self.population = Population()
         self.broken: list[str] = []
         self.now = 0.0
         self._ends = (CLIENT, SERVER) if version == 4 else (CLIENT_6, SERVER_6)
@@ -46,7 +47,7 @@ class Conversation:
 
     def begin(self, key: str) -> None:
         """Another connection to the same host."""
-        self.conduct = Conduct(History(key, self.population), self.tally)
+        self.conduct = Conduct(History(key, self.population, ordered=self.ordered), self.tally)
 
     def ours(self, flags: int = ACK, data: bytes = b"", **fields: Any) -> None:
         """We send a segment; seq and ack are relative."""

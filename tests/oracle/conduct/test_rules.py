@@ -41,6 +41,22 @@ def _copies(talk: Conversation, gaps: Iterable[float]) -> None:
         talk.theirs(ACK | PSH, b"abc")
 
 
+def _syn_acks(talk: Conversation, gaps: Iterable[float]) -> None:
+    talk.ours(SYN)
+    for gap in (0.0, *gaps):
+        talk.now += gap
+        talk.theirs(SYN | ACK)
+
+
+def _timed_out(talk: Conversation, seq: int) -> None:
+    """Two segments of three bytes, and one of them again."""
+    opened(talk)
+    talk.theirs(ACK, b"abc")
+    talk.theirs(ACK, b"def", seq=4)
+    talk.now += 1.0
+    talk.theirs(ACK, b"abc" if seq == 1 else b"def", seq=seq)
+
+
 def _blocks(talk: Conversation, *pairs: tuple[int, int]) -> None:
     """Segments at 11 and 31 came, in this order, each of ten bytes; the report of the second."""
     opened(talk, PERMITTED)
@@ -123,8 +139,8 @@ TABLE: dict[str, tuple[Script, Script]] = {
         both(syn(), theirs(SYN | ACK, options=b"\x01\x00\x00\x00")),
     ),
     "option-twice": (
+        both(syn(), theirs(SYN | ACK, options=(MSS, opt.mss(1000)))),
         both(syn(), theirs(SYN | ACK, options=(MSS, MSS))),
-        both(syn(), theirs(SYN | ACK, options=b"\x01\x01\x02\x04\x05\xb4\x01\x01")),
     ),
     "syn-option-elsewhere": (both(opened, theirs(options=(MSS,))), opened),
     "hop-limit": (both(opened, theirs(hop_limit=1)), both(opened, theirs(hop_limit=2))),
@@ -196,7 +212,14 @@ TABLE: dict[str, tuple[Script, Script]] = {
         # What the window allows may have been sent, and lost.
         both(timed, theirs(seq=60_000, options=(opt.timestamps(501, 101),))),
     ),
-    "rst-with-others": (both(opened, theirs(RST | FIN | ACK)), both(opened, theirs(RST | ACK))),
+    "text-leaves-a-gap": (
+        both(opened, theirs(ACK, b"abc"), theirs(ACK, b"xyz", seq=5)),
+        both(opened, theirs(ACK, b"abc"), theirs(ACK, b"xyz", seq=4)),
+    ),
+    "initial-window": (
+        both(opened, *(theirs(ACK, b"x" * 1460, seq=1 + 1460 * n) for n in range(11))),
+        both(opened, *(theirs(ACK, b"x" * 1460, seq=1 + 1460 * n) for n in range(10))),
+    ),
     "ack-of-nothing": (both(opened, theirs(ack=2)), both(opened, theirs(ack=1))),
     "ack-of-a-gap": (
         both(opened, ours(ACK, b"xyz", seq=4), theirs(ack=7)),
@@ -287,20 +310,34 @@ TABLE: dict[str, tuple[Script, Script]] = {
         lambda talk: _copies(talk, (1.0, 1.0, 1.0)),
         lambda talk: _copies(talk, (1.0, 2.0, 4.0)),
     ),
+    "no-syn-ack-backoff": (
+        lambda talk: _syn_acks(talk, (2.0, 2.0, 2.0)),
+        lambda talk: _syn_acks(talk, (1.0, 2.0, 4.0)),
+    ),
+    "syn-ack-too-soon": (
+        lambda talk: _syn_acks(talk, (0.4,)),
+        lambda talk: _syn_acks(talk, (1.0, 0.0)),
+    ),
+    "timer-skips-text": (lambda talk: _timed_out(talk, 4), lambda talk: _timed_out(talk, 1)),
     "iss-constant": (lambda talk: _three(talk, 7_000), lambda talk: _three(talk, 7_001)),
     "iss-repeats": (lambda talk: _two(talk, 7_000), lambda talk: _two(talk, 7_001)),
 }
 
 
+def conversation(rule: str) -> Conversation:
+    ordered = next(each.ordered for each in RULES if each.name == rule)
+    return Conversation(version=6 if rule == "flow-label" else 4, ordered=ordered)
+
+
 @pytest.mark.parametrize("rule", [each.name for each in RULES])
 def test_a_packet_that_breaks_it(rule: str) -> None:
-    talk = Conversation(version=6 if rule == "flow-label" else 4)
+    talk = conversation(rule)
     TABLE[rule][0](talk)
     assert rule in talk.broken
 
 
 @pytest.mark.parametrize("rule", [each.name for each in RULES])
 def test_a_packet_that_nearly_does(rule: str) -> None:
-    talk = Conversation(version=6 if rule == "flow-label" else 4)
+    talk = conversation(rule)
     TABLE[rule][1](talk)
     assert talk.broken == []
