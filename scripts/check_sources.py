@@ -18,8 +18,8 @@ from pathlib import Path
 from scapy_tfo import freedoms, tcp_rules
 
 _NUMBER = r"[0-9]+(?:\.[0-9]+)*"
-# At the margin, or further in with dots and two spaces, as RFC 1122 has it.
-_HEADING = re.compile(rf"^({_NUMBER})\.?(?: +\S| *$)|^ +([0-9]+(?:\.[0-9]+)+)  +\S")
+# At the margin, or further in with dots and a capital, as RFC 1122 has it.
+_HEADING = re.compile(rf"^({_NUMBER})\.?(?: +\S| *$)|^ +([0-9]+(?:\.[0-9]+)+) +[A-Z]")
 _PAGE_BREAK = re.compile(r"\[Page [0-9]+\] *$|\[page [0-9]+\] *$|^RFC ?[0-9]+ .*[12][0-9]{3} *$")
 _REQID = re.compile(r"\b(?:MUST|SHLD|MAY|REC)-[0-9]+\b")
 

@@ -58,6 +58,27 @@ def test_names_of_several_states_are_taken_apart() -> None:
     assert EVERY["TCP-SEQ-1"].states == tcp_rules.SYNCHRONIZED
 
 
+def test_there_are_many_of_them() -> None:
+    assert len(EVERY) >= 150
+    assert {each.source.split(" section ")[0] for each in EVERY.values()} == SOURCES
+
+
+def test_every_row_of_appendix_b_is_judged_or_has_a_reason() -> None:
+    judged = {each for rule in EVERY.values() for each in rule.reqid}
+    unjudged = [each for row in EVERY.unjudged for each in row.reqid]
+    assert not judged & set(unjudged)
+    assert len(set(unjudged)) == len(unjudged)
+    assert judged | set(unjudged) == {
+        f"{kind}-{number}" for kind, last in APPENDIX_B.items() for number in range(1, last + 1)
+    }
+    assert sum(each.startswith("MUST-") for each in judged) >= 50
+
+
+def test_every_problem_of_rfc_2525_is_named() -> None:
+    assert len(tcp_rules.PROBLEMS) == 18
+    assert {each.problem for each in EVERY.values()} - {""} == set(tcp_rules.PROBLEMS)
+
+
 def test_there_are_rules_of_every_form_and_witness() -> None:
     assert {each.form for each in EVERY.values()} == set(Form)
     assert {each.witness for each in EVERY.values()} == set(Witness)
@@ -71,10 +92,6 @@ def test_topics_are_numbered_from_1_and_stand_together() -> None:
         for number in range(1, sum(each.topic == topic for each in EVERY.values()) + 1)
     ]
     assert list(EVERY) == expected
-
-
-def test_sources_are_the_ones_that_were_read() -> None:
-    assert {each.source.split(" section ")[0] for each in EVERY.values()} <= SOURCES
 
 
 def test_statements_are_one_short_sentence_each() -> None:
