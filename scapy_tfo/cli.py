@@ -211,6 +211,12 @@ def _add_spec(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         commands, "spec", _spec, summary="print the requirements and the cases that check each"
     )
     add_selection(parser)
+    parser.add_argument(
+        "--rules",
+        action="store_true",
+        help="print the rules of plain TCP instead, which the oracle is made of; --only and "
+        "--exclude take ids (TCP-RST-2) and topics (RST)",
+    )
     group = parser.add_argument_group("the matrix")
     add = group.add_argument
     add(
@@ -219,7 +225,7 @@ def _add_spec(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         help="run every case against every mutant, and print which case catches which mutant "
         "(takes minutes)",
     )
-    add("--write", type=Path, metavar="FILE", help="write the matrix to this file")
+    add("--write", type=Path, metavar="FILE", help="write the matrix, or the rules, to this file")
     add("--kills", type=Path, metavar="FILE", help="write as JSON which cases catch each mutant")
     add("--jobs", type=int, metavar="N", help="mutants at a time (default: one for each processor)")
 
@@ -316,9 +322,14 @@ def _spec(chosen: argparse.Namespace) -> int:
         from scapy_tfo.commands.matrix import show_matrix
 
         return show_matrix(write=chosen.write, kills=chosen.kills, processes=chosen.jobs)
-    from scapy_tfo.commands.listing import print_requirements
+    from scapy_tfo.commands.listing import print_requirements, print_rules, write_rules
 
-    print_requirements(chosen.only, chosen.exclude)
+    if chosen.rules and chosen.write is not None:
+        write_rules(chosen.write)
+    elif chosen.rules:
+        print_rules(chosen.only, chosen.exclude)
+    else:
+        print_requirements(chosen.only, chosen.exclude)
     return 0
 
 

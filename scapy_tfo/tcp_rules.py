@@ -77,6 +77,7 @@ _OPTIONAL: Mapping[str, type] = {
     "problem": str,
 }
 _UNJUDGED: Mapping[str, type] = {"reqid": list, "reason": str}
+_TABLES = {"topics": dict, "rule": list, "unjudged": list}
 _WHAT = {str: "a string that is not empty", list: "an array of strings", float: "seconds above 0"}
 
 
@@ -148,10 +149,19 @@ class Unjudged:
 
 
 class TcpRules(Mapping[str, TcpRule]):
-    """Rules by id, in the order of the file. Immutable."""
+    """Rules by id, in the order of the file.
 
-    def __init__(self, rules: Mapping[str, TcpRule], unjudged: tuple[Unjudged, ...]) -> None:
+    topics: what the middle part of an id stands for, e.g. "RST" for "Resets", in the same order.
+    """
+
+    def __init__(
+        self,
+        rules: Mapping[str, TcpRule],
+        topics: Mapping[str, str],
+        unjudged: tuple[Unjudged, ...],
+    ) -> None:
         self._rules = dict(rules)
+        self.topics = dict(topics)
         self.unjudged = unjudged
 
     def __getitem__(self, key: str) -> TcpRule:
@@ -163,10 +173,9 @@ class TcpRules(Mapping[str, TcpRule]):
     def __len__(self) -> int:
         return len(self._rules)
 
-    @property
-    def topics(self) -> tuple[str, ...]:
-        """The topics of the ids, in the order of the file."""
-        return tuple(dict.fromkeys(each.topic for each in self._rules.values()))
+    def about(self, topic: str) -> tuple[TcpRule, ...]:
+        """The rules of one topic, e.g. "RST"."""
+        return tuple(each for each in self._rules.values() if each.topic == topic)
 
 
 def load(where: Path | None = None) -> TcpRules:
@@ -178,10 +187,10 @@ def load(where: Path | None = None) -> TcpRules:
     base = spec.directory() if where is None else where
     path = base / FILE
     data = spec.read_toml(path, "the rules of TCP")
-    if set(data) != {"rule", "unjudged"} or not all(isinstance(v, list) for v in data.values()):
+    if {name: type(value) for name, value in data.items()} != _TABLES:
         raise SetupError(
-            f"{path}: write each rule as a [[rule]] table and each row of RFC 9293 that none "
-            "judges as an [[unjudged]] table, and nothing else"
+            f"{path}: write each rule as a [[rule]] table, each row of RFC 9293 that none judges "
+            "as an [[unjudged]] table, what ids stand for as [topics], and nothing else"
         )
     known = freedoms.load(base)
     found: dict[str, TcpRule] = {}
@@ -190,8 +199,9 @@ def load(where: Path | None = None) -> TcpRules:
         if each.id in found:
             raise _damaged(f"{path}, rule {number}", "id", f"{each.id} is used twice; rename one")
         found[each.id] = each
+    _check_topics(f"{path}, topics", data["topics"], found)
     left = [_unjudged(f"{path}, unjudged {n}", e) for n, e in enumerate(data["unjudged"], 1)]
-    return TcpRules(found, tuple(left))
+    return TcpRules(found, data["topics"], tuple(left))
 
 
 def _rule(where: str, entry: Any, known: Mapping[str, freedoms.Freedom]) -> TcpRule:
@@ -234,6 +244,16 @@ def _rule(where: str, entry: Any, known: Mapping[str, freedoms.Freedom]) -> TcpR
             },
         }
     )
+
+
+def _check_topics(where: str, topics: Mapping[str, Any], rules: Mapping[str, TcpRule]) -> None:
+    used = dict.fromkeys(each.topic for each in rules.values())
+    for topic in used:
+        if not _is(str, topics.get(topic)):
+            raise _damaged(where, topic, "say in a string what it stands for")
+    for topic in topics:
+        if topic not in used:
+            raise _damaged(where, topic, "no rule has it; remove it")
 
 
 def _check_time(where: str, entry: Mapping[str, Any]) -> None:

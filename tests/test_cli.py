@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from scapy_tfo import spec
+from scapy_tfo import spec, tcp_rules
 from scapy_tfo.cli import main
 
 ONE = ("--only", "ACC-2.syn-data-is-acknowledged")
@@ -94,6 +95,8 @@ def test_a_run_writes_its_reports_and_names_their_directory_last(
         (["soak", "--from", "absent.json"], "cannot read"),
         (["list", "--only", "XYZ-1"], "matches no case"),
         (["spec", "--only", "XYZ-1"], "matches no requirement"),
+        (["spec", "--rules", "--only", "ACC-2"], "matches no rule"),
+        (["spec", "--rules", "--write", "/nowhere/rules.md"], "there is no directory /nowhere"),
     ],
 )
 def test_wrong_usage_is_one_line_and_status_2(
@@ -205,6 +208,29 @@ def test_listing_touches_no_network_and_names_what_is_unchecked(
     told = capsys.readouterr().out
     assert "Not checked by any case or script yet: " in told
     assert "PERF-1" in told.partition("Not checked by any case or script yet: ")[2]
+
+
+def test_rules_of_tcp_are_listed_by_id_by_topic_and_by_pattern(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["spec", "--rules", "--only", "TCP-ACK-4"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("TCP-ACK-4  MUST  RFC 9293 section 3.8.6.3\n    An end acknowledges ")
+    assert "- must within 0.5 s; any end in ESTABLISHED, FIN-WAIT-1, FIN-WAIT-2; " in told
+    assert "; the oracle's no-ack - allowed: " in " ".join(told.split())
+    assert told.endswith(
+        f"\n\n1 of {len(tcp_rules.load())} rules; the oracle judges 1 of them today\n"
+    )
+    assert main(["spec", "--rules", "--only", "isn", "--exclude", "TCP-ISN-[12]"]) == 0
+    assert re.findall("^TCP-[A-Z]+-[0-9]+", capsys.readouterr().out, re.MULTILINE) == [
+        "TCP-ISN-3",
+        "TCP-ISN-4",
+    ]
+
+
+def test_rules_of_tcp_are_written_as_markdown(tmp_path: Path) -> None:
+    assert main(["spec", "--rules", "--write", str(tmp_path / "rules.md")]) == 0
+    assert (tmp_path / "rules.md").read_text().startswith("# Rules of plain TCP\n")
 
 
 def test_sources_may_stand_before_the_target(capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,6 +38,7 @@ def status_of(line: str) -> object:
         ("test sim:reference --only ACC-33", "ACC-3"),
         ("list --exclude acc-3.a-wrong-cookie-stays-wron", "ACC-3.a-wrong-cookie-stays-wrong"),
         ("spec --only CLI-111", "CLI-11"),
+        ("spec --rules --only TCP-URG-55", "TCP-URG-5"),
     ],
 )
 def test_the_nearest_name_is_suggested(

@@ -89,7 +89,7 @@ def test_topics_are_numbered_from_1_and_stand_together() -> None:
     expected = [
         f"TCP-{topic}-{number}"
         for topic in EVERY.topics
-        for number in range(1, sum(each.topic == topic for each in EVERY.values()) + 1)
+        for number in range(1, len(EVERY.about(topic)) + 1)
     ]
     assert list(EVERY) == expected
 
@@ -144,6 +144,9 @@ def test_every_mention_of_another_rule_leads_somewhere() -> None:
 # Damage. Each row: what is done to this file, and what the message must name.
 
 SOUND = """\
+[topics]
+ACK = "Acknowledgements"
+
 [[rule]]
 id = "TCP-ACK-4"
 source = "RFC 9293 section 3.8.6.3"
@@ -182,7 +185,10 @@ reason = "What an application is told stays inside its host."
 
 DAMAGE = [
     ("[[rule]]\n", "[[rules]]\n", ["write each rule as a [[rule]] table"]),
-    ("reqid = [", "reqid [", ["not valid TOML", "line 6"]),
+    ("[topics]\n", "", ["what ids stand for as [topics]"]),
+    ('ACK = "', 'AKC = "', ["topics: field ACK: say in a string"]),
+    ('ACK = "', 'RST = "Resets"\nACK = "', ["topics: field RST: no rule has it"]),
+    ("reqid = [", "reqid [", ["not valid TOML", "line 9"]),
     ('text = "the delay', '# "the delay', ["rule 1 (TCP-ACK-4)", "field text: missing"]),
     ('judges = "any"', 'judge = "any"', ["rule 1 (TCP-ACK-4)", "field judges: missing"]),
     ('problem = "', 'colour = "', ["rule 1 (TCP-ACK-4)", "field colour: unknown", "allows"]),
@@ -246,7 +252,7 @@ def test_a_missing_file_is_named(copy: Path) -> None:
 
 
 def test_an_entry_that_is_no_table_is_named(copy: Path) -> None:
-    (copy / tcp_rules.FILE).write_text('rule = ["TCP-ACK-1"]\nunjudged = []\n')
+    (copy / tcp_rules.FILE).write_text('topics = {}\nrule = ["TCP-ACK-1"]\nunjudged = []\n')
     assert "rule 1: write it as a table" in complaint(copy)
 
 

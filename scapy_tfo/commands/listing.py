@@ -5,14 +5,16 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
 
-from scapy_tfo import spec
+from scapy_tfo import spec, tcp_rules
 from scapy_tfo.client_variants.registry import all_client_variants
 from scapy_tfo.client_variants.rows import all_client_rows
 from scapy_tfo.clients.registry import all_cases as all_client_cases
 from scapy_tfo.errors import SetupError, did_you_mean
 from scapy_tfo.mutants.registry import Mutant, all_mutants
 from scapy_tfo.pkt.library import scripts_by_requirement
+from scapy_tfo.report.tables.rules import names_of_states, rules_markdown
 from scapy_tfo.suite.registry import Case, all_cases, select
 from scapy_tfo.variants.registry import Variant, all_variants
 from scapy_tfo.variants.rows import all_rows
@@ -106,16 +108,63 @@ def print_requirements(only: Sequence[str], exclude: Sequence[str]) -> None:
         print(textwrap.fill(line, _WIDTH, subsequent_indent="    "))
 
 
-def _chosen(ids: Sequence[str], only: Sequence[str], exclude: Sequence[str]) -> list[str]:
+def print_rules(only: Sequence[str], exclude: Sequence[str]) -> None:
+    """Print each rule of plain TCP: what it demands, of whom and when, and what it leaves open."""
+    rules = tcp_rules.load()
+    chosen = _chosen(
+        list(rules), only, exclude, kind="rule", example="TCP-RST-2, a topic such as RST"
+    )
+    for identity in chosen:
+        each = rules[identity]
+        print(f"{identity}  {each.level}  {each.source}")
+        _print_indented(each.statement, 4)
+        form = str(each.form)
+        if each.seconds is not None:
+            form += f" {each.seconds:g} s"
+        oracle = f"; the oracle's {', '.join(each.rule)}" if each.rule else ""
+        problem = f'; RFC 2525: "{each.problem}"' if each.problem else ""
+        who = "any end" if each.judges == "any" else each.judges
+        _print_indented(
+            f"- {form}; {who} in {names_of_states(each)}; by a {each.witness}{oracle}{problem}", 6
+        )
+        _print_indented(f"- allowed: {each.allows}", 6)
+    judged = sum(bool(rules[identity].rule) for identity in chosen)
+    print(f"\n{len(chosen)} of {len(rules)} rules; the oracle judges {judged} of them today")
+
+
+def write_rules(file: Path) -> None:
+    """Write every rule to a file, as Markdown."""
+    if not file.parent.is_dir():
+        raise SetupError(f"cannot write {file}: there is no directory {file.parent}")
+    file.write_text(rules_markdown(tcp_rules.load()), encoding="utf-8")
+
+
+def _print_indented(text: str, spaces: int) -> None:
+    """Text that starts with "- " goes on behind it."""
+    further = spaces + 2 if text.startswith("- ") else spaces
+    print(textwrap.fill(text, _WIDTH, initial_indent=" " * spaces, subsequent_indent=" " * further))
+
+
+def _chosen(
+    ids: Sequence[str],
+    only: Sequence[str],
+    exclude: Sequence[str],
+    *,
+    kind: str = "requirement",
+    example: str = "ACC-2, a group such as OPT",
+) -> list[str]:
+    """kind, example: what an error says they are, and an id and a group of such."""
+
     def matches(identity: str, entry: str) -> bool:
         wanted = entry.upper()
-        return fnmatchcase(identity, wanted) or identity.partition("-")[0] == wanted
+        return fnmatchcase(identity, wanted) or wanted in identity.split("-")[:-1]
 
+    option = " --rules" if kind == "rule" else ""
     for entry in (*only, *exclude):
         if not any(matches(identity, entry) for identity in ids):
             raise SetupError(
-                f"'{entry}' matches no requirement: give an id such as ACC-2, a group such as OPT, "
-                "or a pattern of an id ('scapy-tfo spec' lists them)" + did_you_mean(entry, ids)
+                f"'{entry}' matches no {kind}: give an id such as {example}, or a pattern of an id "
+                f"('scapy-tfo spec{option}' lists them)" + did_you_mean(entry, ids)
             )
     return [
         identity
