@@ -58,9 +58,9 @@ class Texts:
 
     def has(self, number: str, section: str, words: str) -> bool:
         """Whether a section, or one below it, has these words."""
-        wanted = words_of(words).lower()
+        wanted = words_of(words)
         return any(
-            wanted in text.lower()
+            wanted in text
             for name, text in self.sections(number).items()
             if name == section or name.startswith(f"{section}.")
         )
