@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scapy_tfo import spec, tcp_rules
+from scapy_tfo import freedoms, spec, tcp_rules
 from scapy_tfo.errors import SetupError
 from scapy_tfo.spec import Level
 from scapy_tfo.tcp_rules import Form, Witness
@@ -126,6 +126,13 @@ def test_quotations_are_short_and_have_the_keyword_of_their_level() -> None:
         assert len(each.text.split()) <= 40, each.id
         if each.reqid and each.level is Level.MUST and each.source.startswith("RFC 9293"):
             assert re.search(r"\bMUST\b|\bmust\b", each.text), each.id
+
+
+def test_a_rule_for_one_role_is_limited_by_what_that_role_may_choose() -> None:
+    roles = {name: each.role for name, each in freedoms.load(SPECS).items()}
+    for each in EVERY.values():
+        if each.judges != "any":
+            assert {roles[name] for name in each.freedoms} <= {"wire", each.judges}, each.id
 
 
 def test_rules_of_the_oracle_are_there() -> None:
