@@ -16,7 +16,7 @@ from scapy_tfo.runner.interrupts import interrupts_held
 from scapy_tfo.runner.known_failures import KnownFailure, load_known, mark_known
 from scapy_tfo.runner.record import BrokenOffError, Record, doubted
 from scapy_tfo.runner.runner import Options, judge
-from scapy_tfo.runner.watch import case_id, with_breaches
+from scapy_tfo.runner.watch import case_ids, with_breaches
 from scapy_tfo.suite.registry import Case, all_cases, select
 from scapy_tfo.suite.result import Run
 from scapy_tfo.suite.target import Target
@@ -127,7 +127,7 @@ def run(request: Request) -> Run:
 
 def _known(path: Path, rules: tcp_rules.TcpRules) -> tuple[KnownFailure, ...]:
     told = (each.id for each in all_cases())
-    return load_known(path, (*told, *(case_id(each) for each in rules.values() if each.rule)))
+    return load_known(path, (*told, *(name for each in rules.values() for name in case_ids(each))))
 
 
 def _judged(request: Request, cases: Sequence[Case], catalogue: spec.Catalogue) -> Run:

@@ -23,23 +23,22 @@ def with_breaches(run: Run, rules: Mapping[str, TcpRule]) -> Run:
     known = {name: rule for rule in reversed(list(rules.values())) for name in rule.rule}
     groups: dict[tuple[str, int], list[Breach]] = {}
     for each in run.breaches:
-        if each.rule in known:
-            groups.setdefault((known[each.rule].id, each.family), []).append(each)
+        groups.setdefault((each.rule, each.family), []).append(each)
     failed = {
         f"{each.case} [ipv{each.family}]": each
         for each in run.results
         if each.verdict is Verdict.FAIL or each.cause
     }
     found = [
-        _result(rules[identity], family, breaches, failed)
-        for (identity, family), breaches in sorted(groups.items())
+        _result(known[name], family, breaches, failed)
+        for (name, family), breaches in sorted(groups.items())
     ]
     return replace(run, results=(*run.results, *found))
 
 
-def case_id(rule: TcpRule) -> str:
-    """What stands for a case in the result of a rule."""
-    return f"{rule.id}.{rule.rule[0]}"
+def case_ids(rule: TcpRule) -> list[str]:
+    """What stands for a case in the results of a rule, by the names of what judges it."""
+    return [f"{rule.id}.{name}" for name in rule.rule]
 
 
 def _result(
@@ -52,7 +51,7 @@ def _result(
     if len(theirs) >= _SHARE * len(owners):
         cause = theirs[0].cause or theirs[0].case
     return Result(
-        case=case_id(rule),
+        case=f"{rule.id}.{first.rule}",
         title=rule.statement,
         family=family,
         requirements=(rule.id,),

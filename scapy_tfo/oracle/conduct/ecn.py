@@ -22,6 +22,15 @@ def mark_not_agreed(history: History, came: Came) -> Judged:
     return held(mark not in _ECT, "not ECT: ECN was not agreed on", f"ECT({mark & 1})")
 
 
+def ack_marked(history: History, came: Came) -> Judged:
+    """A segment without text is never ECN-capable (sections 6.1.1 and 6.1.4), in the absence of the
+    experiments of RFC 8311."""
+    if came.length > bool(came.flags & SYN) or history.offered.experiment:
+        return False
+    mark = came.segment.traffic_class & 3
+    return held(mark not in _ECT, "not ECT without text", f"ECT({mark & 1})")
+
+
 def flags_not_agreed(history: History, came: Came) -> Judged:
     """Neither ECE nor CWR without agreement."""
     if history.offered.ecn or came.flags & (SYN | RST):
@@ -42,6 +51,7 @@ def echo_of_no_mark(history: History, came: Came) -> Judged:
 
 RULES = (
     Rule("mark-not-agreed", mark_not_agreed, complete=True),
+    Rule("mark-without-text", ack_marked, complete=True),
     Rule("ecn-flags-not-agreed", flags_not_agreed, complete=True, on="a"),
     Rule("ece-without-ce", echo_of_no_mark, complete=True, on="a"),
 )

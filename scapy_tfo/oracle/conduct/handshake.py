@@ -9,7 +9,6 @@ from scapy_tfo.segment import ACK, CWR, ECE, SYN
 from scapy_tfo.seq import distance
 
 _MOST_SHIFT = 14
-_LEAST_MSS = 1
 
 
 def acknowledges_the_syn(history: History, came: Came) -> Judged:
@@ -53,12 +52,12 @@ def echoes_the_syn(history: History, came: Came) -> Judged:
     return held(came.times[1] in history.tsvals, "TSecr of a SYN's TSval", f"{came.times[1]}")
 
 
-def mss_is_sound(_: History, came: Came) -> Judged:
-    """The MSS leaves room for data."""
-    mss = came.segment.mss if came.flags & SYN else None
-    if mss is None:
+def sack_unasked(history: History, came: Came) -> Judged:
+    """SACK permitted only where the SYN has it: it is the peer that would send blocks."""
+    if not came.segment.is_syn_ack or history.offered.sack:
         return False
-    return held(mss >= _LEAST_MSS, "an MSS above 0", f"{mss}")
+    there = opt.SACK_PERMITTED in came.options
+    return held(not there, "no SACK permitted", "one: none was offered")
 
 
 def ecn_unasked(history: History, came: Came) -> Judged:
@@ -136,7 +135,7 @@ RULES = (
     Rule("scale-too-large", scale_too_large, on="s", options=True),
     Rule("times-unasked", times_unasked, complete=True, on="s"),
     Rule("times-of-the-syn", echoes_the_syn, complete=True, on="s", options=True),
-    Rule("mss-of-nothing", mss_is_sound, on="s", options=True),
+    Rule("sack-unasked", sack_unasked, complete=True, on="s"),
     Rule("ecn-unasked", ecn_unasked, complete=True, on="s"),
     Rule("ecn-reflected", ecn_reflected, complete=True, on="s"),
     Rule("another-iss", same_iss, complete=True, numbers=True, on="s"),

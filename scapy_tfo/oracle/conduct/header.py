@@ -102,6 +102,17 @@ def syn_options_elsewhere(_: History, came: Came) -> Judged:
     return held(not names, "none of a SYN's options", ", ".join(names))
 
 
+def fast_open_elsewhere(_: History, came: Came) -> Judged:
+    """So does the Fast Open option (RFC 7413 section 2)."""
+    return held(not came.segment.fast_open, "no Fast Open option without SYN", "one")
+
+
+def from_many(_: History, came: Came) -> Judged:
+    """No packet comes from a multicast address (RFC 1122 section 3.2.1.3, RFC 4291 2.7)."""
+    source = came.segment.src
+    return held(not source.is_multicast, "the address of one host", source)
+
+
 def hop_limit(_: History, came: Came) -> Judged:
     """A packet lives for more than the path to the next router (RFC 1122 section 3.2.1.7)."""
     limit = came.segment.hop_limit
@@ -134,6 +145,8 @@ RULES = (
     Rule("padding", padding_zero, options=True),
     Rule("option-twice", options_agree, options=True),
     Rule("syn-option-elsewhere", syn_options_elsewhere, on="ra", options=True),
+    Rule("fast-open-elsewhere", fast_open_elsewhere, on="ra", options=True),
+    Rule("from-many", from_many),
     Rule("hop-limit", hop_limit),
     Rule("flow-label", flow_label, on="a", text=True),
 )

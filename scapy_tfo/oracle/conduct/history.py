@@ -37,13 +37,14 @@ def _options(block: bytes) -> tuple[dict[int, opt.RawOption], tuple[opt.RawOptio
 
 @dataclass(slots=True)
 class Offered:
-    """What the SYNs of the peer offered, in any of them."""
+    """What the SYNs of the peer offered, in any of them. experiment: more than RFC 3168's ECN."""
 
     mss: int | None = None
     scale: int | None = None
     sack: bool = False
     times: bool = False
     ecn: bool = False
+    experiment: bool = False
     fast_open: bool = False
     scales: set[int | None] = field(default_factory=set)
 
@@ -73,7 +74,7 @@ class History:
 
     key: its ends. population: the other connections of the end that is judged. complete: every
     packet of the peer is known. ordered: packets come in the order in which they were sent. mixed:
-    its packets belong to more than one incarnation, or nobody can tell. answer: the first SYN-ACK.
+    its packets belong to more than one incarnation, or nobody can tell. syns: of the peer. answer: the first SYN-ACK.
     sent, theirs: the streams of the peer and of the judged end. limit: the right edge of the
     largest window that the peer offered. their_una: what the peer acknowledged of the text that
     came. best: the youngest segment of the judged end. heard_at: when the last one came, and
@@ -99,6 +100,7 @@ class History:
         self.iss: int | None = None
         self.family = 4
         self.offered = Offered()
+        self.syns = 0
         self.answer: Came | None = None
         self.sent = Pieces(0)
         self.theirs = Pieces(0)
@@ -126,8 +128,9 @@ class History:
         if self.isn is None:
             # A connection that begins with something else has no number to count from.
             self.isn = segment.seq if flags & (SYN | ACK) == SYN else None
-            self.mixed = self.isn is None
+            self.mixed = self.mixed or self.isn is None
         if flags & (SYN | ACK) == SYN:
+            self.syns += 1
             self._learn_offer(segment)
         if flags & SYN and segment.seq != self.isn:
             self.mixed = True
@@ -157,6 +160,7 @@ class History:
         offered.sack |= opt.SACK_PERMITTED in kinds
         offered.times |= opt.TIMESTAMPS in kinds
         offered.ecn |= bool(segment.flags & (ECE | CWR) or segment.reserved)
+        offered.experiment |= bool(segment.reserved)
         offered.fast_open |= bool(segment.fast_open)
 
     def _learn_numbers(self, segment: Segment) -> None:

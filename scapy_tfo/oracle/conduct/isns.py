@@ -14,6 +14,8 @@ class Population:
     def __init__(self) -> None:
         self._last: tuple[Hashable, int] | None = None
         self._alike = 0
+        self._shift: tuple[Hashable, int] | None = None
+        self._shifted = 0
         self._of: dict[Hashable, tuple[int, int]] = {}
 
     def alike(self, key: Hashable, iss: int) -> int:
@@ -22,6 +24,13 @@ class Population:
             return 0
         return self._alike + 1
 
+    def shifted(self, key: Hashable, isn: int, iss: int) -> int:
+        """How many connections before this one had an ISS at the same distance from the ISN."""
+        shift = (iss - isn) & 0xFFFFFFFF
+        if self._shift is None or self._shift[0] == key or self._shift[1] != shift:
+            return 0
+        return self._shifted + 1
+
     def before(self, key: Hashable) -> tuple[int, int] | None:
         """The peer's ISN and the ISS of the last connection between these ends."""
         return self._of.get(key)
@@ -29,5 +38,7 @@ class Population:
     def learn(self, key: Hashable, isn: int, iss: int) -> None:
         """A connection got its SYN-ACK."""
         self._alike = self.alike(key, iss)
+        self._shifted = self.shifted(key, isn, iss)
+        self._shift = key, (iss - isn) & 0xFFFFFFFF
         self._last = key, iss
         self._of[key] = isn, iss

@@ -5,8 +5,9 @@ from __future__ import annotations
 from scapy_tfo.oracle.conduct.history import Came, History
 from scapy_tfo.oracle.conduct.rule import Judged, Rule, held
 
-_ALIKE = 2
-"""Connections in a row, to different ports, that have one ISS by chance once in 2**64."""
+_ALIKE = 4
+"""Connections in a row before one with the same ISS: none by chance, however few an end chooses
+from."""
 
 
 def iss_constant(history: History, came: Came) -> Judged:
@@ -15,6 +16,14 @@ def iss_constant(history: History, came: Came) -> Judged:
         return False
     alike = history.population.alike(history.key, came.segment.seq)
     return held(alike < _ALIKE, "another ISS than before", f"{came.segment.seq} again")
+
+
+def iss_of_the_peer(history: History, came: Came) -> Judged:
+    """The ISS does not follow from the peer's number (RFC 9293 section 3.4.1, RFC 6528)."""
+    if not came.segment.is_syn_ack or history.answer is not None or history.isn is None:
+        return False
+    shifted = history.population.shifted(history.key, history.isn, came.segment.seq)
+    return held(shifted < _ALIKE, "an ISS that is not made of the ISN", "the same distance again")
 
 
 def iss_repeats(history: History, came: Came) -> Judged:
@@ -29,5 +38,6 @@ def iss_repeats(history: History, came: Came) -> Judged:
 
 RULES = (
     Rule("iss-constant", iss_constant, complete=True, on="s"),
+    Rule("iss-of-the-peer", iss_of_the_peer, complete=True, on="s"),
     Rule("iss-repeats", iss_repeats, complete=True, on="s"),
 )

@@ -41,16 +41,20 @@ def text_backs_off(history: History, came: Came) -> Judged:
     return False if came.flags & SYN else _backs_off(_gaps(history, came))
 
 
+def _by_timer(history: History, came: Came) -> list[float]:
+    """The gaps of a SYN-ACK that answers no second SYN."""
+    return _gaps(history, came) if came.flags & SYN and history.syns == 1 else []
+
+
 def syn_ack_backs_off(history: History, came: Came) -> Judged:
     """So does that to the next SYN-ACK."""
-    return _backs_off(_gaps(history, came)) if came.flags & SYN else False
+    return _backs_off(_by_timer(history, came))
 
 
 def syn_ack_waits(history: History, came: Came) -> Judged:
     """A SYN-ACK comes again after a second (RFC 6298 section 2.1)."""
-    gaps = _gaps(history, came) if came.flags & SYN else []
+    gaps = _by_timer(history, came)
     if not gaps or gaps[-1] < _REAL:
-        # Two SYNs that come at once get two answers.
         return False
     return held(gaps[-1] >= _FIRST, "a second before it comes again", f"{gaps[-1]:.2f} s")
 

@@ -67,6 +67,7 @@ class Conversation:
         seq = (iss + fields.pop("seq", 0 if flags & SYN else 1)) % 2**32
         ack = (isn + fields.pop("ack", 1)) % 2**32 if flags & ACK else 0
         client, server = self._ends
+        server = fields.pop("src", server)
         segment = Segment(
             src=server, dst=client, sport=80, dport=40_000, seq=seq, ack=ack, flags=flags,
             payload=data, **_options(fields),

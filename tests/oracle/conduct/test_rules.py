@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from ipaddress import ip_address
 
 import pytest
 
@@ -73,11 +74,18 @@ def _two(talk: Conversation, iss: int) -> None:
         talk.theirs(SYN | ACK, isn=ISN + number, iss=theirs)
 
 
-def _three(talk: Conversation, last: int) -> None:
-    for number, theirs in enumerate((7_000, 7_000, last)):
+def _five(talk: Conversation, last: int) -> None:
+    for number, theirs in enumerate((7_000, 7_000, 7_000, 7_000, last)):
         talk.begin(f"port {number}")
         talk.ours(SYN)
         talk.theirs(SYN | ACK, iss=theirs)
+
+
+def _mirror(talk: Conversation, count: int) -> None:
+    for number in range(count):
+        talk.begin(f"port {number}")
+        talk.ours(SYN, isn=1_000 * number)
+        talk.theirs(SYN | ACK, isn=1_000 * number, iss=1_000 * number + 5)
 
 
 def _again(talk: Conversation, *options: opt.RawOption, iss: int = 7_000) -> None:
@@ -165,10 +173,22 @@ TABLE: dict[str, tuple[Script, Script]] = {
         both(syn(options=(TIMES,)), theirs(SYN | ACK, options=(opt.timestamps(500, 99),))),
         both(syn(options=(TIMES,)), theirs(SYN | ACK, options=(ANSWER,))),
     ),
-    "mss-of-nothing": (
-        both(syn(), theirs(SYN | ACK, options=(opt.mss(0),))),
-        both(syn(), theirs(SYN | ACK, options=(opt.mss(1),))),
+    "sack-unasked": (
+        both(syn(options=(MSS,)), theirs(SYN | ACK, options=(PERMITTED,))),
+        both(syn(options=(PERMITTED,)), theirs(SYN | ACK, options=(PERMITTED,))),
     ),
+    "fast-open-elsewhere": (both(opened, theirs(options=(opt.fast_open(b"12345678"),))), opened),
+    "from-many": (both(opened, theirs(src=ip_address("224.0.0.1"))), opened),
+    "mark-without-text": (
+        both(ours(SYN | ECE | CWR), theirs(SYN | ACK | ECE), ours(), theirs(traffic_class=2)),
+        both(
+            ours(SYN | ECE | CWR),
+            theirs(SYN | ACK | ECE),
+            ours(),
+            theirs(ACK, b"x", traffic_class=2),
+        ),
+    ),
+    "iss-of-the-peer": (lambda talk: _mirror(talk, 5), lambda talk: _mirror(talk, 4)),
     "ecn-unasked": (both(syn(), theirs(SYN | ACK | ECE)), both(syn(), theirs(SYN | ACK))),
     "ecn-reflected": (
         both(ours(SYN | ECE | CWR), theirs(SYN | ACK | ECE | CWR)),
@@ -319,7 +339,7 @@ TABLE: dict[str, tuple[Script, Script]] = {
         lambda talk: _syn_acks(talk, (1.0, 0.0)),
     ),
     "timer-skips-text": (lambda talk: _timed_out(talk, 4), lambda talk: _timed_out(talk, 1)),
-    "iss-constant": (lambda talk: _three(talk, 7_000), lambda talk: _three(talk, 7_001)),
+    "iss-constant": (lambda talk: _five(talk, 7_000), lambda talk: _five(talk, 7_001)),
     "iss-repeats": (lambda talk: _two(talk, 7_000), lambda talk: _two(talk, 7_001)),
 }
 
