@@ -31,7 +31,7 @@ path_delay_300 := delay=300ms
 path_combined := loss=5%,duplicate=5%,reorder=10%,corrupt=1%,delay=50ms,jitter=20ms
 PATHS := clean loss_1 loss_5 loss_20 duplicates reordering corruption delay_1 delay_50 delay_300 combined
 
-.PHONY: help demo test lint conformance plugin soak configurations variants variant-rows matrix client-matrix weaken compare break fuzz-smoke hunt rules rooms bench compiled man clean
+.PHONY: watched help demo test lint conformance plugin soak configurations variants variant-rows matrix client-matrix weaken compare break fuzz-smoke hunt rules rooms bench compiled man clean
 .NOTPARALLEL:
 
 help:
@@ -51,6 +51,7 @@ help:
 	@echo 'make fuzz-smoke   run a fuzz campaign of a minute, which must find nothing new (FUZZ_ARGS="--for 1h")'
 	@echo 'make hunt         fuzz each mutant that shows on the wire, for docs/generated/fuzz-mutants.md (minutes)'
 	@echo 'make soak         make a thousand runs that must report no failure, for docs/trust.md (half an hour)'
+	@echo 'make watched      run all cases, and write how often each rule of TCP applied: docs/generated/oracle.md'
 	@echo 'make rules        write docs/generated/rules.md, the rules of plain TCP, from specs/'
 	@echo 'make rooms        draw docs/rooms.toml, the rooms and their arrows, into docs/developing.md'
 	@echo 'make man          write docs/scapy-tfo.1, the man page, from the help of the commands'
@@ -153,6 +154,10 @@ man:
 rules:
 	@bash scripts/setup.sh
 	@.venv/bin/scapy-tfo spec --rules --write docs/generated/rules.md
+
+watched:
+	@bash scripts/setup.sh
+	@.venv/bin/python scripts/watched.py --write docs/generated/oracle.md
 
 rooms:
 	@bash scripts/setup.sh

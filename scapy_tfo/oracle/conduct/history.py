@@ -74,13 +74,13 @@ class History:
 
     key: its ends. population: the other connections of the end that is judged. complete: every
     packet of the peer is known. ordered: packets come in the order in which they were sent. mixed:
-    its packets belong to more than one incarnation, or nobody can tell. syns: of the peer. answer: the first SYN-ACK.
-    sent, theirs: the streams of the peer and of the judged end. limit: the right edge of the
-    largest window that the peer offered. their_una: what the peer acknowledged of the text that
-    came. best: the youngest segment of the judged end. heard_at: when the last one came, and
-    spoke_since: whether the peer has sent something since. repeats, gaps: the text that came last,
-    when it did, and the seconds between its copies, while the peer says nothing. resets, errors:
-    RSTs of the peer, and ICMP errors.
+    its packets belong to more than one incarnation, or nobody can tell. syns: of the peer. answer:
+    the first SYN-ACK. sent, theirs: the streams of the peer and of the judged end. limit: the right
+    edge of the largest window that the peer offered. their_una: what the peer acknowledged of the
+    text that came. best: the youngest segment of the judged end. heard_at: when the last one came,
+    and spoke_since: whether the peer has sent something since. repeats, gaps: the text that came
+    last, when it did, and the seconds between its copies, while the peer says nothing. resets,
+    errors: RSTs of the peer, and ICMP errors.
     """
 
     def __init__(
