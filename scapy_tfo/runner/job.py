@@ -91,3 +91,9 @@ def silence_of(ending: Ending, flows: Sequence[Flow], tally: Tally) -> Silence:
         whole=max(sum(each.proof.sent for each in flows), 1 + sum(theirs)),
     )
     return Silence(ending.reason, at, theirs[at] if theirs else 0, tally, exposure)
+
+
+def was_accepted(flow: Flow) -> bool:
+    """Whether data in the SYN was acknowledged by the SYN-ACK."""
+    first = next((each for each in flow.heard if each.is_syn_ack), None)
+    return bool(flow.opening.payload) and first is not None and flow.acknowledged(first) > 0

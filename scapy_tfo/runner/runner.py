@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from scapy_tfo.lab.hooks import HooksBrokenError, NotOfferedError
 from scapy_tfo.lab.links.impairment import Impairment
-from scapy_tfo.runner.job import Job, silence_of
+from scapy_tfo.runner.job import Job, silence_of, was_accepted
 from scapy_tfo.runner.one_time_cookies import comes_back, cookies_are_good_once
 from scapy_tfo.runner.preflight import meet_the_applications, think_time
 from scapy_tfo.runner.record import TOOL, Record
@@ -22,7 +22,6 @@ from scapy_tfo.spec import Catalogue
 from scapy_tfo.stacks.small_port import rest, used_small_port, waits_its_turn
 from scapy_tfo.suite.concurrently import AT_ONCE
 from scapy_tfo.suite.control import Control, PathRecord
-from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.outcome import (
     BROKEN,
     Absent,
@@ -85,12 +84,8 @@ async def judge(
     """
     options = options or Options()
     began, started = asyncio.get_running_loop().time(), time.time()
-    board = Switchboard(
-        target.link,
-        seed=options.seed,
-        capture=options.capture,
-        ordered=target.is_ours and options.impairment is None,
-    )
+    board = Switchboard(target.link, seed=options.seed, capture=options.capture)
+    board.watch.ordered = target.is_ours and options.impairment is None
     await target.link.prepare()
     path = PathRecord()
     control = Control(target, board, path)
@@ -120,6 +115,7 @@ async def judge(
     runner.tell_deferred()
     wanted = options.requests and not board.bounds.over
     keys = [await runner.look_for_holders(each) for each in families if wanted]
+    keys.append(target.broken())
     for result in results:
         said = f"{result.verdict.name}: {result.reason or result.title}"
         board.conclude(f"{result.case} [ipv{result.family}]", result.packets, said)
@@ -130,23 +126,12 @@ async def judge(
         seconds=asyncio.get_running_loop().time() - began,
         results=tuple(results),
         packets=tuple(board.packets),
-        notes=(
-            *path.notes,
-            *runner.notes,
-            *board.bounds.notes,
-            *filter(None, [*keys, target.broken()]),
-        ),
+        notes=(*path.notes, *runner.notes, *board.bounds.notes, *filter(None, keys)),
         gone=path.gone or board.bounds.over or target.broken(),
         loses=not path.is_clean,
         breaches=tuple(board.watch.breaches),
         watched=board.watch.tally.by_name,
     )
-
-
-def _was_accepted(flow: Flow) -> bool:
-    """Whether data in the SYN was acknowledged by the SYN-ACK."""
-    first = next((each for each in flow.heard if each.is_syn_ack), None)
-    return bool(flow.opening.payload) and first is not None and flow.acknowledged(first) > 0
 
 
 class _Runner:
@@ -299,7 +284,7 @@ class _Runner:
             job.ending = broken(error)
         finally:
             job.ending = self._board.bounds.judged(job.owner, job.ending)
-            if any(_was_accepted(flow) for flow in peer.flows):
+            if any(was_accepted(flow) for flow in peer.flows):
                 self._path.accepts.add(job.family)
             peer.hang_up()
             if used_small_port(peer):

@@ -16,7 +16,7 @@ from scapy_tfo.runner.interrupts import interrupts_held
 from scapy_tfo.runner.known_failures import KnownFailure, load_known, mark_known
 from scapy_tfo.runner.record import BrokenOffError, Record, doubted
 from scapy_tfo.runner.runner import Options, judge
-from scapy_tfo.runner.watch import case_ids, with_breaches
+from scapy_tfo.runner.verdicts import case_ids, with_breaches
 from scapy_tfo.suite.registry import Case, all_cases, select
 from scapy_tfo.suite.result import Run
 from scapy_tfo.suite.target import Target

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from scapy_tfo.errors import TargetError
@@ -41,12 +41,7 @@ def simulate(
     watched: Counter[str] = Counter()
     loses = False
     families = options.families or (4, 6)
-    if options.on_plan is not None:
-        options.on_plan(len(families) * len(cases))
-    if options.record is not None:
-        options.record.packets = packets
-    tell = options.on_result or (lambda _: None)
-    options = replace(options, on_plan=None, on_result=None, record=None)
+    tell, options = _announced(options, len(families) * len(cases), packets)
     for family in families:
         for case in cases:
             # Dice of its own, or one seed would lose the same packets in every case.
@@ -67,7 +62,7 @@ def simulate(
                 results.append(_shifted(each, shift) if shift else each)
                 tell(results[-1])
             notes += run.notes
-            breaches += (replace(each, packet=each.packet + shift) for each in run.breaches)
+            breaches += _moved(run.breaches, shift)
             watched.update(run.watched)
             # A target that went away loses everything, and says nothing of the path.
             loses = loses or (run.loses and not run.gone)
@@ -83,6 +78,24 @@ def simulate(
         breaches=tuple(breaches),
         watched=dict(watched),
     )
+
+
+def _announced(
+    options: Options, count: int, packets: list[CapturedPacket]
+) -> tuple[Callable[[Result], None], Options]:
+    """Tell how many results come and where packets are kept; what to tell each result to, and the
+    options of a run of one case, which tells nothing."""
+    if options.on_plan is not None:
+        options.on_plan(count)
+    if options.record is not None:
+        options.record.packets = packets
+    tell = options.on_result or (lambda _: None)
+    return tell, replace(options, on_plan=None, on_result=None, record=None)
+
+
+def _moved(breaches: Sequence[Breach], shift: int) -> list[Breach]:
+    """With the numbers that their packets have in the capture of all cases; 0 is none."""
+    return [replace(each, packet=each.packet and each.packet + shift) for each in breaches]
 
 
 def unheard(case: Case, family: int, catalogue: Catalogue, reason: str) -> Result:

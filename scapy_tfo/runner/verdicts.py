@@ -1,8 +1,12 @@
-"""Turns how a case ended, and what the run has learnt of the path, into a verdict."""
+"""Turns how a case ended, and what the run has learnt of the path, into a verdict.
+
+Breaches of rules of TCP, seen in all conversations, become results of their own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from scapy_tfo.runner.job import Job
 from scapy_tfo.runner.one_time_cookies import LONGEST
@@ -19,13 +23,19 @@ from scapy_tfo.suite.outcome import (
     Unsupported,
     WasReset,
 )
-from scapy_tfo.suite.result import Result, Verdict
+from scapy_tfo.suite.result import Breach, Result, Run, Verdict
+from scapy_tfo.tcp_rules import TcpRule
 
 TRIES_AT_LEAST = 3
 """Of a case that ends in silence, before it is judged: the third in a quiet setting."""
 
 TRIES = 9
 """At most. One handshake that is silent so often beside 47 of 48 answered is no loss."""
+
+_CITED = 5
+"""Packets that a result cites."""
+_SHARE = 0.5
+"""Of the cases that show a breach: as many must have failed for it to be theirs."""
 
 
 class Verdicts:
@@ -191,3 +201,61 @@ class Verdicts:
             return "the path loses packets"
         short = "the target is short of room, and " if self._path.reset else ""
         return f"{short}too little was asked to rule out loss ({in_words(job.silences)})"
+
+
+def with_breaches(run: Run, rules: Mapping[str, TcpRule]) -> Run:
+    """The run, with a failure for each rule of TCP that its conversations saw broken.
+
+    A breach that was mostly seen in cases that failed is the same fault: its result names the
+    first of them as its cause. So the causes of those have to be known (`causes.explained`).
+    """
+    known = {name: rule for rule in reversed(list(rules.values())) for name in rule.rule}
+    groups: dict[tuple[str, int], list[Breach]] = {}
+    for each in run.breaches:
+        groups.setdefault((each.rule, each.family), []).append(each)
+    failed = {
+        f"{each.case} [ipv{each.family}]": each
+        for each in run.results
+        if each.verdict is Verdict.FAIL or each.cause
+    }
+    found = [
+        _result(known[name], family, breaches, failed)
+        for (name, family), breaches in sorted(groups.items())
+    ]
+    return replace(run, results=(*run.results, *found))
+
+
+def case_ids(rule: TcpRule) -> list[str]:
+    """What stands for a case in the results of a rule, by the names of what judges it."""
+    return [f"{rule.id}.{name}" for name in rule.rule]
+
+
+def _result(
+    rule: TcpRule, family: int, breaches: Sequence[Breach], failed: Mapping[str, Result]
+) -> Result:
+    first = breaches[0]
+    owners = list(dict.fromkeys(each.owner for each in breaches))
+    theirs = [failed[each] for each in owners if each in failed]
+    cause = ""
+    if len(theirs) >= _SHARE * len(owners):
+        cause = theirs[0].cause or theirs[0].case
+    return Result(
+        case=f"{rule.id}.{first.rule}",
+        title=rule.statement,
+        family=family,
+        requirements=(rule.id,),
+        level=rule.level,
+        verdict=Verdict.FAIL if rule.level.can_fail else Verdict.UNSUPPORTED,
+        reason=f"{rule.statement.rstrip('.')} ({rule.source}): {first.actual}",
+        expected=first.expected,
+        actual=first.actual,
+        flow=first.flow,
+        packets=tuple(each.packet for each in breaches[:_CITED] if each.packet),
+        observed={"seen in": _told(owners)},
+        cause=cause,
+    )
+
+
+def _told(owners: Sequence[str]) -> str:
+    shown = ", ".join(owners[:3])
+    return shown if len(owners) <= 3 else f"{shown} and {len(owners) - 3} more"

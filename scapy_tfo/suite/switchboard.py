@@ -1,15 +1,21 @@
-"""One link shared by many conversations: hands each packet to its flow, keeps the capture."""
+"""One link shared by many conversations: hands each packet to its flow, and keeps the capture.
+
+It also holds the rules of TCP against what the target sends, whatever a case is about.
+"""
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from typing import Protocol
 
 from scapy_tfo.icmp import IcmpError
+from scapy_tfo.oracle.conduct.conduct import Conduct, Tally
+from scapy_tfo.oracle.conduct.history import History
+from scapy_tfo.oracle.conduct.isns import Population
 from scapy_tfo.segment import Address, MalformedPacketError, Segment
 from scapy_tfo.suite.limits import Bounds
-from scapy_tfo.suite.result import CapturedPacket, label_of
-from scapy_tfo.suite.watch import Watch
+from scapy_tfo.suite.result import Breach, CapturedPacket, label_of
 from scapy_tfo.wire.link import Link
 
 Key = tuple[Address, int, Address, int]
@@ -27,22 +33,77 @@ class Heard(Protocol):
     def hear_icmp(self, error: IcmpError, number: int) -> None: ...
 
 
+_KEPT = 5
+"""Breaches of one rule by one case that are kept."""
+
+
+class Watched(Protocol):
+    """A conversation. owner: the case, as the capture names it."""
+
+    owner: str
+
+    @property
+    def name(self) -> str: ...
+
+
+class Watch:
+    """The rules, and what was found, over all conversations of a run.
+
+    breaches: in the order in which they came, the first ones of each rule and case. ordered: no
+    packet overtakes another on the way.
+    """
+
+    def __init__(self) -> None:
+        self.ordered = False
+        self._population = Population()
+        self.tally = Tally()
+        self.breaches: list[Breach] = []
+        self._met: set[Key] = set()
+        self._found: Counter[tuple[str, str]] = Counter()
+
+    def begin(self, key: Key) -> Conduct:
+        """A conversation on a 4-tuple begins."""
+        history = History(key, self._population, ordered=self.ordered)
+        # What comes may belong to the conversation before it.
+        history.mixed = key in self._met
+        self._met.add(key)
+        return Conduct(history, self.tally)
+
+    def came(
+        self, flow: Watched, conduct: Conduct, segment: Segment, number: int, at: float
+    ) -> None:
+        """The target sent a segment. number: of the packet in the capture. at: seconds."""
+        for each in conduct.came(segment, at, number):
+            self._found[each.rule, flow.owner] += 1
+            if self._found[each.rule, flow.owner] > _KEPT:
+                continue
+            self.breaches.append(
+                Breach(
+                    rule=each.rule,
+                    owner=flow.owner,
+                    family=segment.src.version,
+                    flow=flow.name,
+                    packet=each.packet,
+                    expected=each.breach.expected,
+                    actual=each.breach.actual,
+                )
+            )
+
+
 class Switchboard:
     """Sends for many flows over one link, and keeps every packet in order, within `bounds`.
 
-    capture: False keeps none, and only numbers them. ordered: as in `Watch`. watch: what sees
-    every conversation. heard_at: when the segment came that is handed in, by the link's clock.
+    capture: False keeps none, and only numbers them. watch: what sees every conversation. heard_at:
+    when the segment came that is handed in, by the link's clock.
     """
 
-    def __init__(
-        self, link: Link, *, seed: int = 0, capture: bool = True, ordered: bool = False
-    ) -> None:
+    def __init__(self, link: Link, *, seed: int = 0, capture: bool = True) -> None:
         self.link = link
         self._capture = capture
         self._count = 0
         self.packets: list[CapturedPacket] = []
         self.bounds = Bounds()
-        self.watch = Watch(ordered=ordered)
+        self.watch = Watch()
         self.heard_at = 0.0
         self.random = random.Random(seed)
         self._flows: dict[Key, tuple[Heard, float]] = {}

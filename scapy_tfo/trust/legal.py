@@ -21,7 +21,7 @@ from scapy_tfo.freedoms import Kind
 from scapy_tfo.fuzz.generation.grammar import program_for
 from scapy_tfo.runner.runner import Options
 from scapy_tfo.runner.simulation import simulate
-from scapy_tfo.runner.watch import with_breaches
+from scapy_tfo.runner.verdicts import with_breaches
 from scapy_tfo.suite.registry import Case, all_cases
 from scapy_tfo.suite.result import Result, Verdict
 from scapy_tfo.variants.registry import Variant, all_variants, named

@@ -11,7 +11,6 @@ from scapy_tfo.oracle.conduct import (
     ecn,
     handshake,
     header,
-    population,
     reset,
     sack,
     stream,
@@ -32,7 +31,6 @@ RULES: tuple[Rule, ...] = (
     *reset.RULES,
     *ecn.RULES,
     *timers.RULES,
-    *population.RULES,
 )
 
 

@@ -1,4 +1,7 @@
-"""Rules on SYN-ACKs: RFC 9293 sections 3.4 and 3.7, RFC 7323, 2018, 3168 and 7413."""
+"""Rules on SYN-ACKs and their ISNs.
+
+Sources: RFC 9293 sections 3.4 and 3.7, RFC 7323, 2018, 3168, 6528 and 7413.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,9 @@ from scapy_tfo.segment import ACK, CWR, ECE, SYN
 from scapy_tfo.seq import distance
 
 _MOST_SHIFT = 14
+_ALIKE = 4
+"""Connections in a row before one with the same ISS: none by chance, however few an end chooses
+from."""
 
 
 def acknowledges_the_syn(history: History, came: Came) -> Judged:
@@ -129,6 +135,32 @@ def cookie_sound(_: History, came: Came) -> Judged:
     return held(not bad, "a cookie of 4 to 16 bytes", "a broken or empty option")
 
 
+def iss_constant(history: History, came: Came) -> Judged:
+    """The ISS changes from connection to connection (RFC 9293 section 3.4.1, MUST-8)."""
+    if not came.segment.is_syn_ack or history.answer is not None or history.isn is None:
+        return False
+    alike = history.population.alike(history.key, came.segment.seq)
+    return held(alike < _ALIKE, "another ISS than before", f"{came.segment.seq} again")
+
+
+def iss_of_the_peer(history: History, came: Came) -> Judged:
+    """The ISS does not follow from the peer's number (RFC 9293 section 3.4.1, RFC 6528)."""
+    if not came.segment.is_syn_ack or history.answer is not None or history.isn is None:
+        return False
+    shifted = history.population.shifted(history.key, history.isn, came.segment.seq)
+    return held(shifted < _ALIKE, "an ISS that is not made of the ISN", "the same distance again")
+
+
+def iss_repeats(history: History, came: Came) -> Judged:
+    """A new connection between the same ends has another ISS (RFC 9293 section 3.4.1)."""
+    if not came.segment.is_syn_ack or history.answer is not None or history.isn is None:
+        return False
+    before = history.population.before(history.key)
+    if before is None or before[0] == history.isn:
+        return False
+    return held(before[1] != came.segment.seq, "another ISS than before", f"{before[1]} again")
+
+
 RULES = (
     Rule("syn-ack-number", acknowledges_the_syn, complete=True, numbers=True, on="s"),
     Rule("scale-unasked", scale_unasked, complete=True, on="s"),
@@ -142,4 +174,7 @@ RULES = (
     Rule("another-offer", same_offer, complete=True, numbers=True, on="s"),
     Rule("cookie-unasked", cookie_unasked, complete=True, on="s"),
     Rule("cookie-broken", cookie_sound, on="s", options=True),
+    Rule("iss-constant", iss_constant, complete=True, on="s"),
+    Rule("iss-of-the-peer", iss_of_the_peer, complete=True, on="s"),
+    Rule("iss-repeats", iss_repeats, complete=True, on="s"),
 )

@@ -44,7 +44,7 @@ def _left(rules: TcpRules, runs: Mapping[str, Mapping[str, int]]) -> Iterator[st
     yield f"Never exercised: {', '.join(never) or 'none'}."
     yield ""
     yield (
-        f"Of {len(rules)} rules, {len(watched)} are watched beside the cases, {len(fuzzed)} more are"
-        f" judged by the fuzzer, and {len(open_)} by neither: {', '.join(open_)}."
+        f"Of {len(rules)} rules, {len(watched)} are watched beside the cases, {len(fuzzed)} more"
+        f" are judged by the fuzzer, and {len(open_)} by neither: {', '.join(open_)}."
     )
     yield ""
