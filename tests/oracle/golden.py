@@ -15,6 +15,7 @@ the oracle does not change them.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import hashlib
 import json
 import sys
@@ -31,7 +32,6 @@ from scapy_tfo.executor.verdict import Verdict
 from scapy_tfo.fuzz.generation.grammar import program_for
 from scapy_tfo.oracle.obligations import debt_of
 from scapy_tfo.oracle.parts.reassembly import Assembly
-from scapy_tfo.oracle.parts.violation import Violation
 from scapy_tfo.program.program import Program, from_json
 
 HERE = Path(__file__).resolve().parent
@@ -142,7 +142,7 @@ class Recorder:
 def _judged(verdict: Verdict) -> Iterator[str]:
     yield f"{sorted(verdict.reached)} {verdict.sent} {verdict.heard} {verdict.unjudged}"
     for each in verdict.violations:
-        yield repr(tuple(getattr(each, name) for name in Violation.__slots__))
+        yield repr(dataclasses.astuple(each))
 
 
 def generated(seeds: Iterable[int]) -> Iterator[tuple[int, Program]]:
