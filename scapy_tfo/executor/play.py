@@ -63,7 +63,9 @@ class Play:
         self._keep = keep
         for flow, each in zip(program.flows, ends, strict=True):
             jar.addresses[flow.family, flow.client] = each.client
-        room = Room(SMALL, alone=profile.fresh, slack=profile.slack)
+        room = Room(
+            SMALL, alone=profile.fresh, slack=profile.slack, resets_last=profile.resets_last
+        )
         self._oracle = oracle = Oracle(profile, jar, pending=room, watch=watch)
         for index, flow in enumerate(program.flows):
             oracle.open(flow, isn=_stirred(seed, index) if flow.isn is None else flow.isn)

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from scapy_tfo import option as opt
 from scapy_tfo.executor.play import Play
+from scapy_tfo.oracle.parts.pending import COUNTS_NO_MORE
 from scapy_tfo.oracle.parts.profile import ANY, FORMS, MANY, REQUEST, WHOLE, Profile, Usual
 from scapy_tfo.oracle.parts.state import Connection
 from scapy_tfo.program.program import SMALL, Cookie, Flow, Option, Program, Send, Step, Wait
@@ -69,12 +70,13 @@ def acquaint(
     )
     if not forms:
         return found
+    found = replace(found, slack=_slack(ask, family) if small else 0)
     return replace(
         found,
         cookies_once=_cookies_once(ask, family),
         cookies_last=_cookies_last(ask, family) if virtual else None,
         syn_text=_syn_text(ask, family),
-        slack=_slack(ask, family) if small else 0,
+        resets_last=_resets_last(ask, family, found.slack) if small and virtual else COUNTS_NO_MORE,
     )
 
 
@@ -223,6 +225,26 @@ def _slack(ask: Ask, family: int) -> int:
         steps += [_syn(_GOOD, flow=number, size=_SIZE), Wait()]
     taken = [bool(link.taken) for link in ask(Program(flows, tuple(steps), end="reset")).links]
     return int(taken == [*[True] * (SMALL + 1), False])
+
+
+def _resets_last(ask: Ask, family: int, slack: int) -> float:
+    """Seconds for which a fast open may count on that was reset while pending: a minute, or three
+    (RFC 7413 section 5.1, specs/freedoms.toml). One that counts for longer is no choice."""
+    flows = tuple(Flow(family, port="small") for _ in range(1 + SMALL + slack))
+    later: list[Step] = []
+    for number in range(1, len(flows)):
+        later += [_syn(_GOOD, flow=number, size=_SIZE), Wait()]
+
+    def is_over(seconds: float) -> bool:
+        reset = (_syn(_GOOD, size=_SIZE), Wait(), Send(0, "R", 1 + _SIZE), Wait(seconds))
+        links = ask(Program(flows, (*reset, *later), end="reset")).links[1:]
+        return all(link.taken for link in links)
+
+    counts_longer = not is_over(_MORE_THAN_A_MINUTE) and is_over(_MORE_THAN_THREE)
+    return _MORE_THAN_THREE if counts_longer else COUNTS_NO_MORE
+
+
+_MORE_THAN_A_MINUTE, _MORE_THAN_THREE = 70.0, 190.0
 
 
 # How it is asked.

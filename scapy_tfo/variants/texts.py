@@ -167,6 +167,8 @@ class ReportsBlocksWithData(PassiveConnection):
     ) -> None:
         self.roomy = len(payload) + opt.MAX_OPTIONS <= min(self.path_mss(), self.send.mss)
         super().transmit(number, flags, now, payload, raw_options)
+        # Who asks for options before it sends a segment does not know how full that one is.
+        self.roomy = False
 
 
 @variant({"sack-order": "by sequence number"})

@@ -37,9 +37,10 @@ def _no_connection(link: Connection, it: Arrival) -> bool:
 
 
 def _past_pending_fin(link: Connection, it: Arrival) -> bool:
-    """A FIN waits for what is before it, and this may say that the stream goes on."""
+    """A FIN that came before its turn waits, or was thrown away; and this may say that there is
+    more."""
     pending = link.may.fin
-    if pending is None or link.may.ended or not it.length:
+    if pending is None or link.must.ended or not it.length:
         return True
     end = it.sent.seq + it.sent.size
     if end > pending or (it.fin and end != pending):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scapy_tfo.oracle.parts.events import Sent
-from scapy_tfo.oracle.parts.state import ANY_WINDOW, LISTEN, OPEN, Connection
+from scapy_tfo.oracle.parts.state import ANY_WINDOW, LISTEN, Connection
 
 
 def rst(link: Connection, sent: Sent) -> None:
@@ -15,8 +15,8 @@ def rst(link: Connection, sent: Sent) -> None:
         # It may have been believed or not, and the SYN-ACK that comes tells nothing.
         link.vague = True
     link.releases += link.iss is not None
-    if link.profile.stateless and not link.states & OPEN:
-        # What keeps nothing has nothing that a RST could end.
+    if link.profile.stateless:
+        # What keeps nothing has nothing that a RST could end, and an ACK opens it once more.
         link.vague = True
     low, high = link.must.next, link.may.next
     old_time = offer.times is not None and not link.timely(offer)[1]

@@ -53,7 +53,8 @@ def syn(link: Connection, sent: Sent) -> None:
         # And one with FIN is refused by most stacks, by some before they look for a connection.
         refused = untimed or bool(flags & FIN)
         link.want_answer(not (refused or may_be_dropped(sent)))
-    elif not again:
+    else:
+        # It may be answered with an ACK, too, also where a SYN-ACK went out before (RFC 5961 4.2).
         link.want_answer(False)
     if _asks(offer) != _asks(link.offer):
         link.other_offers = True

@@ -6,7 +6,7 @@ import enum
 from typing import Protocol
 
 _COUNTS_ON = 55.0
-_COUNTS_NO_MORE = 65.0
+COUNTS_NO_MORE = 65.0
 """Seconds around the minute for which a fast open counts on that was reset while pending
 (paper section 3.4.1)."""
 _ABANDONED = 190.0
@@ -53,10 +53,14 @@ class Counted(Protocol):
 
 class Room:
     """limit: fast opens that may be pending. alone: nobody else opens any at this listener.
-    slack: more than the limit that may be pending at this target."""
+    slack: more than the limit that may be pending at this target. resets_last: seconds for which
+    one may count on that was reset while pending."""
 
-    def __init__(self, limit: int, *, alone: bool, slack: int = 0) -> None:
+    def __init__(
+        self, limit: int, *, alone: bool, slack: int = 0, resets_last: float = COUNTS_NO_MORE
+    ) -> None:
         self.limit = limit
+        self._resets_last = resets_last
         self._slack = slack
         self._alone = alone
         self._links: list[Counted] = []
@@ -89,7 +93,7 @@ class Room:
             least, most = least + a, most + b
         for reset_at in self._ghosts:
             least += now - reset_at < _COUNTS_ON
-            most += now - reset_at < _COUNTS_NO_MORE
+            most += now - reset_at < self._resets_last
         return least, most
 
     def taken_clause(self) -> str:
@@ -104,12 +108,11 @@ class Room:
     def refused_clause(self, now: float) -> str:
         """The requirement that a refusal below the limit breaks."""
         for link in self._links:
-            if link.syn_acks and now - link.syn_ack_at > _COUNTS_NO_MORE and link.opened_at is None:
+            if link.syn_acks and now - link.syn_ack_at > COUNTS_NO_MORE and link.opened_at is None:
                 return "AFT-10"
         return "LIM-3" if any(link.opened_at is not None for link in self._links) else "LIM-1"
 
-    @staticmethod
-    def _pending(link: Counted, now: float) -> tuple[int, int]:
+    def _pending(self, link: Counted, now: float) -> tuple[int, int]:
         """How many pending requests a connection stands for: at least, at most."""
         if link.rule is None or not link.rule.early:
             return 0, 0
@@ -120,7 +123,7 @@ class Room:
         sure = int(bool(link.taken))
         if link.reset_at is not None:
             ago = now - link.reset_at
-            return (sure, 1) if ago < _COUNTS_ON else (0, int(ago < _COUNTS_NO_MORE))
+            return (sure, 1) if ago < _COUNTS_ON else (0, int(ago < self._resets_last))
         if link.states == 2:
             return (sure, 1) if now - link.syn_ack_at < _ABANDONED else (0, 0)
         return (0, 0) if link.states == 4 else (0, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scapy_tfo import option as opt
+from scapy_tfo.oracle.parts.pending import COUNTS_NO_MORE
 
 FORMS = (opt.TFO, opt.EXPERIMENT_1, opt.EXPERIMENT_2)
 REQUEST, ANY = "request", "any"
@@ -41,7 +42,8 @@ class Profile:
     a minute; None where nobody tried. grants_each: it grants a cookie to each request, however
     close they come. syn_text: bytes that it takes of a SYN with a good cookie at least. slack: fast
     opens that may be pending beyond the limit. connections: that it holds at a time, as far as
-    programs try. ports_rest: after a connection's end its 4-tuple takes no SYN for a while.
+    programs try. resets_last: seconds for which a fast open may count on that was reset while
+    pending. ports_rest: after a connection's end its 4-tuple takes no SYN for a while.
     stateless: it keeps nothing of a SYN (SYN cookies, RFC 4987 section 3.6). pushed_only: text goes
     to the application when PSH comes (RFC 9293 section 3.9.1.2). think: seconds that its
     application takes for an answer, at most.
@@ -64,6 +66,7 @@ class Profile:
     syn_text: int = WHOLE
     slack: int = 0
     connections: int = MANY
+    resets_last: float = COUNTS_NO_MORE
     ports_rest: bool = False
     stateless: bool = False
     pushed_only: bool = False

@@ -52,7 +52,7 @@ def came(link: Connection, reply: Reply, now: float, packet: int) -> str:
         judge(link, event, FROM_NOTHING)
         return kind
     link.wants_answer = False
-    if link.iss is None and judge(link, event, _OPENING):
+    if link.iss is None and (judge(link, event, _OPENING) or kind != "syn-ack"):
         # What its options may be, only the SYN-ACK says.
         return kind
     if kind == "syn-ack":
@@ -77,10 +77,12 @@ def unsound(link: Connection, came: Came) -> Finding:
 
 
 @rule("unopened", source="RFC 9293 section 3.10.7.2", requirement="ACC-9", group="stream")
-def unopened(_link: Connection, came: Came) -> Finding:
-    """The SYN-ACK comes before all else."""
+def unopened(link: Connection, came: Came) -> Finding:
+    """The SYN-ACK comes first, but for an ACK that refuses what was sent after the SYN."""
     if came.kind == "syn-ack":
         return HELD
+    if came.kind == "ack" and link.unsettled > 1:
+        return None
     return Breach("a SYN-ACK first", f"{came.kind} acknowledging {came.number}")
 
 
