@@ -26,7 +26,7 @@ local WRAP = 4294967296
 
 local TCP, ICMP, ICMPV6 = 6, 1, 58
 local PORTS_OF_TCP = 2 -- pinfo.port_type
-local HEAD = 80 -- bytes of a frame that are looked at first: Ethernet, IPv6 and TCP with timestamps fit
+local HEAD = 100 -- bytes from the IP header on that are looked at first: the longest IPv6 and TCP headers fit
 
 -- Flags byte -> has it that flag; byte with the data offset -> bytes of the header. Tables, because bit operators are
 -- not in 5.2, bit32 is not in 5.4, and calls cost more.
@@ -280,13 +280,13 @@ local function read_options(raw, at, finish)
     return found, nil, mss, related
 end
 
--- Whether there may be an option that matters here, or behind the bytes that were looked at.
+-- Whether there may be an option that matters here. The bytes that were looked at hold all that was captured of it.
 local function has_odd_options(raw, tcp, offset)
     if offset <= 0x50 then
         return false
     end
-    local _, dull = find(raw, "^[^\11-\13\34\253\254]*", tcp + 21)
-    return dull and dull < tcp + HEADER_BYTES[offset] and (dull < #raw or dull == HEAD)
+    local odd = find(raw, "[\11-\13\34\253\254]", tcp + 21)
+    return odd and odd <= tcp + HEADER_BYTES[offset]
 end
 
 -- The MSS of a SYN-ACK that holds nothing else of interest: it stands first, as a rule.
@@ -1271,8 +1271,8 @@ function tfo.dissector(tvb, pinfo, tree)
     if is_usual(tvb, pinfo, size) then
         return
     end
-    local raw = raw_bytes(tvb, 0, size < HEAD and size or HEAD)
     local ip = usual_place
+    local raw = raw_bytes(tvb, 0, min(size, ip + HEAD))
     local tcp, key
     -- Of IPv4 the packet's bytes, the protocol and the ports; of TCP all, and four bytes of options.
     local first, _, total, n2, n3, n4, next_header, _, _, protocol, _, _, _, _, _, _, _, _, _, _, p1, p2, q1, q2,
@@ -1317,8 +1317,6 @@ function tfo.dissector(tvb, pinfo, tree)
             return
         end
         is_odd = true
-    elseif size > #raw and HEAD < tcp + 60 then
-        raw = raw_bytes(tvb, 0, min(size, tcp + 60))
     end
     if offset >= 0x50 then
         local segment = read_segment(raw, ip, tcp, total, tvb, s1, s2, s3, s4, k1, k2, k3, k4, offset, flags)

@@ -176,8 +176,8 @@ function tfo.dissector(tvb, pinfo, tree)
     if is_usual(tvb, pinfo, size) then
         return
     end
-    local raw = raw_bytes(tvb, 0, size < HEAD and size or HEAD)
     local ip = usual_place
+    local raw = raw_bytes(tvb, 0, min(size, ip + HEAD))
     local tcp, key
     -- Of IPv4 the packet's bytes, the protocol and the ports; of TCP all, and four bytes of options.
     local first, _, total, n2, n3, n4, next_header, _, _, protocol, _, _, _, _, _, _, _, _, _, _, p1, p2, q1, q2,
@@ -222,8 +222,6 @@ function tfo.dissector(tvb, pinfo, tree)
             return
         end
         is_odd = true
-    elseif size > #raw and HEAD < tcp + 60 then
-        raw = raw_bytes(tvb, 0, min(size, tcp + 60))
     end
     if offset >= 0x50 then
         local segment = read_segment(raw, ip, tcp, total, tvb, s1, s2, s3, s4, k1, k2, k3, k4, offset, flags)

@@ -87,13 +87,13 @@ local function read_options(raw, at, finish)
     return found, nil, mss, related
 end
 
--- Whether there may be an option that matters here, or behind the bytes that were looked at.
+-- Whether there may be an option that matters here. The bytes that were looked at hold all that was captured of it.
 local function has_odd_options(raw, tcp, offset)
     if offset <= 0x50 then
         return false
     end
-    local _, dull = find(raw, "^[^\11-\13\34\253\254]*", tcp + 21)
-    return dull and dull < tcp + HEADER_BYTES[offset] and (dull < #raw or dull == HEAD)
+    local odd = find(raw, "[\11-\13\34\253\254]", tcp + 21)
+    return odd and odd <= tcp + HEADER_BYTES[offset]
 end
 
 -- The MSS of a SYN-ACK that holds nothing else of interest: it stands first, as a rule.

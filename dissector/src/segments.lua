@@ -2,7 +2,7 @@
 
 local TCP, ICMP, ICMPV6 = 6, 1, 58
 local PORTS_OF_TCP = 2 -- pinfo.port_type
-local HEAD = 80 -- bytes of a frame that are looked at first: Ethernet, IPv6 and TCP with timestamps fit
+local HEAD = 100 -- bytes from the IP header on that are looked at first: the longest IPv6 and TCP headers fit
 
 -- Flags byte -> has it that flag; byte with the data offset -> bytes of the header. Tables, because bit operators are
 -- not in 5.2, bit32 is not in 5.4, and calls cost more.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ pytestmark = needs_tshark
 
 MACS = bytes(6) + b"\x02" * 6
 IPV4, IPV6 = b"\x08\x00", b"\x86\xdd"
-RAW, ETHERNET, NULL, SLL, SLL2 = 101, 1, 0, 113, 276
+RAW, ETHERNET, NULL, SLL, SLL2, RADIOTAP = 101, 1, 0, 113, 276, 127
 TCP = 6
 
 
@@ -73,6 +74,13 @@ def with_more_header(packet: bytes, kind: bytes) -> bytes:
     length = int.from_bytes(packet[4:6], "big") + 8
     more = bytes([TCP, 0, 1, 4, 0, 0, 0, 0])
     return packet[:4] + length.to_bytes(2, "big") + b"\x00" + packet[7:40] + more + packet[40:]
+
+
+def accepted(talk: Talk) -> None:
+    talk.syn(COOKIE, DATA)
+    talk.syn_ack(len(DATA))
+    talk.data(at=len(DATA))
+    talk.answer()
 
 
 def bare(packet: bytes, _: bytes) -> bytes:
@@ -135,6 +143,52 @@ def test_an_option_at_the_far_end_of_the_header_is_found_in_later_frames_too(
         frames += [vlan(each.data, IPV6) for each in talk.packets]
     capture = write_pcap(tmp_path / "late.pcap", ETHERNET, frames)
     assert fields(capture, "tfo.cookie") == [[COOKIE.hex()], [COOKIE.hex()]]
+
+
+TCP_OFFSETS = range(34, 161)
+
+
+def tagged(packet: bytes, offset: int, family: int) -> bytes:
+    """On Ethernet, behind so many VLAN tags that the TCP header comes to stand there."""
+    tags = (offset - 14 - (20 if family == 4 else 40)) // 4
+    front = b"\x88\xa8\x00\x05" * (tags - 1) + b"\x81\x00\x00\x05" if tags else b""
+    return MACS + front + (IPV4 if family == 4 else IPV6) + packet
+
+
+def padded_radiotap(packet: bytes, offset: int, family: int) -> bytes:
+    """A data frame of 802.11 behind a radiotap header as long as needed, up to the TCP header."""
+    inside = b"\xaa\xaa\x03\x00\x00\x00" + (IPV4 if family == 4 else IPV6)
+    wireless = b"\x08\x01" + bytes(22)
+    room = offset - (20 if family == 4 else 40) - len(inside) - len(wireless)
+    return struct.pack("<BBHI", 0, 0, room, 0) + bytes(room - 8) + wireless + inside + packet
+
+
+@pytest.mark.parametrize("family", [4, 6])
+@pytest.mark.parametrize(
+    ("link", "wrap", "shortest", "step"),
+    [(ETHERNET, tagged, 14, 4), (RADIOTAP, padded_radiotap, 40, 1)],
+    ids=["VLAN tags", "radiotap"],
+)
+def test_options_are_seen_at_every_offset(
+    link: int,
+    wrap: Callable[[bytes, int, int], bytes],
+    shortest: int,
+    step: int,
+    family: int,
+    tmp_path: Path,
+) -> None:
+    """Two connections at each: the place is known from the first of them."""
+    frames, offsets = [], {}
+    first = shortest + (20 if family == 4 else 40)
+    for offset in range(first, TCP_OFFSETS.stop, step):
+        for sport in (40000 + offset, 41000 + offset):
+            talk = Talk(family=family, sport=sport)
+            accepted(talk)
+            offsets[sport] = offset
+            frames += [wrap(each.data, offset, family) for each in talk.packets]
+    found = connections(write_pcap(tmp_path / "offsets.pcap", link, frames))
+    shown = {each["client_port"]: each["outcome"] for each in found}
+    assert shown == dict.fromkeys(offsets, "accepted")
 
 
 def test_other_frames_between_them_disturb_nothing(tmp_path: Path) -> None:
