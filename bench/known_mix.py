@@ -53,13 +53,14 @@ class Packet(NamedTuple):
 
 class Row(NamedTuple):
     """A line of the table: connections, bytes in SYNs, of these acknowledged by the SYN-ACK,
-    sent again behind it, and round trips saved less those lost."""
+    sent again behind it, round trips saved less those lost, and seconds waited for a SYN."""
 
     connections: int
     sent: int
     acked: int
     resent: int
     saved: int
+    waited: int = 0
 
 
 @dataclass(frozen=True)
@@ -125,14 +126,14 @@ KINDS = {
         (_syn(COOKIE), _syn_ack(0, ANOTHER), _data(), _answer()),
         row=Row(1, DATA, 0, DATA, 0),
     ),
-    "refused-off-or-stripped": Kind(
+    "refused-silently": Kind(
         3, (_syn(COOKIE), _syn_ack(0), _data(), _answer()), row=Row(1, DATA, 0, DATA, 0)
     ),
     "syn-lost-fallback": Kind(
-        2, (_syn(COOKIE), _LATE, _syn_ack(0), _data(), _answer()), row=Row(1, DATA, 0, DATA, -1)
+        2, (_syn(COOKIE), _LATE, _syn_ack(0), _data(), _answer()), row=Row(1, DATA, 0, DATA, -1, 1)
     ),
     "syn-ack-lost": Kind(
-        2, (_syn(COOKIE), _LATE, _syn_ack(DATA), _answer()), row=Row(1, DATA, DATA, 0, 0)
+        2, (_syn(COOKIE), _LATE, _syn_ack(DATA), _answer()), row=Row(1, DATA, DATA, 0, 0, 1)
     ),
     "cookieless-accepted": Kind(
         1, (_syn(), _syn_ack(DATA), _answer()), row=Row(1, DATA, DATA, 0, 1)
@@ -273,5 +274,5 @@ def read_table(text: str) -> dict[str, Row]:
     for line in text.splitlines():
         name, *numbers = line.split() or [""]
         if name in KINDS and len(numbers) == len(Row._fields):
-            rows[name] = Row(*map(int, numbers))
+            rows[name] = Row(*(round(float(number)) for number in numbers))
     return {name: row for name, row in rows.items() if row.connections}

@@ -110,6 +110,9 @@ local function is_quoted(raw, at)
         or (at >= 48 and floor(byte(raw, at - 47) / 16) == 6 and byte(raw, at - 41) == ICMPV6)
 end
 
+-- Takes in an ICMP error; defined where connections are known.
+local note_icmp
+
 -- The innermost segment, by the ports that Wireshark found: for unusual link layers, extensions and tunnels.
 local function search(raw, pinfo)
     if pinfo.port_type ~= PORTS_OF_TCP then
@@ -121,8 +124,11 @@ local function search(raw, pinfo)
     while place do
         local tcp = place - 1
         local at, key = ip_before(raw, tcp)
-        if at and not is_quoted(raw, at) then
-            return tcp, key, at
+        if at then
+            if not is_quoted(raw, at) then
+                return tcp, key, at
+            end
+            note_icmp(raw, at, tcp, key, pinfo.number)
         end
         place = find(raw, ports, place + 1, true)
     end
@@ -174,7 +180,17 @@ local function read_inner(tvb, pinfo)
     return read_header(raw, ip, tcp, key)
 end
 
--- All that matters of a segment, as numbers: one table for all of them.
+-- Hops that a packet may still make, as its IP header says.
+local function hops_of(raw, ip)
+    return byte(raw, byte(raw, ip + 1) < 0x60 and ip + 9 or ip + 8)
+end
+
+-- The identification of an IPv4 packet; 0 where there is none.
+local function identification(raw, ip)
+    return byte(raw, ip + 1) < 0x60 and number16(raw, ip + 4) or 0
+end
+
+-- All that matters of a segment, as numbers: one table for all of them. `cut`: the capture ends within its options.
 local the_segment = {}
 local function read_segment(raw, ip, tcp, total, tvb, s1, s2, s3, s4, a1, a2, a3, a4, offset, flags)
     local head = HEADER_BYTES[offset]
@@ -186,6 +202,8 @@ local function read_segment(raw, ip, tcp, total, tvb, s1, s2, s3, s4, a1, a2, a3
     segment.ack = ((a1 * 256 + a2) * 256 + a3) * 256 + a4
     local len, options_end = finish - tcp - head, tcp + head
     segment.len = len > 0 and len or 0
+    segment.raw, segment.ip = raw, ip
+    segment.cut = #raw < min(options_end, finish)
     segment.options = tcp + 20
     segment.options_end = options_end <= finish and options_end <= #raw and options_end or min(finish, #raw)
     return segment
@@ -289,6 +307,33 @@ local function has_odd_options(raw, tcp, offset)
     return odd and odd <= tcp + HEADER_BYTES[offset]
 end
 
+local TIMESTAMPS = "\1\1\8\10" -- the options of nearly all segments without SYN begin so
+
+local function number32(raw, at)
+    local b1, b2, b3, b4 = byte(raw, at + 1, at + 4)
+    return ((b1 * 256 + b2) * 256 + b3) * 256 + b4
+end
+
+-- TSval and TSecr of a segment (RFC 7323); nil where it has none, or the capture cuts them off.
+local function times_of(segment)
+    local raw, at, finish = segment.raw, segment.options, segment.options_end
+    if sub(raw, at + 1, at + 4) == TIMESTAMPS and at + 12 <= finish then
+        return number32(raw, at + 4), number32(raw, at + 8)
+    end
+    while at < finish do
+        local kind, length = byte(raw, at + 1, at + 2)
+        if kind == NOP then
+            length = 1
+        elseif kind == EOL or not length or length < 2 then
+            return nil
+        elseif kind == 8 and length == 10 and at + 10 <= finish then
+            return number32(raw, at + 2), number32(raw, at + 6)
+        end
+        at = at + length
+    end
+    return nil
+end
+
 -- The MSS of a SYN-ACK that holds nothing else of interest: it stands first, as a rule.
 local function first_mss(raw, at, finish)
     local kind, length, high, low = byte(raw, at + 1, at + 4)
@@ -348,38 +393,56 @@ end
 --   SETTLED                 whether nothing more is to come that matters
 --   ISN, LEN, fin           of the SYN: sequence number, bytes of data, whether it has FIN
 --   SYN_IN, SYN_TIME        the SYN
+--   SYN_TS, SYN_ID, SYN_HOPS  its TSval, IP identification and hops left
 --   COOKIE                  of the SYN: "" in a request, nil without a valid option
---   again, again_time, again_len, again_plain   the same SYN once more
+--   cut_syn, cut_reply      whether the capture cuts the options of the SYN, of the SYN-ACK off
+--   again                   the SYNs that the client sent later with the same ISN: a list of {frame, time, ts, len,
+--                           plain}, without copies
 --   REPLY, REPLY_TIME, REPLY_SEQ, ACKED         the SYN-ACK; bytes of data that it acknowledges
+--   REPLY_TS, REPLY_ECR, REPLY_HOPS             its TSval, TSecr and hops left
+--   replies                 the SYN-ACKs that the server sent later: a list of {frame, time, seq, ts, ecr}
+--   late                    a sign that the SYN-ACK was under way while the client waited to send its SYN again
 --   GRANTED                 the cookie in the SYN-ACK; had_option where there is an option without one
 --   second_reply            a sign that a second connection took the same data
---   foreign_reply           a SYN-ACK that answers something else
---   ESTABLISHED             the client's first packet after the SYN-ACK
---   ANSWER, ANSWER_TIME     the server's first byte
+--   after_plain             whether a plain SYN of the same number came before
+--   foreign_reply           a SYN-ACK that answers something else; answers_plain where that was a plain SYN
+--   ESTABLISHED             the client's first packet that is no SYN; established_time, its time where it is the very
+--                           one that answers the SYN-ACK; established_ecr, its TSecr
+--   ANSWER, ANSWER_TIME     the server's first byte that the client could use
+--   SERVED                  the server's first packet without SYN of this connection
 --   RESENT, RESENT_TO, RESENT_IN                bytes of the SYN's data sent again, up to which, where first
---   reset, server_went_on, client_went_on       where there is no SYN-ACK: what there is instead
+--   REACHED                 bytes of the stream that the client has sent, as its packets without SYN show
+--   reset, client_reset, icmp                   RST of the server, of the client before an answer; ICMP error
+--   other_answer            the server's ACK in place of a SYN-ACK that is of another connection
 --   ended                   where another connection of the same addresses and ports begins
 --   changed, shared_with    the frame of the cookie had before; another client with the same one
+--   accepted_before, granted_in                 where this server took other data; where it gave this cookie
 --   over_mss, unsolicited, problems
 -- Each fact is the earliest frame's, in whatever order the frames come. What is not known is false or nil.
 local KEY, FIRST, EARLIER, SETTLED, ISN, LEN, SYN_IN, SYN_TIME, COOKIE = 1, 2, 3, 4, 5, 6, 7, 8, 9
 local REPLY, REPLY_TIME, REPLY_SEQ, ACKED, GRANTED, ESTABLISHED = 10, 11, 12, 13, 14, 15
 local ANSWER, ANSWER_TIME, RESENT, RESENT_TO, RESENT_IN = 16, 17, 18, 19, 20
+local SYN_TS, SYN_ID, SYN_HOPS, REPLY_TS, REPLY_ECR, REPLY_HOPS, SERVED, REACHED = 21, 22, 23, 24, 25, 26, 27, 28
 
 local connections -- key, of either side's packets -> the newest connection that has it
 local in_order, is_sorted -- all connections, as they were met; whether that is by their first frames
 local owner -- frame -> its connection, where the frame is one of its facts
 local first_with_cookie -- server .. cookie -> the connection that met it first
 local newest_of_pair -- client .. server -> the connection with the newest cookie
-local plain_syn, plain_before, plain_count -- keys of SYNs without fast open; forgotten by and by
+local accepted_at -- server and port -> the newest frame in which it acknowledged data of a SYN
+local plain_syn, plain_before, plain_count -- key -> header of a SYN without fast open; forgotten by and by
+local early, early_before, early_count -- key -> {header, frame, time} of a SYN-ACK of no connection; likewise
+local cut_count -- SYNs of which the capture has not enough to tell whether they are a fast open's
 local dull_options, dull_count -- options of SYNs, as bytes -> whether none of them matters here
 local has_columns, asked_at -- whether there is a column to write to; the newest frame where that was asked
 local said -- text -> as it stands in the column
 local most_memory -- KB of Lua's from which on it is swept up
 
 local function forget()
-    connections, in_order, owner, first_with_cookie, newest_of_pair = {}, {}, {}, {}, {}
+    connections, in_order, owner, first_with_cookie, newest_of_pair, accepted_at = {}, {}, {}, {}, {}, {}
     plain_syn, plain_before, plain_count = {}, {}, 0
+    early, early_before, early_count = {}, {}, 0
+    cut_count = 0
     dull_options, dull_count = {}, 0
     is_sorted = true
     usual_place = 14
@@ -401,16 +464,27 @@ local function sweep_up()
     end
 end
 
+-- A SYN without fast open; `header`: its TCP header from the sequence number on, "" where the capture cuts it off.
 local PLAIN_KEPT, SWEPT_AFTER = 4096, 16 -- the first is a multiple of the second
-local function note_plain_syn(key)
+local function note_plain_syn(key, header)
     if plain_count % SWEPT_AFTER == 0 then
         sweep_up()
         if plain_count == PLAIN_KEPT then
             plain_before, plain_syn, plain_count = plain_syn, {}, 0
         end
     end
-    plain_syn[key] = true
+    plain_syn[key] = header
     plain_count = plain_count + 1
+end
+
+-- A SYN-ACK that comes before its SYN, where two captures with different clocks were merged. `header`: as above.
+local EARLY_KEPT = 1024
+local function note_early(key, header, number, time)
+    if early_count == EARLY_KEPT then
+        early_before, early, early_count = early, {}, 0
+    end
+    early[key] = { header, number, time }
+    early_count = early_count + 1
 end
 
 local function reversed(key)
@@ -425,6 +499,11 @@ end
 local function server_of(connection)
     local size = (#connection[KEY] - 4) / 2
     return sub(connection[KEY], size + 1, 2 * size)
+end
+
+-- Address and port as one key.
+local function listener_of(connection)
+    return server_of(connection) .. sub(connection[KEY], -2)
 end
 
 -- The connection of that pair to which a frame of that number belongs, or nil.
@@ -444,6 +523,7 @@ local function open_connection(key, number)
     local connection = {
         key, number, false, false, false, false, false, false, false, false,
         false, false, false, false, false, false, false, false, false, false,
+        false, false, false, false, false, false, false, false,
     }
     local newer, older = nil, connections[key]
     while older and older[FIRST] > number do
@@ -490,6 +570,11 @@ local function note_cookie(connection, cookie, number)
     local pair = sub(connection[KEY], 1, -5)
     local had = newest_of_pair[pair]
     newest_of_pair[pair] = connection
+    if had and had[GRANTED] == cookie then
+        connection.granted_in = had[REPLY]
+    elseif had and had[COOKIE] == cookie then
+        connection.granted_in = had.granted_in
+    end
     if had and is_sorted and not had.shared_with and (had[GRANTED] or had[COOKIE]) == cookie then
         return -- the one that this client had anyway: where it was met first is known
     end
@@ -517,8 +602,179 @@ local function last_valid(options)
     return nil
 end
 
--- Seconds. No SYN is sent again so soon (RFC 6298: after one; Linux: after 0.2 at least): the path has doubled it.
-local COPIED_WITHIN = 0.1
+-- Replies: which packet is a copy of which, and which SYN a SYN-ACK answers ------------------------------------------
+
+-- Not indented: the block only hides its names, as Lua allows 200 of them at the top level.
+local header_from_seq, was_before, is_copy, acknowledged, names_syn, most_sent, note_late, take_reply, take_early
+local COPIED_WITHIN = 0.1 -- seconds; no SYN is sent again so soon (RFC 6298: 1 s; Linux: 0.2 s at least)
+-- Bytes beyond the SYN's that a SYN-ACK may acknowledge: more than twice the data that a SYN can hold is no wrong count
+-- but another connection on the same ports, whose SYN was not captured.
+local MOST_BEYOND = 4096
+local the_early = {} -- a header that was kept, as a segment
+do
+-- Whether a SYN is the very packet that was seen before, captured twice. TSval tells; without it the identification,
+-- which Linux counts up for each packet; without both nothing but the time.
+function is_copy(connection, segment, ts, time)
+    local sent = { ts = connection[SYN_TS], time = connection[SYN_TIME] }
+    for place = 0, #(connection.again or NONE) do
+        local known = place == 0 and sent or connection.again[place]
+        if ts and known.ts then
+            if ts == known.ts then
+                return true
+            end
+        elseif segment.len == (place == 0 and connection[LEN] or known.len) then
+            local id = identification(segment.raw, segment.ip)
+            local is_same = place == 0 and id ~= 0 and id == connection[SYN_ID]
+            local may_be = place > 0 or segment.len > 0 or segment.has_option
+            if is_same or (may_be and time - known.time < COPIED_WITHIN) then
+                return true
+            end
+        end
+    end
+    return false
+end
+
+-- The TCP header from the sequence number on.
+function header_from_seq(segment)
+    return sub(segment.raw, segment.options - 15, segment.options_end)
+end
+
+-- Whether a SYN without fast open, or a SYN-ACK, is a copy of one that came before the connection's first frame.
+function was_before(kept, segment)
+    return kept and kept ~= "" and kept == header_from_seq(segment)
+end
+
+-- Bytes of the SYN's data that a SYN-ACK acknowledges, or nil where it answers another SYN.
+function acknowledged(connection, ack)
+    local acked = connection[ISN] and distance(connection[ISN], ack) - 1
+    return acked and acked >= 0 and acked <= connection[LEN] + MOST_BEYOND and acked or nil
+end
+
+-- Whether a SYN-ACK names one of the SYNs that were seen; nil where it names none at all.
+function names_syn(connection, ecr)
+    if not ecr or ecr == 0 or not connection[SYN_TS] then
+        return nil
+    elseif ecr == connection[SYN_TS] then
+        return true
+    end
+    for _, syn in ipairs(connection.again or NONE) do
+        if ecr == syn.ts then
+            return true
+        end
+    end
+    return false
+end
+
+function most_sent(connection)
+    local most = connection[LEN]
+    for _, syn in ipairs(connection.again or NONE) do
+        most = max(most, syn.len)
+    end
+    return most + (connection.fin and 1 or 0)
+end
+
+-- Whether the SYN-ACK took longer than a later packet of the server, by nearly as much as the client waited: by the
+-- server's clock, of which a tick is a millisecond with all stacks that matter. True where it is news.
+local TICK = 0.001
+function note_late(connection, ts, time)
+    local again = connection.again
+    if again and ts and connection[REPLY_TS] and not connection.late then
+        local excess = distance(connection[REPLY_TS], ts) * TICK - (time - connection[REPLY_TIME])
+        connection.late = excess > max((again[1].time - connection[SYN_TIME]) / 2, COPIED_WITHIN) or nil
+        return connection.late
+    end
+    return nil
+end
+
+local REPLIES_KEPT = 8
+-- What a SYN-ACK of this connection says; `acked`: as `acknowledged` tells.
+function take_reply(connection, reply, acked)
+    local is_within = acked <= most_sent(connection)
+    if connection[REPLY] and reply.seq ~= connection[REPLY_SEQ] then
+        if not is_within then
+            return false
+        elseif acked > 0 and (connection[ACKED] > 0 or connection[RESENT])
+            and names_syn(connection, reply.ecr) ~= false then
+            note_first(connection, "second_reply", max(reply.frame, connection[REPLY]))
+        end
+    end
+    connection[ACKED] = max(connection[ACKED] or 0, acked)
+    local is_another = connection[REPLY] and (reply.seq ~= connection[REPLY_SEQ] or reply.ts ~= connection[REPLY_TS]
+        or (not reply.ts and reply.time - connection[REPLY_TIME] >= COPIED_WITHIN))
+    if is_another then
+        local replies = connection.replies or {}
+        connection.replies = replies
+        if #replies < REPLIES_KEPT then
+            replies[#replies + 1] = reply
+        end
+        if reply.seq == connection[REPLY_SEQ] then
+            note_late(connection, reply.ts, reply.time)
+        end
+    end
+    if note_first(connection, REPLY, reply.frame) then
+        connection[REPLY_TIME], connection[REPLY_SEQ] = reply.time, reply.seq
+        connection[REPLY_TS], connection[REPLY_ECR] = reply.ts or false, reply.ecr or false
+        connection[REPLY_HOPS] = reply.hops or false
+    end
+    if acked > 0 and is_within then
+        accepted_at[listener_of(connection)] = reply.frame
+    elseif acked == 0 and connection[LEN] > 0 then
+        connection.accepted_before = accepted_at[listener_of(connection)]
+    end
+    return true
+end
+
+-- A SYN-ACK that came before its SYN, as its bytes are kept: see `note_early`.
+function take_early(connection, key)
+    local back = reversed(key)
+    local kept = early[back] or early_before[back]
+    if not kept then
+        return
+    end
+    local header, number, time = kept[1], kept[2], kept[3]
+    local segment = the_early
+    local acked = acknowledged(connection, number32(header, 4))
+    segment.raw, segment.options, segment.options_end = header, 16, #header
+    local ts, ecr = times_of(segment)
+    if connection.after_plain then
+        connection.answers_plain = number
+    elseif acked and acked <= most_sent(connection) and ecr ~= 0 and (not ecr or ecr == connection[SYN_TS]) then
+        local reply = { frame = number, time = time, seq = number32(header, 0), ts = ts, ecr = ecr }
+        take_reply(connection, reply, acked)
+        local cookie = last_valid((read_options(header, 16, #header)))
+        connection[GRANTED] = cookie and cookie ~= "" and cookie or connection[GRANTED]
+        connection.foreign_reply = nil
+        early[back], early_before[back] = nil, nil
+    end
+end
+
+end
+
+-- Feeding: what a frame tells is taken in, once ---------------------------------------------------------------------
+
+-- Not indented: see replies.
+local feed, is_dull
+do
+local function open_by_syn(key, segment, options, related, number)
+    if #options == 0 and (segment.len == 0 or related) then
+        if segment.cut then
+            cut_count = cut_count + 1
+        end
+        note_plain_syn(key, segment.cut and "" or header_from_seq(segment))
+        return nil
+    end
+    return open_connection(key, number)
+end
+
+-- A SYN that is sent again: the client has waited for an answer.
+local function take_again(connection, segment, options, ts, number, time)
+    local again = connection.again or {}
+    connection.again = again
+    again[#again + 1] = { frame = number, time = time, ts = ts, len = segment.len, plain = #options == 0 }
+    if connection[ANSWER] and connection[ANSWER] < number and not connection[ESTABLISHED] then
+        connection[ANSWER], connection[ANSWER_TIME] = false, false -- the client could not use it
+    end
+end
 
 local function feed_syn(key, segment, options, related, number, pinfo)
     local connection = connection_at(key, number)
@@ -529,34 +785,64 @@ local function feed_syn(key, segment, options, related, number, pinfo)
     if connection and connection[ISN] and connection[ISN] ~= segment.seq then
         connection.ended = min(connection.ended or number, number)
         connection = nil
-    end
-    if not connection then
-        if #options == 0 and (segment.len == 0 or related) then
-            note_plain_syn(key)
-            return nil
+    elseif connection and connection.foreign_ack and not connection[ISN] then
+        local acked = distance(segment.seq, connection.foreign_ack)
+        if acked < 0 or acked > segment.len + MOST_BEYOND then
+            connection.ended, connection = number, nil
         end
-        connection = open_connection(key, number)
     end
+    connection = connection or open_by_syn(key, segment, options, related, number)
+    if not connection then
+        return nil
+    end
+    if #options == 0 and was_before(plain_syn[key] or plain_before[key], segment) then
+        return nil
+    end
+    local time, ts = pinfo.abs_ts, (times_of(segment))
+    segment.has_option = #options > 0
     if not note_first(connection, SYN_IN, number) then
-        local is_copy = segment.len == connection[LEN] and (segment.len > 0 or #options > 0)
-            and pinfo.abs_ts - connection[SYN_TIME] < COPIED_WITHIN
-        if not is_copy and note_first(connection, "again", number) then
-            connection.again_time, connection.again_len = pinfo.abs_ts, segment.len
-            connection.again_plain = #options == 0
+        if not is_copy(connection, segment, ts, time) then
+            take_again(connection, segment, options, ts, number, time)
+            connection.cut_syn = segment.cut or connection.cut_syn
         end
         connection[SETTLED] = false
         return connection
     end
     local cookie = last_valid(options)
-    connection[ISN], connection[LEN], connection[SYN_TIME] = segment.seq, segment.len, pinfo.abs_ts
+    connection[ISN], connection[LEN], connection[SYN_TIME] = segment.seq, segment.len, time
+    connection[SYN_TS], connection[SYN_ID] = ts or false, identification(segment.raw, segment.ip)
+    connection[SYN_HOPS] = hops_of(segment.raw, segment.ip)
     if FIN[segment.flags] then
         connection.fin = true
     end
-    if cookie then
+    connection.cut_syn = segment.cut or connection.cut_syn
+    if cookie and not segment.cut then
         if cookie ~= "" then
             note_cookie(connection, cookie, number)
         end
         connection[COOKIE] = cookie
+    end
+    local plain = plain_syn[key] or plain_before[key]
+    connection.after_plain = plain and plain ~= "" and number32(plain, 0) == segment.seq or nil
+    take_early(connection, key)
+    return connection
+end
+
+-- A connection that begins with its SYN-ACK, and what may be said of its cookie.
+local function open_by_syn_ack(key, segment, number)
+    local connection = open_connection(key, number)
+    local plain = plain_syn[key] or plain_before[key]
+    if plain == "" then
+        connection.cut_syn = true
+    elseif plain and number32(plain, 0) == (segment.ack - 1) % WRAP then
+        the_early.raw, the_early.options, the_early.options_end = plain, 16, #plain
+        local ts, _ = times_of(the_early)
+        local _, ecr = times_of(segment)
+        -- It must name this SYN: one that asked for the cookie may not have been captured.
+        connection.unsolicited = true
+        if ts and ecr == ts then
+            add_problem(connection, number, "SRV-8: a cookie that nobody asked for", "warning")
+        end
     end
     return connection
 end
@@ -566,31 +852,42 @@ local function feed_syn_ack(key, segment, options, mss, number, pinfo)
     if connection and connection[KEY] == key then
         connection = nil
     end
+    local acked = connection and acknowledged(connection, segment.ack)
+    if connection and not acked and connection[REPLY] and segment.seq ~= connection[REPLY_SEQ] then
+        connection.ended = min(connection.ended or number, number)
+        connection = nil
+    end
+    local kept = early[key] or early_before[key]
+    if connection and kept and was_before(kept[1], segment) then
+        return nil
+    end
+    local ts, ecr = times_of(segment)
+    local hops = hops_of(segment.raw, segment.ip)
+    if not acked then
+        note_early(key, header_from_seq(segment), number, pinfo.abs_ts)
+    end
     if not connection then
         if #options == 0 then
             return nil
         end
-        key = reversed(key)
-        connection = open_connection(key, number)
-        if plain_syn[key] or plain_before[key] then
-            connection.unsolicited = true
-            add_problem(connection, number, "SRV-8: a cookie that nobody asked for", "warning")
-        end
+        connection = open_by_syn_ack(reversed(key), segment, number)
     end
-    local acked = connection[ISN] and distance(connection[ISN], segment.ack) - 1
-    if not acked or acked < 0 then
-        if note_first(connection, "foreign_reply", number) and acked then
-            add_problem(connection, number, "CLI-15: the acknowledgement is not of this SYN", "warning")
+    local names = acked and names_syn(connection, ecr)
+    local reply = { frame = number, time = pinfo.abs_ts, seq = segment.seq, ts = ts, ecr = ecr, hops = hops }
+    if acked and acked > most_sent(connection) and names == false then
+        acked = nil -- it answers a SYN that was not captured
+    end
+    if not acked or not take_reply(connection, reply, acked) then
+        if note_first(connection, "foreign_reply", number) then
+            connection.foreign_ack = (segment.ack - 1) % WRAP
+            if connection[SYN_TS] and ecr == connection[SYN_TS] then
+                add_problem(connection, number, "CLI-15: the acknowledgement is not of this SYN", "warning")
+            end
         end
         return connection
     end
-    local was_taken = connection[REPLY] and (connection[ACKED] > 0 or connection[RESENT])
-    if was_taken and segment.seq ~= connection[REPLY_SEQ] and acked > 0 then
-        note_first(connection, "second_reply", max(number, connection[REPLY]))
-    end
-    connection[ACKED] = max(connection[ACKED] or 0, acked)
-    if note_first(connection, REPLY, number) then
-        connection[REPLY_TIME], connection[REPLY_SEQ] = pinfo.abs_ts, segment.seq
+    if segment.cut then
+        connection.cut_reply = true
     end
     if mss and connection[LEN] > mss then
         connection.over_mss = mss
@@ -607,15 +904,39 @@ local function feed_syn_ack(key, segment, options, mss, number, pinfo)
     return connection
 end
 
-local function feed_from_client(connection, segment, number)
-    if connection[REPLY] and not RST[segment.flags] then
-        note_first(connection, ESTABLISHED, number)
-    elseif not connection[REPLY] then
-        return note_first(connection, "client_went_on", number)
-    end
-    local start = connection[ISN] and distance(connection[ISN], segment.seq) - 1 or -1
-    if segment.len == 0 or start < 0 or start >= connection[LEN] then
+-- Bytes of sequence numbers within which a packet is taken for one of this connection.
+local REACH = 1073741824
+
+-- The client's first packet behind its SYN. Whether it says more than that the handshake is done: which SYN-ACK came.
+local function note_established(connection, segment, start, number, pinfo)
+    if not note_first(connection, ESTABLISHED, number) then
         return false
+    end
+    local _, ecr = times_of(segment)
+    connection.established_ecr = ecr
+    connection.established_ack, connection.established_at = segment.ack, start
+    connection.established_time = pinfo.abs_ts
+    return connection.again or connection.replies or (ecr and connection[REPLY_TS] and ecr ~= connection[REPLY_TS])
+end
+
+local function feed_from_client(connection, segment, number, pinfo)
+    if not connection[ISN] then
+        note_first(connection, ESTABLISHED, number)
+        return false
+    end
+    local start = distance(connection[ISN], segment.seq) - 1
+    if start < 0 or start > REACH then
+        return false
+    elseif RST[segment.flags] then
+        if connection[REPLY] then
+            return false
+        end
+        return note_first(connection, "client_reset", number)
+    end
+    local is_fact = note_established(connection, segment, start, number, pinfo) and true or false
+    connection[REACHED] = max(connection[REACHED] or 0, start + segment.len)
+    if segment.len == 0 or start >= connection[LEN] then
+        return is_fact
     end
     local finish, reached = min(start + segment.len, connection[LEN]), connection[RESENT_TO] or 0
     if finish > reached then
@@ -626,25 +947,54 @@ local function feed_from_client(connection, segment, number)
     return true
 end
 
+-- The first byte that the server sends. Where the capture lacks it, a later one is not the first.
+local function note_answer(connection, segment, number, pinfo)
+    local first = connection[REPLY] and distance(connection[REPLY_SEQ], segment.seq)
+    if first == 1 and note_first(connection, ANSWER, number) then
+        connection[ANSWER_TIME] = pinfo.abs_ts
+        return true
+    end
+    -- Data before the first byte that the SYN-ACK announced, acknowledging this SYN's, is another connection's.
+    local acked = first and first < 0 and connection[ACKED] > 0 and distance(connection[ISN], segment.ack) - 1
+    return acked and acked > 0 and acked <= connection[LEN] and note_first(connection, "second_reply", number) or false
+end
+
 local function feed_from_server(connection, segment, number, pinfo)
+    local acked = connection[ISN] and distance(connection[ISN], segment.ack) - 1
+    local is_ours = not acked or (acked >= 0 and acked < REACH)
     if RST[segment.flags] then
-        return not connection[REPLY] and note_first(connection, "reset", number)
+        return not connection[REPLY] and is_ours and note_first(connection, "reset", number)
+    elseif not is_ours then
+        return not connection[REPLY] and not connection[SERVED] and note_first(connection, "other_answer", number)
     end
-    local is_fact = false
-    if segment.len > 0 then
-        if note_first(connection, ANSWER, number) then
-            connection[ANSWER_TIME] = pinfo.abs_ts
-            is_fact = true
-        end
-        -- Data that lies before the first byte that the SYN-ACK announced is another connection's.
-        if connection[REPLY] and connection[ACKED] > 0 and distance(connection[REPLY_SEQ], segment.seq) < 0 then
-            is_fact = note_first(connection, "second_reply", number) or is_fact
-        end
+    local is_fact = note_first(connection, SERVED, number) and not connection[REPLY]
+    if connection[REPLY] and connection.again then
+        local ts = times_of(segment)
+        is_fact = note_late(connection, ts, pinfo.abs_ts) or is_fact
     end
-    if not connection[REPLY] then
-        is_fact = note_first(connection, "server_went_on", number) or is_fact
+    if acked and acked > (connection[ACKED] or 0) then
+        connection[REACHED] = max(connection[REACHED] or 0, acked)
+    end
+    if segment.len > 0 and connection[REPLY] then
+        is_fact = note_answer(connection, segment, number, pinfo) or is_fact
     end
     return is_fact
+end
+
+-- Packets of a connection whose SYN was sent again, after which nothing more is expected to show what was lost.
+local ENOUGH = 24
+
+local function is_settled(connection)
+    local len = connection[LEN]
+    if not (connection[REPLY] and connection[ESTABLISHED] and connection[SERVED]) then
+        return false
+    elseif connection.again or connection.replies then
+        connection.seen = (connection.seen or 0) + 1
+        return connection.seen > ENOUGH
+    end
+    local is_told = connection[ACKED] + (connection[RESENT] or 0) >= len
+    -- A megabyte later, what was not seen of the beginning was not captured.
+    return (is_told and connection[ANSWER] and true) or (connection[REACHED] or 0) > len + 1048576
 end
 
 -- A segment without SYN of a connection that is known, or with an option that has no business there.
@@ -656,62 +1006,287 @@ local function feed_other(key, segment, options, number, pinfo)
     local is_fact = false
     if not connection[SETTLED] then
         if connection[KEY] == key then
-            is_fact = feed_from_client(connection, segment, number)
+            is_fact = feed_from_client(connection, segment, number, pinfo)
         else
             is_fact = feed_from_server(connection, segment, number, pinfo)
         end
-        local len = connection[LEN]
-        connection[SETTLED] = connection[ANSWER] and connection[REPLY]
-            and (connection[ACKED] >= len or (connection[RESENT] or 0) >= len) or false
+        connection[SETTLED] = is_settled(connection)
     end
     return (is_fact or #options > 0) and connection or nil
 end
 
+-- Take in what a frame tells, once. Its connection, where the frame is one of its facts.
+function feed(key, segment, options, problems, related, mss, number, pinfo)
+    local connection = owner[number]
+    if connection then
+        return connection
+    elseif not SYN[segment.flags] then
+        connection = feed_other(key, segment, options, number, pinfo)
+    elseif ACK[segment.flags] then
+        connection = feed_syn_ack(key, segment, options, mss, number, pinfo)
+    else
+        connection = feed_syn(key, segment, options, related, number, pinfo)
+    end
+    owner[number] = connection
+    if connection then
+        for place = 1, #problems do
+            add_problem(connection, number, problems[place].rule, problems[place].severity)
+        end
+    end
+    return connection
+end
+
+-- An ICMP error about a SYN: `tcp` is the offset of the header that it quotes, of which eight bytes are enough.
+function note_icmp(raw, ip, tcp, key, number)
+    local connection = connection_at(key, number)
+    if connection and connection[KEY] == key and #raw >= tcp + 8 and connection[ISN] == number32(raw, tcp + 4)
+        and not connection.icmp then
+        local kind, code = byte(raw, ip - 7, ip - 6)
+        connection.icmp = { frame = number, kind = kind, code = code, is_v6 = byte(raw, ip + 1) >= 0x60 }
+        owner[number] = connection
+    end
+end
+
+-- Whether a segment without SYN of a known connection is to be left.
+function is_dull(connection, key, flags, is_empty, number)
+    if owner[number] then
+        return false
+    elseif connection[SETTLED] then
+        return true
+    end
+    return flags == ONLY_ACK and is_empty and connection[KEY] == key and connection[ESTABLISHED]
+        and number > connection[ESTABLISHED] and not connection.again and not connection.ended
+end
+
+end
+
 -- The outcome: from the facts of a connection, without looking at anything else ------------------------------------
 
-local function bytes_of(count)
+-- Not indented: see replies.
+local bytes_of, judge, repetition, last_before, is_third, named_reply
+do
+
+function bytes_of(count)
     return count == 1 and "1 byte" or format("%d bytes", count)
+end
+
+-- The SYNs that were sent again before the handshake was done, or nil: later ones are stray copies.
+function repetition(facts)
+    local again, established = facts.again, facts[ESTABLISHED]
+    return again and not (established and established < again[1].frame) and again or nil
+end
+
+-- The last of them that was sent before a frame.
+function last_before(again, frame)
+    local last = again[1]
+    for _, syn in ipairs(again) do
+        last = syn.frame < frame and syn or last
+    end
+    return last
+end
+
+-- What the client's packets say of data whose SYN-ACK is missing.
+local function told_by_client(facts)
+    if facts.again or facts[LEN] == 0 then
+        return ""
+    elseif facts[RESENT] then
+        return "; the SYN's data was sent again"
+    elseif facts[ESTABLISHED] and (facts.established_at or 0) >= facts[LEN] then
+        return "; the client went on behind the SYN's data"
+    end
+    return ""
+end
+
+-- RFC 792 and 4443: what the commonest errors about a SYN are called.
+local UNREACHABLE = {
+    [0] = "network unreachable", "host unreachable", "protocol unreachable", "port unreachable",
+    [9] = "network prohibited", [10] = "host prohibited", [13] = "communication prohibited",
+}
+local UNREACHABLE_6 = {
+    [0] = "no route", "communication prohibited", [3] = "address unreachable", [4] = "port unreachable",
+}
+local function name_of_error(icmp)
+    if icmp.is_v6 then
+        return icmp.kind == 1 and UNREACHABLE_6[icmp.code] or format("type %d, code %d", icmp.kind, icmp.code)
+    end
+    return icmp.kind == 3 and UNREACHABLE[icmp.code] or format("type %d, code %d", icmp.kind, icmp.code)
+end
+
+local function judge_without_syn(facts)
+    if facts.cut_syn then
+        return "unknown", "the capture cuts the SYN's options off"
+    elseif facts.unsolicited then
+        return "unknown", "a cookie that nobody asked for"
+    elseif facts.foreign_reply and facts[SERVED] and not facts[ESTABLISHED] then
+        return "unknown", "one direction only: nothing from the client"
+    elseif facts.foreign_reply then
+        return "unknown", "the capture begins after the SYN"
+    end
+    return "unknown", "an option on a segment without SYN, nothing else"
 end
 
 -- Where no SYN-ACK answers a SYN that was seen: unknown, and what is missing.
 local function judge_unanswered(facts, again)
     if not facts[SYN_IN] then
-        if facts.unsolicited then
-            return "unknown", "a cookie that nobody asked for"
-        elseif facts.foreign_reply then
-            return "unknown", "the capture begins after the SYN"
-        end
-        return "unknown", "an option on a segment without SYN, nothing else"
-    elseif facts.server_went_on then
-        return "unknown", format("a frame is missing before %d: the SYN-ACK", facts.server_went_on)
-    elseif facts.reset then
+        return judge_without_syn(facts)
+    elseif facts.answers_plain then
+        return "unknown", format("the SYN-ACK in %d answers a plain SYN that came before", facts.answers_plain)
+    elseif facts[SERVED] then
+        return "unknown", format("a frame is missing before %d: the SYN-ACK", facts[SERVED]) .. told_by_client(facts)
+    elseif facts.reset and not facts[ESTABLISHED] then
         return "unknown", "answered by RST"
-    elseif facts.client_went_on then
-        return "unknown", "one direction only: nothing from the server"
+    elseif facts[ESTABLISHED] then
+        return "unknown", "one direction only: nothing from the server" .. told_by_client(facts)
+    elseif facts.icmp then
+        return "unknown", format("answered by ICMP in %d: %s", facts.icmp.frame, name_of_error(facts.icmp))
     elseif facts.foreign_reply then
         return "unknown", "the SYN-ACK acknowledges another SYN"
+    elseif facts.other_answer then
+        return "unknown", "answered by an ACK of another connection"
     elseif again then
         return "unknown", "no answer to the SYN, nor to the next"
     end
     return "unknown", "no answer to the SYN"
 end
 
--- Where the SYN was sent again: had the first arrived?
-local function judge_repeated(facts)
-    local accepted = facts[LEN] > 0 and facts[ACKED] >= facts[LEN]
-    local waited = format("the SYN was sent again after %.3f s", facts.again_time - facts[SYN_TIME])
-    if facts[REPLY] < facts.again or (facts.again_len == 0 and facts[ACKED] > 0) then
-        if accepted then
-            return "syn-ack-lost", waited .. ", but the first had arrived: its data was accepted", 0
+-- Seconds from a SYN to its SYN-ACK within which no client sends the SYN again (RFC 6298: one second).
+local UNREPEATED = 0.9
+
+-- Whether the client's first packet is the very one that answers the SYN-ACK.
+function is_third(facts)
+    return facts[ESTABLISHED] and facts.established_ack == (facts[REPLY_SEQ] + 1) % WRAP
+end
+
+-- The later SYN-ACK of the same numbers that the client's first packet names, or nil.
+function named_reply(facts)
+    for _, reply in ipairs(facts.replies or NONE) do
+        if reply.ts and reply.ts == facts.established_ecr and reply.seq == facts[REPLY_SEQ] then
+            return reply
         end
-        return "syn-ack-lost", waited .. ", but the first had arrived", -1
+    end
+    return nil
+end
+
+-- What the capture lacks of a handshake that looks complete, or nil.
+local function missing_frame(facts, again)
+    if names_syn(facts, facts[REPLY_ECR]) == false then
+        return format("a SYN is missing: the SYN-ACK in %d answers another one", facts[REPLY])
+    elseif facts.client_reset and facts.client_reset < facts[REPLY] then
+        return format("a frame is missing before %d: what the client answered by RST", facts.client_reset)
+    elseif not again and facts[REPLY_TIME] - facts[SYN_TIME] >= UNREPEATED then
+        return format("a SYN may be missing: the SYN-ACK came after %.3f s", facts[REPLY_TIME] - facts[SYN_TIME])
+    end
+    -- Where a plain SYN of the same number came before, the client's packets may be of that one's connection.
+    local third, is_answered = is_third(facts), facts[ESTABLISHED] and facts[ESTABLISHED] < facts[REPLY]
+    local names_another = facts.established_ecr and facts[REPLY_TS] and facts.established_ecr ~= facts[REPLY_TS]
+        and (third or distance(facts[REPLY_TS], facts.established_ecr) < 0) and not named_reply(facts)
+    if not facts.after_plain and (names_another or (is_answered and not third)) then
+        return format("a frame is missing before %d: the SYN-ACK that it answers", facts[ESTABLISHED])
+    end
+    return nil
+end
+
+-- Whether a SYN-ACK seen before the SYN was sent again came to the client: true, false, or nil where that is unknown.
+-- One close before that SYN may answer it, where two captures were merged.
+local function has_come(facts, again, gap)
+    local is_skewed = facts[REPLY] < facts[SYN_IN]
+    if is_skewed or not is_third(facts) or again[1].time - facts[REPLY_TIME] < gap / 4 then
+        return nil
+    elseif facts.established_ecr and facts[REPLY_TS] then
+        return facts.established_ecr == facts[REPLY_TS]
+    end
+    local waited = facts.established_time - last_before(again, facts[ESTABLISHED]).time
+    if waited < gap / 4 then
+        return false
+    end
+    return nil
+end
+
+-- Seconds by which the clocks of merged captures may differ unnoticed: nothing that is sooner shows what was slow.
+local SKEW = 0.2
+
+-- Whether a SYN-ACK seen after the SYN was sent again was under way all the time: as above, true where it was.
+local function was_slow(facts, again, gap)
+    local waited = facts[REPLY_TIME] - last_before(again, facts[REPLY]).time
+    if facts.late then
+        return true
+    elseif waited < gap / 4 then
+        return false
+    end
+    for _, reply in ipairs(facts.replies or NONE) do
+        if reply.seq == facts[REPLY_SEQ] and reply.time - facts[REPLY_TIME] >= max(gap / 2, SKEW) then
+            return true
+        end
+    end
+    return nil
+end
+
+-- Where the SYN was sent again: had the first arrived? nil where nothing was lost. Timestamps say which SYN a SYN-ACK
+-- answers and which SYN-ACK the client has got; without them, how soon what followed came.
+local function judge_repeated(facts, again)
+    local first = again[1]
+    local gap = first.time - facts[SYN_TIME]
+    local told = format("the SYN was sent again after %.3f s", gap)
+    local is_named = facts[SYN_TS] and facts[REPLY_ECR] and facts[REPLY_ECR] ~= 0
+    local names_first = is_named and facts[REPLY_ECR] == facts[SYN_TS]
+    local has_arrived, was_lost
+    if is_named and not names_first then
+        has_arrived, was_lost = first.len == 0 and facts[ACKED] > 0, true
+    elseif facts[REPLY] < first.frame then
+        local come = has_come(facts, again, gap)
+        if come ~= nil then
+            has_arrived, was_lost = true, not come
+        end
+    else
+        local slow = was_slow(facts, again, gap)
+        has_arrived = names_first or (first.len == 0 and facts[ACKED] > 0)
+        if slow ~= nil and (names_first or not slow) then
+            was_lost = not slow
+        end
+    end
+    if was_lost == nil then
+        return "unknown", told .. ": its SYN-ACK was late or lost"
+    elseif not was_lost then
+        return nil
+    end
+    local accepted = facts[LEN] > 0 and facts[ACKED] >= facts[LEN]
+    if has_arrived then
+        return "syn-ack-lost", told .. ", but the first had arrived" .. (accepted and ": its data was accepted" or ""),
+            accepted and 0 or -1
     end
     local how = ", as it was"
-    if facts.again_plain then
-        how = facts[LEN] > facts.again_len and ", plain" or ", without the option"
+    if first.plain then
+        how = facts[LEN] > first.len and ", plain" or ", without the option"
     end
     local at_last = accepted and "; its data was accepted then" or facts[GRANTED] and "; a cookie came then" or ""
-    return "syn-lost-fallback", waited .. how .. at_last, -1
+    return "syn-lost-fallback", told .. how .. at_last, -1
+end
+
+-- Where the server sent its SYN-ACK again, and the SYN was not: only the later one came to the client.
+local function judge_resent_reply(facts)
+    local named = is_third(facts) and named_reply(facts)
+    if named and facts.established_ecr ~= facts[REPLY_TS] then
+        if named.time - facts[REPLY_TIME] < COPIED_WITHIN then
+            return "unknown", format("the client answers the second of two SYN-ACKs, in %d", named.frame)
+        end
+        local accepted = facts[LEN] > 0 and facts[ACKED] >= facts[LEN]
+        return "syn-ack-lost", format("the SYN-ACK was sent again after %.3f s", named.time - facts[REPLY_TIME])
+            .. (accepted and ": the data was accepted" or ""), accepted and 0 or -1
+    end
+    return nil
+end
+
+-- What is known of a server that refuses and does not say why: it may be off, its queue full, or an option stripped.
+local function known_of_server(facts)
+    local known = facts.had_option and "data not acknowledged, no cookie in the SYN-ACK's option"
+        or "data not acknowledged, no option in the SYN-ACK"
+    if facts.accepted_before then
+        known = known .. format("; the server accepted other data in %d", facts.accepted_before)
+    end
+    if facts.granted_in then
+        known = known .. format("; it granted this cookie in %d", facts.granted_in)
+    end
+    return known
 end
 
 local function judge_cookie_and_data(facts)
@@ -720,12 +1295,13 @@ local function judge_cookie_and_data(facts)
         return "accepted", facts[GRANTED] and "all data acknowledged, and a cookie came" or "all data acknowledged", 1
     elseif acked > 0 then
         return "accepted-partially", format("%d of %s acknowledged", acked, bytes_of(len)), 0
+    elseif facts.cut_reply then
+        return "unknown", "data not acknowledged; the capture cuts the SYN-ACK's options off"
     elseif facts[GRANTED] then
         return "refused-cookie", facts[GRANTED] == facts[COOKIE] and "data not acknowledged, the same cookie came back"
             or "data not acknowledged, a new cookie came", 0
     end
-    return "refused-off-or-stripped", facts.had_option and "data not acknowledged, no cookie in the SYN-ACK's option"
-        or "data not acknowledged, no option in the SYN-ACK", 0
+    return "refused-silently", known_of_server(facts), 0
 end
 
 local function judge_data_alone(facts)
@@ -740,45 +1316,80 @@ local function judge_data_alone(facts)
     return "cookieless-refused", "data without a cookie not acknowledged" .. granted, 0
 end
 
--- A second SYN counts only before the handshake was done: later it is a stray copy.
-local function repetition(facts)
-    local again, established = facts.again, facts[ESTABLISHED]
-    return again and not (established and established < again) and again or nil
-end
-
-local function most_bytes(facts)
-    return max(facts[LEN], repetition(facts) and facts.again_len or 0)
-end
-
--- Outcome, why, and round trips saved (1) or lost (-1), nil where that cannot be told.
-local function judge(facts)
-    local cookie, again = facts[COOKIE], repetition(facts)
-    if not facts[SYN_IN] or not facts[REPLY] then
-        return judge_unanswered(facts, again)
-    elseif facts.second_reply then
-        return "replayed", "the data of one SYN was accepted twice", 0
-    elseif facts[ACKED] > most_bytes(facts) + (facts.fin and 1 or 0) then
-        return "over-acknowledged", format("%d acknowledged of %s", facts[ACKED], bytes_of(facts[LEN])), 0
-    elseif again then
-        return judge_repeated(facts)
-    elseif facts[LEN] > 0 then
-        return (cookie and cookie ~= "" and judge_cookie_and_data or judge_data_alone)(facts)
+local function judge_without_data(facts)
+    local cookie = facts[COOKIE]
+    if not cookie then
+        return "unknown", "the SYN's option is not valid"
+    elseif facts.cut_reply then
+        return "unknown", "the capture cuts the SYN-ACK's options off"
     elseif cookie == "" then
         if facts[GRANTED] then
             return "requested-granted", "a cookie came", 0
         end
         return "requested-not-granted", facts.had_option and "no valid cookie in the SYN-ACK"
             or "no option in the SYN-ACK", 0
-    elseif not cookie then
-        return "unknown", "the SYN's option is not valid"
     elseif facts[GRANTED] and facts[GRANTED] ~= cookie then
         return "refused-cookie", "no data, and another cookie came", 0
     end
     return "unknown", "a cookie but no data to judge"
 end
 
+-- Whether the options are not all known that the outcome depends on; what is known all the same.
+local function judge_cut(facts, again)
+    if facts.cut_syn then
+        local known = ""
+        if facts[LEN] > 0 and not again then
+            known = facts[ACKED] >= facts[LEN] and "; its data was acknowledged"
+                or facts[ACKED] == 0 and "; its data was not acknowledged" or ""
+        end
+        return "unknown", "the capture cuts the SYN's options off" .. known
+    elseif facts.cut_reply and (again or facts.replies) then
+        return "unknown", "the SYN was sent again; the capture cuts the SYN-ACK's options off"
+    end
+    return nil
+end
+
+-- Outcome, why, and round trips saved (1) or lost (-1), nil where that cannot be told.
+function judge(facts)
+    local cookie, again = facts[COOKIE], repetition(facts)
+    if not facts[SYN_IN] or not facts[REPLY] then
+        return judge_unanswered(facts, again)
+    elseif facts.second_reply then
+        return "replayed", "the data of one SYN was accepted twice", 0
+    end
+    local outcome, why, round_trips = judge_cut(facts, again)
+    if outcome then
+        return outcome, why
+    elseif facts[ACKED] > most_sent(facts) then
+        return "over-acknowledged", format("%d acknowledged of %s", facts[ACKED], bytes_of(facts[LEN])), 0
+    end
+    local missing = missing_frame(facts, again)
+    if missing then
+        return "unknown", missing
+    elseif again then
+        outcome, why, round_trips = judge_repeated(facts, again)
+    elseif facts.replies then
+        outcome, why, round_trips = judge_resent_reply(facts)
+    end
+    if outcome then
+        return outcome, why, round_trips
+    elseif facts[LEN] > 0 then
+        outcome, why, round_trips = (cookie and cookie ~= "" and judge_cookie_and_data or judge_data_alone)(facts)
+    else
+        outcome, why, round_trips = judge_without_data(facts)
+    end
+    return outcome, again and why .. "; the SYN was sent again, but nothing was lost" or why, round_trips
+end
+
+end
+
+-- The verdict: the outcome of a connection with its numbers, frames and broken rules ---------------------------------
+
+-- Not indented: see replies.
+local is_remarkable, seconds_lost, verdict_of
+do
 -- What breaks a rule, of single segments and of the connection, by frame: a list of {frame, rule, severity}.
-local function problems_of(facts)
+local function problems_of(facts, outcome)
     local found = {}
     for _, problem in ipairs(facts.problems or found) do
         found[#found + 1] = problem
@@ -787,9 +1398,9 @@ local function problems_of(facts)
         found[#found + 1] = { frame = frame, rule = rule, severity = severity }
     end
     if facts[REPLY] then
-        local most = most_bytes(facts)
-        if facts[ACKED] > most + (facts.fin and 1 or 0) then
-            problem(facts[REPLY], "error", format("CLI-15: %d acknowledged of %s", facts[ACKED], bytes_of(most)))
+        if outcome == "over-acknowledged" then
+            problem(facts[REPLY], "error", format("CLI-15: %d acknowledged of %s", facts[ACKED],
+                bytes_of(most_sent(facts) - (facts.fin and 1 or 0))))
         elseif facts[ACKED] > 0 and facts[ACKED] < facts[LEN] then
             problem(facts[REPLY], "note", format("CLI-15: %d of %s acknowledged", facts[ACKED], bytes_of(facts[LEN])))
         end
@@ -808,25 +1419,78 @@ local function problems_of(facts)
 end
 
 -- Whether there may be problems to tell at a frame.
-local function is_remarkable(facts, number)
+function is_remarkable(facts, number)
     if facts.problems or facts.over_mss or facts.second_reply then
         return true
     end
     return number == facts[REPLY] and facts[ACKED] > 0 and facts[ACKED] ~= facts[LEN]
 end
 
--- All that can be said of a connection now.
-local function verdict_of(facts)
-    local outcome, why, round_trips = judge(facts)
-    local verdict = {
-        outcome = outcome, why = why, round_trips = round_trips, problems = problems_of(facts), evidence = {},
-        sent = facts[LEN], acked = facts[ACKED], resent = facts[LEN] and (facts[RESENT] or 0),
-    }
+-- The time of the SYN that the SYN-ACK answers.
+local function time_of_answered(facts, again, outcome)
+    for _, syn in ipairs(again or NONE) do
+        if facts[REPLY_ECR] and syn.ts == facts[REPLY_ECR] then
+            return syn.time
+        end
+    end
+    if again and again[1].frame < facts[REPLY] and (outcome == "syn-lost-fallback" or outcome == "syn-ack-lost") then
+        return last_before(again, facts[REPLY]).time
+    end
+    return facts[SYN_TIME]
+end
+
+-- A packet's hops left that no router has counted down: it was captured where it was sent.
+local FRESH = { [64] = true, [128] = true, [255] = true }
+
+-- Seconds of a round trip from the client's side: at the client from the SYN to the SYN-ACK, at the server from the
+-- SYN-ACK to the client's answer, and between them the sum of both. nil where the capture does not show it.
+local function round_trip_of(facts, again, outcome)
+    local there = facts[REPLY_TIME] - time_of_answered(facts, again, outcome)
+    if facts[REPLY] < facts[SYN_IN] or there < 0 then
+        return nil -- merged, by clocks that differ
+    end
+    local at_client = FRESH[facts[SYN_HOPS]] and not FRESH[facts[REPLY_HOPS]]
+    if at_client then
+        return there
+    end
+    local answered = facts[REPLY_TIME]
+    if again or facts.replies then
+        local named = named_reply(facts)
+        answered = named and named.time or answered
+    end
+    local is_timed = is_third(facts) and facts.established_at == facts[ACKED] and facts[ESTABLISHED] > facts[REPLY]
+    local back = is_timed and facts.established_time - answered
+    if not back or back < 0 or (facts.replies and not facts.established_ecr) then
+        return nil
+    elseif FRESH[facts[REPLY_HOPS]] and not FRESH[facts[SYN_HOPS]] then
+        return back
+    end
+    return there + back
+end
+
+-- Seconds that the client waited for retransmissions of its SYN until it came through; nil where none was needed.
+function seconds_lost(facts, outcome)
     local again = repetition(facts)
-    local frames = verdict.evidence
+    if not again or (outcome ~= "syn-lost-fallback" and outcome ~= "syn-ack-lost") then
+        return nil
+    end
+    return last_before(again, max(facts[REPLY], facts[ESTABLISHED] or 0)).time - facts[SYN_TIME]
+end
+
+-- Bytes of the SYN's data that were sent again; nil where the capture lacks some of them.
+local function resent_of(facts)
+    local resent = facts[LEN] and (facts[RESENT] or 0)
+    if resent and facts[REPLY] and facts[ACKED] + resent < min(facts[LEN], facts[REACHED] or 0) then
+        return nil
+    end
+    return resent or nil
+end
+
+local function evidence_of(facts, again)
+    local frames = {}
     for _, frame in ipairs({
-        facts[SYN_IN] or 0, again or 0, facts[REPLY] or facts.foreign_reply or facts.reset or 0,
-        facts.second_reply or 0, facts[RESENT_IN] or 0,
+        facts[SYN_IN] or 0, again and again[1].frame or 0, facts[REPLY] or facts.foreign_reply or facts.reset or 0,
+        facts.second_reply or 0, facts[RESENT_IN] or 0, not facts[REPLY] and facts.icmp and facts.icmp.frame or 0,
     }) do
         if frame > 0 then
             frames[#frames + 1] = frame
@@ -836,14 +1500,28 @@ local function verdict_of(facts)
         frames[1] = facts[FIRST]
     end
     sort(frames)
+    return frames
+end
+
+-- All that can be said of a connection now.
+function verdict_of(facts)
+    local outcome, why, round_trips = judge(facts)
+    local again = repetition(facts)
+    local verdict = {
+        outcome = outcome, why = why, round_trips = round_trips, problems = problems_of(facts, outcome),
+        evidence = evidence_of(facts, again),
+        sent = facts[LEN] or nil, acked = facts[ACKED] or nil, resent = resent_of(facts),
+    }
     if facts[REPLY] then
-        local answers_second = again and again < facts[REPLY] and outcome ~= "syn-ack-lost"
-        verdict.rtt = facts[REPLY_TIME] - (answers_second and facts.again_time or facts[SYN_TIME])
+        verdict.rtt = round_trip_of(facts, again, outcome)
+        verdict.seconds_lost = seconds_lost(facts, outcome)
     end
-    if facts[SYN_IN] and facts[ANSWER] and facts[ANSWER] > facts[SYN_IN] then
+    if facts[SYN_IN] and facts[ANSWER] and facts[ANSWER] > facts[SYN_IN] and facts[REPLY] > facts[SYN_IN] then
         verdict.first_answer = facts[ANSWER_TIME] - facts[SYN_TIME]
     end
     return verdict
+end
+
 end
 
 -- Values as text ---------------------------------------------------------------------------------------------------
@@ -902,7 +1580,8 @@ local fields = {
     acked = ProtoField.uint32("tfo.data.acked", "Bytes acknowledged by the SYN-ACK", base.DEC),
     resent = ProtoField.uint32("tfo.data.resent", "Bytes of the SYN sent again", base.DEC),
     first_answer = ProtoField.relative_time("tfo.time.first_answer", "SYN to first answer byte"),
-    rtt = ProtoField.relative_time("tfo.rtt", "SYN to SYN-ACK"),
+    rtt = ProtoField.relative_time("tfo.rtt", "Round trip of the handshake"),
+    seconds_lost = ProtoField.relative_time("tfo.time.lost", "Waited for retransmissions of the SYN"),
     round_trips = ProtoField.int8("tfo.round_trips", "Round trips saved", base.DEC),
     seen_in = ProtoField.framenum("tfo.cookie.seen_in", "Cookie seen before in"),
     age = ProtoField.relative_time("tfo.cookie.age", "Age of the cookie"),
@@ -1002,7 +1681,7 @@ local function show_verdict(tree, verdict)
             tree:add(fields[name], verdict[name]):set_generated()
         end
     end
-    for _, name in ipairs({ "first_answer", "rtt" }) do
+    for _, name in ipairs({ "first_answer", "rtt", "seconds_lost" }) do
         if verdict[name] then
             tree:add(fields[name], span(verdict[name])):set_generated()
         end
@@ -1093,44 +1772,10 @@ local function say_in_info(pinfo, number, connection, segment, options)
     info:append(words)
 end
 
--- Take in what a frame tells, once. Its connection, where the frame is one of its facts.
-local function feed(key, segment, options, problems, related, mss, number, pinfo)
-    local connection = owner[number]
-    if connection then
-        return connection
-    elseif not SYN[segment.flags] then
-        connection = feed_other(key, segment, options, number, pinfo)
-    elseif ACK[segment.flags] then
-        connection = feed_syn_ack(key, segment, options, mss, number, pinfo)
-    else
-        connection = feed_syn(key, segment, options, related, number, pinfo)
-    end
-    owner[number] = connection
-    if connection then
-        for place = 1, #problems do
-            add_problem(connection, number, problems[place].rule, problems[place].severity)
-        end
-    end
-    return connection
-end
+-- Frames: each passes here -----------------------------------------------------------------------------------------
 
--- Whether a segment without SYN of a known connection is to be left. The client's ACK of the SYN-ACK is noted here:
--- there is no more to it.
-local function is_dull(connection, key, flags, is_empty, number)
-    if owner[number] then
-        return false
-    elseif connection[SETTLED] then
-        return true
-    elseif flags == ONLY_ACK and is_empty and connection[REPLY] and connection[KEY] == key
-        and number > connection[FIRST] and not connection.ended then
-        if not connection[ESTABLISHED] or number < connection[ESTABLISHED] then
-            connection[ESTABLISHED] = number
-        end
-        return true
-    end
-    return false
-end
-
+-- Not indented: see replies.
+do
 local handle -- by which Wireshark knows this protocol
 
 -- Methods of Wireshark's objects: to look one up costs as much as the call.
@@ -1141,12 +1786,12 @@ local function look(tvb, pinfo, tree, raw, segment, key, number, is_odd)
     local is_syn = SYN[segment.flags]
     local options, problems = NONE, NONE
     local after_eol, mss, related
-    if is_odd then
+    if is_odd and not segment.cut then
         options, after_eol, mss, related = read_options(raw, segment.options, segment.options_end)
         if #options > 0 or after_eol then
             problems = option_problems(raw, options, after_eol, segment.options_end, is_syn)
         end
-    elseif is_syn and ACK[segment.flags] then
+    elseif is_syn and ACK[segment.flags] and not segment.cut then
         mss = first_mss(raw, segment.options, segment.options_end)
     end
     local connection = feed(key, segment, options, problems, related, mss, number, pinfo)
@@ -1168,7 +1813,7 @@ end
 
 -- How a usual packet begins, as bytes of the frame: of IPv6 the first, of TCP the offset and the flags. USUAL_HEADER
 -- has the bytes of options, of a header without SYN.
-local IS_IPV6, USUAL_HEADER, TIMESTAMPS, TCP_BYTE = {}, {}, "\1\1\8\10", char(TCP)
+local IS_IPV6, USUAL_HEADER, TCP_BYTE = {}, {}, char(TCP)
 for first = 0x60, 0x6F do
     IS_IPV6[char(first)] = true
 end
@@ -1204,7 +1849,7 @@ end
 
 -- Whether a SYN or SYN-ACK is to be left: it has no data and no option that matters, and its connection is none of
 -- ours. The bytes of its header are known to begin with `header`.
-local function is_plain_syn(tvb, ip, tcp, header, size)
+local function is_plain_syn(tvb, pinfo, ip, tcp, header, size)
     local is_ipv4 = tcp == ip + 20
     local total = (is_ipv4 and TOTAL_OF_SYN or PAYLOAD_OF_SYN)[header]
     if not total or raw_bytes(tvb, is_ipv4 and ip + 2 or ip + 4, 2) ~= total then
@@ -1218,8 +1863,11 @@ local function is_plain_syn(tvb, ip, tcp, header, size)
     if connections[key] then
         return false
     end
-    if not ACK[byte(header, 2)] then
-        note_plain_syn(key)
+    local kept = raw_bytes(tvb, tcp + 4, 16 + bytes)
+    if ACK[byte(header, 2)] then
+        note_early(key, kept, pinfo.number, pinfo.abs_ts)
+    else
+        note_plain_syn(key, kept)
     end
     return true
 end
@@ -1247,7 +1895,7 @@ local function is_usual(tvb, pinfo, size)
     local header = raw_bytes(tvb, tcp + 12, 2)
     local options = USUAL_HEADER[header]
     if not options then
-        return is_plain_syn(tvb, ip, tcp, header, size)
+        return is_plain_syn(tvb, pinfo, ip, tcp, header, size)
     elseif options ~= 0 and (size < tcp + 24 or raw_bytes(tvb, tcp + 20, 4) ~= TIMESTAMPS) then
         return false
     end
@@ -1297,12 +1945,19 @@ function tfo.dissector(tvb, pinfo, tree)
     local connection, is_syn = connections[key], SYN[flags]
     if is_syn then
         sweep_up()
+        -- Of what the capture cuts off there is no telling.
+        is_odd = is_odd or #raw < tcp + HEADER_BYTES[offset]
     end
     -- Nothing stands behind the TCP header, as the IP header says.
     local is_empty = total == tcp - ip + HEADER_BYTES[offset]
     if not connection and not is_odd and (not is_syn or is_empty) then
-        if is_syn and not ACK[flags] then
-            note_plain_syn(key)
+        if is_syn then
+            local kept = sub(raw, tcp + 5, tcp + HEADER_BYTES[offset])
+            if ACK[flags] then
+                note_early(key, kept, pinfo.number, pinfo.abs_ts)
+            else
+                note_plain_syn(key, kept)
+            end
         end
         return
     end
@@ -1324,6 +1979,8 @@ function tfo.dissector(tvb, pinfo, tree)
     end
 end
 
+end
+
 function tfo.init()
     forget()
 end
@@ -1334,10 +1991,10 @@ register_postdissector(tfo)
 
 local OUTCOMES = {
     "requested-granted", "requested-not-granted", "accepted", "accepted-partially", "over-acknowledged",
-    "refused-cookie", "refused-off-or-stripped", "syn-lost-fallback", "syn-ack-lost",
+    "refused-cookie", "refused-silently", "syn-lost-fallback", "syn-ack-lost",
     "cookieless-accepted", "cookieless-refused", "replayed", "unknown",
 }
-local LINE = ("="):rep(98)
+local LINE = ("="):rep(110)
 
 -- The connections of a tap, by their first frame; `selected` nil means all.
 local function each_connection(selected)
@@ -1358,7 +2015,7 @@ local function quoted(text)
     return '"' .. text:gsub('[%c"\\]', function(one) return format("\\u%04x", byte(one)) end) .. '"'
 end
 
-local function json_of(connection, selected)
+local function json_of(connection, streams)
     local verdict = verdict_of(connection)
     local parts = {}
     local function add(name, value)
@@ -1370,7 +2027,7 @@ local function json_of(connection, selected)
         add(name, value and format(form or "%d", value))
     end
     local key = connection[KEY]
-    add_number("stream", selected and selected[connection] or -1)
+    add_number("stream", streams and streams[connection] or -1)
     add("client", quoted(address_text(client_of(connection))))
     add_number("client_port", number16(key, #key - 4))
     add("server", quoted(address_text(server_of(connection))))
@@ -1384,6 +2041,7 @@ local function json_of(connection, selected)
     add_number("first_answer", verdict.first_answer, "%.6f")
     add_number("rtt", verdict.rtt, "%.6f")
     add_number("round_trips", verdict.round_trips)
+    add_number("seconds_lost", verdict.seconds_lost, "%.6f")
     local sent = connection[COOKIE] or ""
     local cookie = sent ~= "" and sent or connection[GRANTED] or ""
     add("cookie", quoted(hex(cookie)))
@@ -1398,10 +2056,10 @@ end
 
 local tables = {}
 
-function tables.json(say, selected)
+function tables.json(say, selected, streams)
     say("tfo-json-begin")
     for connection in each_connection(selected) do
-        say(json_of(connection, selected))
+        say(json_of(connection, streams))
     end
     say("tfo-json-end")
 end
@@ -1409,7 +2067,7 @@ end
 function tables.outcome(say, selected)
     local rows = {}
     for _, outcome in ipairs(OUTCOMES) do
-        rows[outcome] = { 0, 0, 0, 0, 0 }
+        rows[outcome] = { 0, 0, 0, 0, 0, 0 }
     end
     for connection in each_connection(selected) do
         local outcome, _, round_trips = judge(connection)
@@ -1419,15 +2077,18 @@ function tables.outcome(say, selected)
         row[3] = row[3] + (connection[ACKED] or 0)
         row[4] = row[4] + (connection[RESENT] or 0)
         row[5] = row[5] + (round_trips or 0)
+        row[6] = row[6] + (connection.again and seconds_lost(connection, outcome) or 0)
     end
-    local form = "%-26s %12s %14s %14s %14s %12s"
+    local form = "%-26s %12s %14s %14s %14s %12s %12s"
     say(LINE)
     say("TCP Fast Open: outcomes")
-    say(format(form, "outcome", "connections", "bytes-sent", "bytes-acked", "bytes-resent", "rtt-saved"))
+    say(format(form, "outcome", "connections", "bytes-sent", "bytes-acked", "bytes-resent", "rtt-saved",
+        "seconds-lost"))
     for _, outcome in ipairs(OUTCOMES) do
         local row = rows[outcome]
         if row[1] > 0 then
-            say((format("%-26s %12d %14d %14d %14d %12d", outcome, row[1], row[2], row[3], row[4], row[5])))
+            local numbers = "%-26s %12d %14d %14d %14d %12d %12.3f"
+            say((format(numbers, outcome, row[1], row[2], row[3], row[4], row[5], row[6])))
         end
     end
     say(LINE)
@@ -1437,7 +2098,7 @@ end
 local GROUPS = {
     { "granted", { "requested-granted" } },
     { "accepted", { "accepted", "accepted-partially", "cookieless-accepted", "over-acknowledged", "replayed" } },
-    { "refused", { "requested-not-granted", "refused-cookie", "refused-off-or-stripped", "cookieless-refused" } },
+    { "refused", { "requested-not-granted", "refused-cookie", "refused-silently", "cookieless-refused" } },
     { "lost", { "syn-lost-fallback", "syn-ack-lost" } },
     { "unknown", { "unknown" } },
 }
@@ -1521,28 +2182,44 @@ function tables.problems(say, selected)
     say(LINE)
 end
 
--- The frames that pass a filter choose the connections; the streams' numbers come with the tcp tap.
+-- The numbers of the streams come with the tcp tap, which is silent about a frame whose TCP header is cut off.
+local function listen_to_streams(filter)
+    local streams = {}
+    local tap = Listener.new("tcp", filter)
+    function tap.packet(pinfo, _, info)
+        local connection = owner[pinfo.number]
+        if connection and info then
+            streams[connection] = info.th_stream
+        end
+    end
+    function tap.reset()
+        for connection in pairs(streams) do
+            streams[connection] = nil
+        end
+    end
+    return streams
+end
+
+-- The frames that pass a filter choose the connections.
 local function listen(name, filter, tell)
-    local selected
-    local tap
-    if filter or name == "json" then
-        selected = {}
-        tap = Listener.new("tcp", filter and "tfo && (" .. filter .. ")" or "tfo")
-        function tap.packet(pinfo, _, info)
+    filter = filter and "tfo && (" .. filter .. ")"
+    local selected = filter and {}
+    local streams = name == "json" and listen_to_streams(filter)
+    local tap = Listener.new("frame", filter)
+    if selected then
+        function tap.packet(pinfo)
             local connection = owner[pinfo.number]
             if connection then
-                selected[connection] = info and info.th_stream or -1
+                selected[connection] = true
             end
         end
-    else
-        tap = Listener.new("frame")
     end
     function tap.reset()
         selected = selected and {}
     end
     function tap.draw()
         local lines = {}
-        tables[name](function(line) lines[#lines + 1] = line end, selected)
+        tables[name](function(line) lines[#lines + 1] = line end, selected or nil, streams)
         tell(concat(lines, "\n"))
     end
     return tap

@@ -1,41 +1,7 @@
--- Take in what a frame tells, once. Its connection, where the frame is one of its facts.
-local function feed(key, segment, options, problems, related, mss, number, pinfo)
-    local connection = owner[number]
-    if connection then
-        return connection
-    elseif not SYN[segment.flags] then
-        connection = feed_other(key, segment, options, number, pinfo)
-    elseif ACK[segment.flags] then
-        connection = feed_syn_ack(key, segment, options, mss, number, pinfo)
-    else
-        connection = feed_syn(key, segment, options, related, number, pinfo)
-    end
-    owner[number] = connection
-    if connection then
-        for place = 1, #problems do
-            add_problem(connection, number, problems[place].rule, problems[place].severity)
-        end
-    end
-    return connection
-end
+-- Frames: each passes here -----------------------------------------------------------------------------------------
 
--- Whether a segment without SYN of a known connection is to be left. The client's ACK of the SYN-ACK is noted here:
--- there is no more to it.
-local function is_dull(connection, key, flags, is_empty, number)
-    if owner[number] then
-        return false
-    elseif connection[SETTLED] then
-        return true
-    elseif flags == ONLY_ACK and is_empty and connection[REPLY] and connection[KEY] == key
-        and number > connection[FIRST] and not connection.ended then
-        if not connection[ESTABLISHED] or number < connection[ESTABLISHED] then
-            connection[ESTABLISHED] = number
-        end
-        return true
-    end
-    return false
-end
-
+-- Not indented: see replies.
+do
 local handle -- by which Wireshark knows this protocol
 
 -- Methods of Wireshark's objects: to look one up costs as much as the call.
@@ -46,12 +12,12 @@ local function look(tvb, pinfo, tree, raw, segment, key, number, is_odd)
     local is_syn = SYN[segment.flags]
     local options, problems = NONE, NONE
     local after_eol, mss, related
-    if is_odd then
+    if is_odd and not segment.cut then
         options, after_eol, mss, related = read_options(raw, segment.options, segment.options_end)
         if #options > 0 or after_eol then
             problems = option_problems(raw, options, after_eol, segment.options_end, is_syn)
         end
-    elseif is_syn and ACK[segment.flags] then
+    elseif is_syn and ACK[segment.flags] and not segment.cut then
         mss = first_mss(raw, segment.options, segment.options_end)
     end
     local connection = feed(key, segment, options, problems, related, mss, number, pinfo)
@@ -73,7 +39,7 @@ end
 
 -- How a usual packet begins, as bytes of the frame: of IPv6 the first, of TCP the offset and the flags. USUAL_HEADER
 -- has the bytes of options, of a header without SYN.
-local IS_IPV6, USUAL_HEADER, TIMESTAMPS, TCP_BYTE = {}, {}, "\1\1\8\10", char(TCP)
+local IS_IPV6, USUAL_HEADER, TCP_BYTE = {}, {}, char(TCP)
 for first = 0x60, 0x6F do
     IS_IPV6[char(first)] = true
 end
@@ -109,7 +75,7 @@ end
 
 -- Whether a SYN or SYN-ACK is to be left: it has no data and no option that matters, and its connection is none of
 -- ours. The bytes of its header are known to begin with `header`.
-local function is_plain_syn(tvb, ip, tcp, header, size)
+local function is_plain_syn(tvb, pinfo, ip, tcp, header, size)
     local is_ipv4 = tcp == ip + 20
     local total = (is_ipv4 and TOTAL_OF_SYN or PAYLOAD_OF_SYN)[header]
     if not total or raw_bytes(tvb, is_ipv4 and ip + 2 or ip + 4, 2) ~= total then
@@ -123,8 +89,11 @@ local function is_plain_syn(tvb, ip, tcp, header, size)
     if connections[key] then
         return false
     end
-    if not ACK[byte(header, 2)] then
-        note_plain_syn(key)
+    local kept = raw_bytes(tvb, tcp + 4, 16 + bytes)
+    if ACK[byte(header, 2)] then
+        note_early(key, kept, pinfo.number, pinfo.abs_ts)
+    else
+        note_plain_syn(key, kept)
     end
     return true
 end
@@ -152,7 +121,7 @@ local function is_usual(tvb, pinfo, size)
     local header = raw_bytes(tvb, tcp + 12, 2)
     local options = USUAL_HEADER[header]
     if not options then
-        return is_plain_syn(tvb, ip, tcp, header, size)
+        return is_plain_syn(tvb, pinfo, ip, tcp, header, size)
     elseif options ~= 0 and (size < tcp + 24 or raw_bytes(tvb, tcp + 20, 4) ~= TIMESTAMPS) then
         return false
     end
@@ -202,12 +171,19 @@ function tfo.dissector(tvb, pinfo, tree)
     local connection, is_syn = connections[key], SYN[flags]
     if is_syn then
         sweep_up()
+        -- Of what the capture cuts off there is no telling.
+        is_odd = is_odd or #raw < tcp + HEADER_BYTES[offset]
     end
     -- Nothing stands behind the TCP header, as the IP header says.
     local is_empty = total == tcp - ip + HEADER_BYTES[offset]
     if not connection and not is_odd and (not is_syn or is_empty) then
-        if is_syn and not ACK[flags] then
-            note_plain_syn(key)
+        if is_syn then
+            local kept = sub(raw, tcp + 5, tcp + HEADER_BYTES[offset])
+            if ACK[flags] then
+                note_early(key, kept, pinfo.number, pinfo.abs_ts)
+            else
+                note_plain_syn(key, kept)
+            end
         end
         return
     end
@@ -227,6 +203,8 @@ function tfo.dissector(tvb, pinfo, tree)
         local segment = read_segment(raw, ip, tcp, total, tvb, s1, s2, s3, s4, k1, k2, k3, k4, offset, flags)
         look(tvb, pinfo, tree, raw, segment, key, number, is_odd)
     end
+end
+
 end
 
 function tfo.init()

@@ -96,6 +96,33 @@ local function has_odd_options(raw, tcp, offset)
     return odd and odd <= tcp + HEADER_BYTES[offset]
 end
 
+local TIMESTAMPS = "\1\1\8\10" -- the options of nearly all segments without SYN begin so
+
+local function number32(raw, at)
+    local b1, b2, b3, b4 = byte(raw, at + 1, at + 4)
+    return ((b1 * 256 + b2) * 256 + b3) * 256 + b4
+end
+
+-- TSval and TSecr of a segment (RFC 7323); nil where it has none, or the capture cuts them off.
+local function times_of(segment)
+    local raw, at, finish = segment.raw, segment.options, segment.options_end
+    if sub(raw, at + 1, at + 4) == TIMESTAMPS and at + 12 <= finish then
+        return number32(raw, at + 4), number32(raw, at + 8)
+    end
+    while at < finish do
+        local kind, length = byte(raw, at + 1, at + 2)
+        if kind == NOP then
+            length = 1
+        elseif kind == EOL or not length or length < 2 then
+            return nil
+        elseif kind == 8 and length == 10 and at + 10 <= finish then
+            return number32(raw, at + 2), number32(raw, at + 6)
+        end
+        at = at + length
+    end
+    return nil
+end
+
 -- The MSS of a SYN-ACK that holds nothing else of interest: it stands first, as a rule.
 local function first_mss(raw, at, finish)
     local kind, length, high, low = byte(raw, at + 1, at + 4)

@@ -15,7 +15,8 @@ local fields = {
     acked = ProtoField.uint32("tfo.data.acked", "Bytes acknowledged by the SYN-ACK", base.DEC),
     resent = ProtoField.uint32("tfo.data.resent", "Bytes of the SYN sent again", base.DEC),
     first_answer = ProtoField.relative_time("tfo.time.first_answer", "SYN to first answer byte"),
-    rtt = ProtoField.relative_time("tfo.rtt", "SYN to SYN-ACK"),
+    rtt = ProtoField.relative_time("tfo.rtt", "Round trip of the handshake"),
+    seconds_lost = ProtoField.relative_time("tfo.time.lost", "Waited for retransmissions of the SYN"),
     round_trips = ProtoField.int8("tfo.round_trips", "Round trips saved", base.DEC),
     seen_in = ProtoField.framenum("tfo.cookie.seen_in", "Cookie seen before in"),
     age = ProtoField.relative_time("tfo.cookie.age", "Age of the cookie"),
@@ -115,7 +116,7 @@ local function show_verdict(tree, verdict)
             tree:add(fields[name], verdict[name]):set_generated()
         end
     end
-    for _, name in ipairs({ "first_answer", "rtt" }) do
+    for _, name in ipairs({ "first_answer", "rtt", "seconds_lost" }) do
         if verdict[name] then
             tree:add(fields[name], span(verdict[name])):set_generated()
         end

@@ -86,6 +86,9 @@ local function is_quoted(raw, at)
         or (at >= 48 and floor(byte(raw, at - 47) / 16) == 6 and byte(raw, at - 41) == ICMPV6)
 end
 
+-- Takes in an ICMP error; defined where connections are known.
+local note_icmp
+
 -- The innermost segment, by the ports that Wireshark found: for unusual link layers, extensions and tunnels.
 local function search(raw, pinfo)
     if pinfo.port_type ~= PORTS_OF_TCP then
@@ -97,8 +100,11 @@ local function search(raw, pinfo)
     while place do
         local tcp = place - 1
         local at, key = ip_before(raw, tcp)
-        if at and not is_quoted(raw, at) then
-            return tcp, key, at
+        if at then
+            if not is_quoted(raw, at) then
+                return tcp, key, at
+            end
+            note_icmp(raw, at, tcp, key, pinfo.number)
         end
         place = find(raw, ports, place + 1, true)
     end
@@ -150,7 +156,17 @@ local function read_inner(tvb, pinfo)
     return read_header(raw, ip, tcp, key)
 end
 
--- All that matters of a segment, as numbers: one table for all of them.
+-- Hops that a packet may still make, as its IP header says.
+local function hops_of(raw, ip)
+    return byte(raw, byte(raw, ip + 1) < 0x60 and ip + 9 or ip + 8)
+end
+
+-- The identification of an IPv4 packet; 0 where there is none.
+local function identification(raw, ip)
+    return byte(raw, ip + 1) < 0x60 and number16(raw, ip + 4) or 0
+end
+
+-- All that matters of a segment, as numbers: one table for all of them. `cut`: the capture ends within its options.
 local the_segment = {}
 local function read_segment(raw, ip, tcp, total, tvb, s1, s2, s3, s4, a1, a2, a3, a4, offset, flags)
     local head = HEADER_BYTES[offset]
@@ -162,6 +178,8 @@ local function read_segment(raw, ip, tcp, total, tvb, s1, s2, s3, s4, a1, a2, a3
     segment.ack = ((a1 * 256 + a2) * 256 + a3) * 256 + a4
     local len, options_end = finish - tcp - head, tcp + head
     segment.len = len > 0 and len or 0
+    segment.raw, segment.ip = raw, ip
+    segment.cut = #raw < min(options_end, finish)
     segment.options = tcp + 20
     segment.options_end = options_end <= finish and options_end <= #raw and options_end or min(finish, #raw)
     return segment

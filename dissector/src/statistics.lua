@@ -2,10 +2,10 @@
 
 local OUTCOMES = {
     "requested-granted", "requested-not-granted", "accepted", "accepted-partially", "over-acknowledged",
-    "refused-cookie", "refused-off-or-stripped", "syn-lost-fallback", "syn-ack-lost",
+    "refused-cookie", "refused-silently", "syn-lost-fallback", "syn-ack-lost",
     "cookieless-accepted", "cookieless-refused", "replayed", "unknown",
 }
-local LINE = ("="):rep(98)
+local LINE = ("="):rep(110)
 
 -- The connections of a tap, by their first frame; `selected` nil means all.
 local function each_connection(selected)
@@ -26,7 +26,7 @@ local function quoted(text)
     return '"' .. text:gsub('[%c"\\]', function(one) return format("\\u%04x", byte(one)) end) .. '"'
 end
 
-local function json_of(connection, selected)
+local function json_of(connection, streams)
     local verdict = verdict_of(connection)
     local parts = {}
     local function add(name, value)
@@ -38,7 +38,7 @@ local function json_of(connection, selected)
         add(name, value and format(form or "%d", value))
     end
     local key = connection[KEY]
-    add_number("stream", selected and selected[connection] or -1)
+    add_number("stream", streams and streams[connection] or -1)
     add("client", quoted(address_text(client_of(connection))))
     add_number("client_port", number16(key, #key - 4))
     add("server", quoted(address_text(server_of(connection))))
@@ -52,6 +52,7 @@ local function json_of(connection, selected)
     add_number("first_answer", verdict.first_answer, "%.6f")
     add_number("rtt", verdict.rtt, "%.6f")
     add_number("round_trips", verdict.round_trips)
+    add_number("seconds_lost", verdict.seconds_lost, "%.6f")
     local sent = connection[COOKIE] or ""
     local cookie = sent ~= "" and sent or connection[GRANTED] or ""
     add("cookie", quoted(hex(cookie)))
@@ -66,10 +67,10 @@ end
 
 local tables = {}
 
-function tables.json(say, selected)
+function tables.json(say, selected, streams)
     say("tfo-json-begin")
     for connection in each_connection(selected) do
-        say(json_of(connection, selected))
+        say(json_of(connection, streams))
     end
     say("tfo-json-end")
 end
@@ -77,7 +78,7 @@ end
 function tables.outcome(say, selected)
     local rows = {}
     for _, outcome in ipairs(OUTCOMES) do
-        rows[outcome] = { 0, 0, 0, 0, 0 }
+        rows[outcome] = { 0, 0, 0, 0, 0, 0 }
     end
     for connection in each_connection(selected) do
         local outcome, _, round_trips = judge(connection)
@@ -87,15 +88,18 @@ function tables.outcome(say, selected)
         row[3] = row[3] + (connection[ACKED] or 0)
         row[4] = row[4] + (connection[RESENT] or 0)
         row[5] = row[5] + (round_trips or 0)
+        row[6] = row[6] + (connection.again and seconds_lost(connection, outcome) or 0)
     end
-    local form = "%-26s %12s %14s %14s %14s %12s"
+    local form = "%-26s %12s %14s %14s %14s %12s %12s"
     say(LINE)
     say("TCP Fast Open: outcomes")
-    say(format(form, "outcome", "connections", "bytes-sent", "bytes-acked", "bytes-resent", "rtt-saved"))
+    say(format(form, "outcome", "connections", "bytes-sent", "bytes-acked", "bytes-resent", "rtt-saved",
+        "seconds-lost"))
     for _, outcome in ipairs(OUTCOMES) do
         local row = rows[outcome]
         if row[1] > 0 then
-            say((format("%-26s %12d %14d %14d %14d %12d", outcome, row[1], row[2], row[3], row[4], row[5])))
+            local numbers = "%-26s %12d %14d %14d %14d %12d %12.3f"
+            say((format(numbers, outcome, row[1], row[2], row[3], row[4], row[5], row[6])))
         end
     end
     say(LINE)
@@ -105,7 +109,7 @@ end
 local GROUPS = {
     { "granted", { "requested-granted" } },
     { "accepted", { "accepted", "accepted-partially", "cookieless-accepted", "over-acknowledged", "replayed" } },
-    { "refused", { "requested-not-granted", "refused-cookie", "refused-off-or-stripped", "cookieless-refused" } },
+    { "refused", { "requested-not-granted", "refused-cookie", "refused-silently", "cookieless-refused" } },
     { "lost", { "syn-lost-fallback", "syn-ack-lost" } },
     { "unknown", { "unknown" } },
 }
@@ -189,28 +193,44 @@ function tables.problems(say, selected)
     say(LINE)
 end
 
--- The frames that pass a filter choose the connections; the streams' numbers come with the tcp tap.
+-- The numbers of the streams come with the tcp tap, which is silent about a frame whose TCP header is cut off.
+local function listen_to_streams(filter)
+    local streams = {}
+    local tap = Listener.new("tcp", filter)
+    function tap.packet(pinfo, _, info)
+        local connection = owner[pinfo.number]
+        if connection and info then
+            streams[connection] = info.th_stream
+        end
+    end
+    function tap.reset()
+        for connection in pairs(streams) do
+            streams[connection] = nil
+        end
+    end
+    return streams
+end
+
+-- The frames that pass a filter choose the connections.
 local function listen(name, filter, tell)
-    local selected
-    local tap
-    if filter or name == "json" then
-        selected = {}
-        tap = Listener.new("tcp", filter and "tfo && (" .. filter .. ")" or "tfo")
-        function tap.packet(pinfo, _, info)
+    filter = filter and "tfo && (" .. filter .. ")"
+    local selected = filter and {}
+    local streams = name == "json" and listen_to_streams(filter)
+    local tap = Listener.new("frame", filter)
+    if selected then
+        function tap.packet(pinfo)
             local connection = owner[pinfo.number]
             if connection then
-                selected[connection] = info and info.th_stream or -1
+                selected[connection] = true
             end
         end
-    else
-        tap = Listener.new("frame")
     end
     function tap.reset()
         selected = selected and {}
     end
     function tap.draw()
         local lines = {}
-        tables[name](function(line) lines[#lines + 1] = line end, selected)
+        tables[name](function(line) lines[#lines + 1] = line end, selected or nil, streams)
         tell(concat(lines, "\n"))
     end
     return tap

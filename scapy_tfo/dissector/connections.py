@@ -17,7 +17,7 @@ OUTCOMES = (
     "requested-granted",
     "requested-not-granted",
     "refused-cookie",
-    "refused-off-or-stripped",
+    "refused-silently",
     "cookieless-refused",
     "syn-lost-fallback",
     "syn-ack-lost",
@@ -49,8 +49,9 @@ class Connection:
     of the server. outcome: one of OUTCOMES. why: one phrase. frames: numbers that the outcome
     rests on. sent, acknowledged, resent: bytes of data in the SYN, of these acknowledged by the
     SYN-ACK, and sent again. first_answer: seconds from the SYN to the server's first byte. rtt:
-    seconds from the SYN to its SYN-ACK. round_trips: 1 saved, -1 lost. cookie: in hexadecimal, ""
-    for none. What the capture does not tell is None.
+    seconds of the handshake's round trip. round_trips: 1 saved, -1 lost. seconds_lost: for which
+    the client waited to send its SYN again. cookie: in hexadecimal, "" for none. What the capture
+    does not tell is None.
     """
 
     stream: int
@@ -67,6 +68,7 @@ class Connection:
     first_answer: float | None = None
     rtt: float | None = None
     round_trips: int | None = None
+    seconds_lost: float | None = None
     cookie: str = ""
     problems: tuple[Problem, ...] = ()
 
@@ -189,6 +191,7 @@ def _connection(record: dict[str, Any]) -> Connection:
         first_answer=record.get("first_answer"),
         rtt=record.get("rtt"),
         round_trips=record.get("round_trips"),
+        seconds_lost=record.get("seconds_lost"),
         cookie=record.get("cookie", ""),
         problems=tuple(
             Problem(each["frame"], each["rule"], each["severity"])

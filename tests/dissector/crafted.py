@@ -40,13 +40,30 @@ def fast_open(cookie: bytes | None, form: opt.Form = opt.Form.IANA) -> bytes:
 
 @dataclass
 class Talk:
-    """A connection's packets, each a round trip behind the last unless told otherwise."""
+    """A connection's packets, each a round trip behind the last unless told otherwise.
+
+    stamped: with timestamps, of a millisecond. echo: TSecr of the next packet, where it is not the
+    TSval that the other side sent last. hops: left in the packets of the client and of the server.
+    isn: of the client.
+    """
 
     sport: int = 40000
     family: int = 4
     client: str = ""
     when: float = _BEGAN
     packets: list[Packet] = field(default_factory=list)
+    stamped: bool = False
+    echo: int | None = None
+    hops: tuple[int, int] = (64, 64)
+    isn: int = _ISN
+    stamps: list[int] = field(default_factory=lambda: [0, 0])
+
+    def stamp(self, here: int) -> bytes:
+        """The timestamps of a packet of the client (0) or of the server (1)."""
+        value = round(self.when * 1000) + here * 12_345 & 0xFFFFFFFF
+        echo = self.stamps[1 - here] if self.echo is None else self.echo
+        self.echo, self.stamps[here] = None, value
+        return opt.push_options([opt.nop(), opt.nop(), opt.timestamps(value, echo)])
 
     def say(
         self, outbound: bool, flags: int, seq: int, ack: int, options: bytes, data: bytes
@@ -55,7 +72,11 @@ class Talk:
         ends = ip_address(self.client or client), ip_address(server)
         ports = self.sport, PORT
         here = 0 if outbound else 1
+        if self.stamped:
+            options = self.stamp(here) + options
         segment = Segment(
+            hop_limit=self.hops[here],
+            ip_id=len(self.packets) + 1 if self.family == 4 else 0,
             src=ends[here],
             dst=ends[1 - here],
             sport=ports[here],
@@ -72,7 +93,7 @@ class Talk:
     def syn(
         self, cookie: bytes | None = None, data: bytes = b"", *, options: bytes | None = None
     ) -> None:
-        self.say(True, SYN, _ISN, 0, fast_open(cookie) if options is None else options, data)
+        self.say(True, SYN, self.isn, 0, fast_open(cookie) if options is None else options, data)
 
     def syn_ack(
         self,
@@ -83,23 +104,23 @@ class Talk:
         options: bytes | None = None,
     ) -> None:
         options = fast_open(cookie) if options is None else options
-        self.say(False, SYN | ACK, isn, _ISN + 1 + acked, options, b"")
+        self.say(False, SYN | ACK, isn, self.isn + 1 + acked, options, b"")
 
     def data(self, data: bytes = b"", at: int = 0, *, options: bytes = b"") -> None:
         """From the client; at: bytes of the stream before it."""
-        self.say(True, ACK, _ISN + 1 + at, _SERVER_ISN + 1, options, data)
+        self.say(True, ACK, self.isn + 1 + at, _SERVER_ISN + 1, options, data)
 
     def answer(
         self, data: bytes = ANSWER, acked: int = len(DATA), *, isn: int = _SERVER_ISN
     ) -> None:
-        self.say(False, ACK, isn + 1, _ISN + 1 + acked, b"", data)
+        self.say(False, ACK, isn + 1, self.isn + 1 + acked, b"", data)
 
     def reset(self) -> None:
         """From the server, to the SYN."""
-        self.say(False, RST | ACK, 0, _ISN + 1, b"", b"")
+        self.say(False, RST | ACK, 0, self.isn + 1, b"", b"")
 
     def close(self) -> None:
-        self.say(True, FIN | ACK, _ISN + 1 + len(DATA), _SERVER_ISN + 1, b"", b"")
+        self.say(True, FIN | ACK, self.isn + 1 + len(DATA), _SERVER_ISN + 1, b"", b"")
 
     def wait(self) -> None:
         """Until the client's SYN is sent again."""

@@ -92,10 +92,20 @@ class TestWhereItHasNoBusiness:
         assert fields(capture, "tfo.role") == [[""], [""], ["stray"]]
 
     def test_a_cookie_that_nobody_asked_for(self, tmp_path: Path) -> None:
-        talk = Talk()
+        talk = Talk(stamped=True)
         talk.syn()
         talk.syn_ack(0, COOKIE)
         assert rules(write(tmp_path / "unsolicited.pcapng", [talk])) == {2: {"SRV-8"}}
+
+    def test_nothing_says_so_where_the_request_may_not_have_been_captured(
+        self, tmp_path: Path
+    ) -> None:
+        talk, named = Talk(), Talk(sport=40001, stamped=True)
+        for each in (talk, named):
+            each.syn()
+            each.echo = 17
+            each.syn_ack(0, COOKIE)
+        assert rules(write(tmp_path / "asked.pcapng", [talk, named])) == {}
 
 
 class TestWhatIsAcknowledged:
@@ -105,7 +115,7 @@ class TestWhatIsAcknowledged:
     def test_anything_but_all_or_nothing_is_told(
         self, acked: int, severity: str, tmp_path: Path
     ) -> None:
-        talk = Talk()
+        talk = Talk(stamped=True)
         talk.syn(COOKIE, DATA)
         talk.syn_ack(acked)
         (found,) = connections(write(tmp_path / "ack.pcapng", [talk]))

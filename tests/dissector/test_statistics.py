@@ -30,15 +30,15 @@ def capture(tmp_path: Path) -> Path:
 
 def test_outcomes(capture: Path) -> None:
     assert table(capture, "outcome") == [
-        ["accepted", "3", "60", "60", "0", "3"],
-        ["refused-cookie", "1", "20", "0", "20", "0"],
+        ["accepted", "3", "60", "60", "0", "3", "0.000"],
+        ["refused-cookie", "1", "20", "0", "20", "0", "0.000"],
     ]
 
 
 def test_a_filter_chooses_connections(capture: Path) -> None:
-    assert table(capture, "outcome", "ipv6") == [["accepted", "1", "20", "20", "0", "1"]]
+    assert table(capture, "outcome", "ipv6") == [["accepted", "1", "20", "20", "0", "1", "0.000"]]
     assert table(capture, "outcome", "tfo.outcome == refused-cookie") == [
-        ["refused-cookie", "1", "20", "0", "20", "0"]
+        ["refused-cookie", "1", "20", "0", "20", "0", "0.000"]
     ]
     assert table(capture, "outcome", "udp") == []
 

@@ -72,7 +72,8 @@ def _outcomes(summary: Summary) -> Iterator[str]:
     yield "<h2>Outcomes</h2>"
     heads = (
         *("connections", "bytes in SYNs", "acknowledged", "sent again"),
-        *("round trips saved", "median RTT, ms", "median time to the answer, ms"),
+        *("round trips saved", "seconds lost"),
+        *("median RTT, ms", "median time to the answer, ms"),
     )
     yield from _table(
         [("outcome", ""), *((head, "n") for head in heads)],
@@ -87,6 +88,7 @@ def _numbers(row: Row) -> Iterator[Cell]:
     for number in (row.connections, row.sent, row.acknowledged, row.resent):
         yield f"{number:,}", "n"
     yield signed(row.round_trips), "n"
+    yield f"{row.seconds_lost:,.1f}" if row.seconds_lost else "", "n"
     yield milliseconds(row.rtt), "n"
     yield milliseconds(row.first_answer), "n"
 

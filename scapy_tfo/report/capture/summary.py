@@ -12,7 +12,7 @@ from scapy_tfo.dissector.connections import OUTCOMES, Connection, Problem, Readi
 ACCEPTED = ("accepted", "accepted-partially", "cookieless-accepted")
 REFUSED = (
     *("requested-not-granted", "refused-cookie"),
-    *("refused-off-or-stripped", "cookieless-refused"),
+    *("refused-silently", "cookieless-refused"),
 )
 LOST = ("syn-lost-fallback", "syn-ack-lost")
 WRONG = ("over-acknowledged", "replayed")
@@ -25,8 +25,9 @@ SEVERITIES = ("error", "warning", "note", "chat")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """Connections that have something in common. sent, acknowledged, resent: bytes in SYNs.
-    round_trips: saved, less those lost; None where none is known. rtt, first_answer: medians in
-    seconds, None likewise."""
+    round_trips: saved, less those lost; None where none is known. seconds_lost: waited for
+    retransmissions of SYNs, in all. rtt, first_answer: medians in seconds, None where none is
+    known."""
 
     name: str
     connections: int
@@ -34,6 +35,7 @@ class Row:
     acknowledged: int
     resent: int
     round_trips: int | None
+    seconds_lost: float
     rtt: float | None
     first_answer: float | None
 
@@ -96,8 +98,10 @@ class Summary:
             if any(row.name in names for row in self.outcomes)
         ]
         text = f"{plural(count, 'connection')} with fast open: {', '.join(parts)}"
-        trips = self.total.round_trips
-        return text if trips is None else f"{text}; round trips saved, less lost: {signed(trips)}"
+        trips, waited = self.total.round_trips, self.total.seconds_lost
+        if trips is not None:
+            text += f"; round trips saved, less lost: {signed(trips)}"
+        return f"{text}; waited for lost SYNs: {waited:,.1f} s" if waited else text
 
     def _nothing(self) -> str:
         text = "no connection with a fast open option or data in its SYN"
@@ -141,6 +145,7 @@ def _row(name: str, connections: Iterable[Connection]) -> Row:
         acknowledged=sum(each.acknowledged or 0 for each in members),
         resent=sum(each.resent or 0 for each in members),
         round_trips=sum(trips) if trips else None,
+        seconds_lost=round(sum(each.seconds_lost or 0 for each in members), 6),
         rtt=_median(each.rtt for each in members),
         first_answer=_median(each.first_answer for each in members),
     )

@@ -19,7 +19,7 @@ CLIENT = {
     "accepted": {ACKED},
     "accepted-partially": {(False, NOT_ACKED)},
     "refused-cookie": {(False, NOT_ACKED)},
-    "refused-off-or-stripped": {(False, NOT_ACKED)},
+    "refused-silently": {(False, NOT_ACKED)},
     "syn-lost-fallback": {(False, RETRANSMITTED)},
     # Refused and lost, it is RETRANSMITTED, which the client cannot tell from a lost SYN.
     "syn-ack-lost": {ACKED, (False, RETRANSMITTED)},

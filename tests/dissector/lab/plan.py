@@ -83,16 +83,16 @@ CONVERSATIONS = (
         Step(outcome="refused-cookie", port="rotated", path=RotateKeys),
         Step(outcome="accepted", port="rotated"),
     ),
-    *_used("fast open off", Step(outcome="refused-off-or-stripped", port="plain")),
+    *_used("fast open off", Step(outcome="refused-silently", port="plain")),
     *_used(
         "stripped of the SYN",
-        Step(outcome="refused-off-or-stripped", at_server="cookieless-refused", path=StripSyn),
+        Step(outcome="refused-silently", at_server="cookieless-refused", path=StripSyn),
     ),
     *_used("lost SYN", Step(outcome="syn-lost-fallback", at_server="", path=LoseSyn)),
     # Nothing is kept of a plain SYN, so that what comes behind it lacks its beginning.
     *_used("late SYN", Step(outcome="syn-lost-fallback", at_server="unknown", path=DelaySyn)),
     *_used("lost SYN-ACK", Step(outcome="syn-ack-lost", path=LoseSynAck)),
-    *_used("late SYN-ACK", Step(outcome="syn-ack-lost", path=DelaySynAck)),
+    *_used("late SYN-ACK", Step(outcome="accepted", path=DelaySynAck)),
     *_used("cut data", Step(outcome="accepted-partially", at_server="accepted", path=CutData)),
     *_used(
         "acknowledged too much",
