@@ -1,0 +1,48 @@
+"""What the path did, told by the captures of both ends of connections between kernels."""
+
+from __future__ import annotations
+
+import pytest
+from two_kernels import Evidence
+
+from scapy_tfo.capture.comparison import Fate, compare
+
+DONE = {
+    "LoseSyn": "SYN > dropped",
+    "LoseSynAck": "SYN-ACK < dropped",
+    "DelaySyn": "SYN > delayed",
+    "DelaySynBeyond": "SYN > delayed",
+    "DelaySynAck": "SYN-ACK < delayed",
+    "DoubleSyn": "SYN > copied",
+    "Replay": "SYN > copied",
+    "CutData": "SYN > changed 18 bytes of data became 9",
+    "StripSyn": "SYN > changed option {kind} removed",
+    "StripRequest": "SYN > changed option 34 removed",
+    "StripAnswer": "SYN-ACK < changed option 34 removed",
+    "AckTooMuch": "SYN-ACK < changed acknowledgement moved by +5",
+    "RotateKeys": "",
+    "": "",
+}
+"""The first thing that each fault of the path does."""
+
+
+def told(fate: Fate) -> str:
+    return " ".join([fate.what, "<>"[fate.to_server], fate.kind, *fate.changes])
+
+
+@pytest.mark.parametrize("where", ["kernel", "cookieless", "duplicate-starts-over"])
+def test_it_names_what_was_done_to_each_connection(evidence: Evidence, where: str) -> None:
+    compared = compare(evidence.captures["client"], evidence.captures[where])
+    shown = {int(each.client.rpartition(":")[2]): each.done for each in compared.connections}
+    words = [word for word in evidence.words if word.conversation.server == where]
+    wrong = []
+    for word in words:
+        if word.step.how == "plain":
+            continue
+        kind = 254 if "kind 254" in word.conversation.name else 34
+        wanted = DONE[word.step.path.__name__ if word.step.path else ""].format(kind=kind)
+        found = [told(fate) for fate in shown[word.port]]
+        if (found[0] if found else "") != wanted:
+            wrong.append(f"{word}: {found} for {wanted!r}")
+    assert wrong == []
+    assert len(words) > 1
