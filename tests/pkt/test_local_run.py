@@ -48,6 +48,19 @@ def test_code_looks_at_the_connection() -> None:
     assert found.notes == ["line 8: 7"]
 
 
+@pytest.mark.parametrize(
+    ("script", "line"),
+    [
+        (LISTEN + "+0 < S 0:0(0) win 65535 <mss 1460>\n+0 expect none for 50ms\n", 5),
+        (OPEN + "+0 write(4, ..., 10) = 10\n+0 expect none for 50ms\n", 9),
+        (OPEN + "+0 < P. 1:11(10) ack 1 win 1000\n+0 expect none for 50ms\n", 9),
+    ],
+    ids=["SYN-ACK", "written data", "ACK"],
+)
+def test_what_the_kernel_answers_at_once_breaks_a_silence(script: str, line: int) -> None:
+    assert told(script) == [f"{line}: a packet came"]
+
+
 def test_commands_before_between_and_behind() -> None:
     script = "`sysctl -q net.ipv4.tcp_fastopen=0`\n" + LISTEN
     script += "+0 `test $(cat /proc/sys/net/ipv4/tcp_fastopen) = 0`\n`true`\n"

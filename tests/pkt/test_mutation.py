@@ -106,6 +106,42 @@ def test_what_expects_nothing_is_left_alone(event: str) -> None:
     assert of(event) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "silence"),
+    [
+        ("+.2 > . 1:1(0) ack 2\n", ["+0 expect none for 300ms"]),
+        ("+.2~+.3 > . 1:1(0) ack 2\n", ["+0 expect none for 400ms"]),
+        ("1.5 > . 1:1(0) ack 2\n", ["+0 expect none for 1600ms"]),
+        ("+0 > . 1:1(0) or > R 1:1(0)\n", ["+0 expect none for 100ms"]),
+        ("+0 > icmp unreachable port_unreachable\n", ["+0 expect none for 100ms"]),
+        ("* > . 1:1(0) ack 2\n", []),
+        ("+0 > . 1:1(0) ack 2 or none\n", []),
+        (
+            "+0 expect none for 50ms\n+.2 > . 1:1(0) ack 2\n",
+            ["+0 expect none for 350ms", "+0 expect none for 300ms"],
+        ),
+        ("+0 expect none for 50ms\n+.2 < . 1:1(0) ack 2 win 9\n", []),
+    ],
+)
+def test_nothing_is_expected_where_a_packet_comes(text: str, silence: list[str]) -> None:
+    found = [each for each in breaks(parse(text), {}) if each.kind == "expect none"]
+    shown = [each.text.split("\n")[each.line - 1].strip() for each in found]
+    assert [" ".join(each.split()) for each in shown] == silence
+
+
+def test_a_silence_for_a_packet_is_an_addition() -> None:
+    portable = {each.kind: each.is_as_portable for each in breaks(parse("+0 > . 1:1(0)\n"), {})}
+    assert not portable.pop("expect none")
+    assert portable
+    assert all(portable.values())
+
+
+def test_a_silence_does_not_keep_a_blocked_call_waiting() -> None:
+    text = "+0...0.02 read(4, ..., 9) = 9\n+.01 > . 1:1(0)\n+.05 > F. 1:1(0)\n"
+    found = [each.line for each in breaks(parse(text), {}) if each.kind == "expect none"]
+    assert found == [3]
+
+
 def test_what_is_not_compared_is_left_alone() -> None:
     first = "> S 0:0(0) <mss *,TS val 1 ecr 2,FO *,nop,nop,nop,nop>"
     assert of(first, "mss") == of(first, "cookie") == of(first, "seq") == of(first, "win") == []
@@ -131,7 +167,7 @@ def test_a_broken_script_is_a_script_and_no_less_portable(task: Task) -> None:
             new.at.line for old, new in zip(script.events, again.events, strict=True) if old != new
         ]
         assert changed == [each.line]
-        if is_portable(task.text):
+        if is_portable(task.text) and each.is_as_portable:
             refuse_additions(again, each.text, task.name)
 
 

@@ -264,6 +264,32 @@ def test_silence_lasts_as_long_as_nothing_comes() -> None:
     assert outcome.seconds == pytest.approx(0.2)
 
 
+def test_what_comes_while_it_is_asked_for_breaks_the_silence() -> None:
+    script = SYN + "+0 expect none for 200ms\n"
+    outcome, _ = played(script, {0: [SYN_ACK]}, busy=30_000)
+    assert told(outcome) == ["4: a packet came"]
+    assert only(outcome).expected == "nothing"
+
+
+@pytest.mark.parametrize("call", ["fcntl(3, F_SETFL, 0) = 0", "listen(3, 9) = 0"])
+def test_what_no_packet_has_taken_breaks_the_silence(call: str) -> None:
+    script = OPEN + f"+.01 {call}\n+0 expect none for 20ms\n"
+    coming: list[Reply] = [(3, "P. 1:6(5) ack 1")]
+    assert told(played(script, {0: [SYN_ACK], 1: coming})[0]) == ["7: a packet came"]
+    assert told(played(script, {0: [SYN_ACK]})[0]) == []
+
+
+def test_an_answer_on_ports_that_no_expected_packet_names_breaks_the_silence() -> None:
+    answer: Reply = (0, "S. 0:0(0) ack 1")
+    script = LISTEN + "+0 < 5000 > 8080 S 0:0(0) win 1\n+0 expect none for 20ms\n"
+    assert told(played(script, {0: [answer]}, busy=30_000)[0]) == ["4: a packet came"]
+    # Nobody asked for the first answer, nor forbade it.
+    script = LISTEN + "+0 < 5000 > 8080 S 0:0(0) win 1\n+0 < 5001 > 8080 S 0:0(0) win 1\n"
+    script += "+0 expect none for 20ms\n"
+    assert told(played(script, {0: [answer]}, busy=30_000)[0]) == []
+    assert told(played(script, {1: [answer]}, busy=30_000)[0]) == ["5: a packet came"]
+
+
 # ICMP.
 
 ICMP = unreachable(
@@ -293,6 +319,13 @@ def test_an_icmp_error_that_does_not_come() -> None:
     assert told(outcome) == ["4: no packet came"]
     outcome, _ = played(SYN + "+5 > icmp unreachable port_unreachable", {0: [(5000, ICMP)]})
     assert told(outcome) == []
+
+
+def test_an_icmp_error_breaks_the_silence() -> None:
+    outcome, _ = played(SYN + "+0 expect none for 100ms\n", {0: [(50, ICMP)]})
+    assert told(outcome) == ["4: a packet came"]
+    assert only(outcome).actual == "> icmp unreachable port_unreachable"
+    assert told(played(SYN + "+0 expect none for 100ms\n", {0: [(101, ICMP)]})[0]) == []
 
 
 def test_an_icmp_error_to_the_kernel() -> None:

@@ -88,6 +88,51 @@ def test_a_mutant_fails_one_of_our_scripts(mutant: str) -> None:
     assert any(failing_lines(each) for each in answers)
 
 
+OPEN = f"""\
+{LISTENER}
++0 < S 0:0(0) win 65535 <mss 1460>
++0 > S. 0:0(0) ack 1 <...>
++0 < . 1:1(0) ack 1 win 65535
++0 accept(3, ..., ...) = 4
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (f"{LISTENER}+0 < S 0:0(0) win 65535\n+0 expect none for 50ms\n", 6),
+        (f"{LISTENER}+0 < 5000 > 8080 S 0:0(0) win 65535\n+0 expect none for 50ms\n", 6),
+        (f"{OPEN}+0 < P. 1:11(10) ack 1 win 65535\n+0 expect none for 50ms\n", 11),
+    ],
+    ids=["SYN-ACK", "on named ports", "ACK"],
+)
+@pytest.mark.parametrize("target", ["sim:reference", "lab:reference", "lab:linux"])
+def test_what_the_target_answers_at_once_breaks_a_silence(
+    target: str, text: str, line: int
+) -> None:
+    try:
+        answer = run_text(text, target)
+    except SetupError as error:
+        pytest.skip(str(error))
+    assert line in failing_lines(answer)
+
+
+def test_in_a_silence_what_says_nothing_new_is_forgiven() -> None:
+    # The acceptable ACK of RFC 9293 section 3.10.7.4 for a segment that came twice.
+    twice = f"""\
+{OPEN}
++0 < P. 1:11(10) ack 1 win 65535
++0 > . 1:1(0) ack 11
++0 read(4, ..., 512) = 10
++0 write(4, ..., 10) = 10
++0 > P. 1:11(10) ack 11
++0 < P. 1:11(10) ack 11 win 65535
++0 expect none for 50ms
+"""
+    assert failing_lines(run_text(twice)) == []
+    assert failing_lines(run_text(twice.replace("1:11(10) ack 11 w", "11:21(10) ack 11 w")))
+
+
 def test_the_cookie_that_came_is_the_one_that_goes() -> None:
     outcome = run_text(ASK_AND_USE)
     assert isinstance(outcome, Outcome)

@@ -34,7 +34,8 @@ Reply = tuple[float, str | bytes]
 class VirtualKernel:
     """The wire of a run. replies: what it sends after the n-th packet that it gets.
 
-    delay: ms by which each sleep of the script is too long.
+    delay: ms by which each sleep of the script is too long. busy: ns that to send a packet takes,
+    at whose beginning the kernel has it.
     """
 
     def __init__(self, replies: Mapping[int, Sequence[Reply]], *, delay: float = 0) -> None:
@@ -42,6 +43,7 @@ class VirtualKernel:
         self.time = START
         self.got: list[Segment] = []
         self.refuses = False
+        self.busy = 0
         self._replies = replies
         self._delay = int(delay * MS)
         self._coming: list[tuple[int, int, bytes]] = []
@@ -71,6 +73,7 @@ class VirtualKernel:
         if segment.flags & SYN:
             self._isns[ports] = segment.seq
         self.reply(number, segment.dst, segment.src, ports)
+        self.time += self.busy
 
     def receive(self, until: int) -> Arrival | None:
         self._coming.sort()

@@ -33,6 +33,11 @@ _OTHER_ECN = {
 }
 _MAKES_DESCRIPTOR = frozenset({"socket", "accept", "accept4", "open", "epoll_create"})
 _SECOND = 1_000_000_000
+_SILENCE = "expect none"
+_AT_ONCE = tree.Time(tree.Clock.AFTER, 0)
+_MARGIN = 100_000_000
+"""ns beyond the time of a packet, within which it comes for certain."""
+
 _WORTH_MISSING = 50_000_000
 """ns: an event that waits less than this cannot be much too early."""
 
@@ -41,13 +46,15 @@ _WORTH_MISSING = 50_000_000
 class Break:
     """A copy of a script in which one event's expectation is wrong.
 
-    line: of that event, in `text`. kind: of field. what: the change, in words.
+    line: of that event, in `text`. kind: of field. what: the change, in words. is_as_portable:
+    packetdrill can run it if it can run the script.
     """
 
     line: int
     kind: str
     what: str
     script: tree.Script
+    is_as_portable: bool = True
 
     @property
     def text(self) -> str:
@@ -64,9 +71,10 @@ class _Changed:
 
 
 def breaks(script: tree.Script, symbols: Mapping[str, str]) -> tuple[Break, ...]:
-    """Every break of a script that is still in the language, and portable where the script is.
+    """Every break of a script that is still in the language.
 
-    symbols: what `-D` says: cookies that stand there by name are broken in their bytes.
+    All but those to `expect none` are portable where the script is. symbols: what `-D` says:
+    cookies that stand there by name are broken in their bytes.
     """
     meanings = Meanings(symbols)
     found: list[Break] = []
@@ -76,8 +84,9 @@ def breaks(script: tree.Script, symbols: Mapping[str, str]) -> tuple[Break, ...]
             for changed in _changes(script, index, line, meanings):
                 new = replace(line, action=changed.action, time=changed.time or line.time)
                 broken = tree.Script((*script.lines[:index], new, *script.lines[index + 1 :]))
-                if _can_run(broken) and _is_as_portable(line, new):
-                    found.append(Break(before, changed.kind, changed.what, broken))
+                portable = _is_as_portable(line, new)
+                if _can_run(broken) and (portable or changed.kind == _SILENCE):
+                    found.append(Break(before, changed.kind, changed.what, broken, portable))
         before += show_script(tree.Script((line,))).count("\n")
     return tuple(found)
 
@@ -114,6 +123,11 @@ def _changes(
             yield from _of_marks(packet)
             yield from _of_options(packet, meanings)
             yield from _of_time(event, _next_event(script, index))
+            yield from _of_presence(script, index, event.time)
+        case tree.Icmp(direction=tree.Direction.OUTBOUND) | tree.AnyOf(or_none=False):
+            yield from _of_presence(script, index, event.time)
+        case tree.Silence(duration):
+            yield from _of_silence(duration, _next_event(script, index))
         case tree.Syscall() as call:
             yield from _of_call(call)
             yield from _of_return(event, call)
@@ -193,6 +207,41 @@ def _of_time(event: tree.Event, after: tree.Event | None) -> Iterator[_Changed]:
     if time.clock is tree.Clock.AFTER and time.earliest >= _WORTH_MISSING and time.latest is None:
         sooner = replace(time, earliest=time.earliest // 4)
         yield _Changed("time", "expected much earlier", event.action, sooner)
+
+
+def _of_presence(script: tree.Script, index: int, time: tree.Time) -> Iterator[_Changed]:
+    """Nothing is expected where a packet comes."""
+    # What a call in the background waits for would come too late.
+    if time.clock is tree.Clock.WHENEVER or _is_blocked(script, index):
+        return
+    # By an absolute time, how long the event waits is not known, but it is no longer than this.
+    silence = tree.Silence((time.latest or time.earliest) + _MARGIN)
+    yield _Changed(_SILENCE, "'expect none' for the packet", silence, _AT_ONCE)
+
+
+def _is_blocked(script: tree.Script, index: int) -> bool:
+    """A blocking call before that event may not have returned yet, by the times written."""
+    waited = 0
+    for line in reversed(script.lines[: index + 1]):
+        if not isinstance(line, tree.Event):
+            continue
+        match line.action:
+            case tree.Syscall(until=int(until)) if until - line.time.earliest >= waited:
+                return True
+        if line.time.clock is tree.Clock.AFTER:
+            waited += line.time.earliest
+    return False
+
+
+def _of_silence(duration: int, after: tree.Event | None) -> Iterator[_Changed]:
+    """Nothing is expected for so long that what comes next is too early."""
+    if after is None or after.time.clock is not tree.Clock.AFTER:
+        return
+    match after.action:
+        case tree.Packet(direction=tree.Direction.OUTBOUND) | tree.AnyOf(or_none=False):
+            wait = after.time.latest or after.time.earliest
+            longer = tree.Silence(duration + wait + _MARGIN)
+            yield _Changed(_SILENCE, "'expect none' for too long", longer)
 
 
 # Options.

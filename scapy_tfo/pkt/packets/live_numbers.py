@@ -22,7 +22,8 @@ class Flow:
     script_isn, live_isn: of the local side, None until seen. stamps: TS val that the script
     expected, to what came. first_stamps: (script, wire) of the first one. is_reset: a RST was seen,
     so that the next SYN begins anew. has_remote_fin, has_local_fin: where both were seen, a SYN
-    does once the kernel answers it with another ISN.
+    does once the kernel answers it with another ISN. is_unasked: the script names its ports in no
+    packet that it expects.
     """
 
     local: Address
@@ -41,6 +42,7 @@ class Flow:
     next_isn: int | None = None
     has_remote_fin: bool = False
     has_local_fin: bool = False
+    is_unasked: bool = False
 
     def heard(self, segment: Segment) -> None:
         """The kernel sent this."""

@@ -45,14 +45,19 @@ class Flows:
         self._listens = False
         self._by_ends: dict[tuple[Pair, int], Flow] = {}
         self._watched: dict[tuple[Address, Pair], tuple[Pair, int]] = {}
+        self._asked: set[tuple[Pair, int]] = set()
 
     def watch(self, packets: Iterable[tree.Packet]) -> None:
         """Pass by what the kernel sends elsewhere than where one of these names the ports."""
         for packet in packets:
-            if packet.ports and packet.direction is tree.Direction.OUTBOUND:
-                named = (packet.ports[1], packet.ports[0])
-                address = client_address(self._remote, packet.client)
-                self._watched[address, self._on_wire(named)] = named, packet.client
+            if not packet.ports:
+                continue
+            is_asked = packet.direction is tree.Direction.OUTBOUND
+            named = (packet.ports[1], packet.ports[0]) if is_asked else packet.ports
+            address = client_address(self._remote, packet.client)
+            self._watched[address, self._on_wire(named)] = named, packet.client
+            if is_asked:
+                self._asked.add((named, packet.client))
 
     def all(self) -> list[Flow]:
         """Every connection that is known."""
@@ -154,6 +159,7 @@ class Flows:
             # What is no SYN speaks with the numbers of the connection that it strays from.
             if self._current is not None:
                 flow.live_isn = self._current.live_isn
+            flow.is_unasked = (ports, client) not in self._asked
             self._by_ends[ports, client] = flow
         return flow
 

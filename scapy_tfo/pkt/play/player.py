@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from scapy_tfo.icmp import IcmpError
 from scapy_tfo.pkt.language import tree
 from scapy_tfo.pkt.language.fields import Value
 from scapy_tfo.pkt.language.icmp_names import icmp_names
@@ -356,17 +357,28 @@ class Player:
         self._tell(event, (packet,), actual, differences)
 
     def _expect_silence(self, event: tree.Event, duration: int) -> None:
-        begin = self.times.due(event.time)
-        end = begin + duration
+        begin, since = self.times.silent_from(event.time), self.times.began
+        end = self.times.due(event.time) + duration
         while self.wire.now() < end and self.hearing.listen(end):
             pass
         self.wire.sleep_until(end)
         self.times.acted(event.time, end, Span(end, self.wire.now()))
-        # What came before is the next event's to judge, as is what came behind.
+        # What comes later is the next event's to judge.
         for found in self.hearing.between(begin, end):
-            if not self._was_foretold(found):
+            unasked = found[0].is_unasked and found[1].when < since
+            if not unasked and not self._is_allowed_in_silence(found):
                 shown = show_action(in_script_terms(found[2], found[0]))
                 self.fail(event, "a packet came", expected="nothing", actual=shown)
+        for _, error in self.hearing.errors_between(begin, end):
+            shown = show_action(self._in_script_terms(error))
+            self.fail(event, "a packet came", expected="nothing", actual=shown)
+
+    def _is_allowed_in_silence(self, found: Found) -> bool:
+        return self._was_foretold(found)
+
+    def _in_script_terms(self, error: IcmpError) -> tree.Icmp:
+        kind, code = icmp_names(error.type, error.code, self.settings.family)
+        return tree.Icmp(direction=tree.Direction.OUTBOUND, type=kind, code=code)
 
     def _number(self, value: Value) -> int:
         try:

@@ -112,6 +112,12 @@ class Hearing:
         self._heard = deque(each for each in self._heard if not begin <= each[1].when < end)
         return found
 
+    def errors_between(self, begin: int, end: int) -> list[tuple[Arrival, IcmpError]]:
+        """The same of ICMP errors."""
+        found = [each for each in self._errors if begin <= each[0].when < end]
+        self._errors = deque(each for each in self._errors if not begin <= each[0].when < end)
+        return found
+
     def _take(self, flows: tuple[Flow, ...], until: int) -> Found | None:
         while True:
             for found in self._heard:

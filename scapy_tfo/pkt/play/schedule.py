@@ -60,6 +60,7 @@ class Timeline:
         self._share = share
         self._start = 0
         self._before = Span(0, 0)
+        self._began = 0
         self._script_before = 0
         self._own_due: int | None = None
         self._slip = 0
@@ -91,11 +92,13 @@ class Timeline:
         """The script did what was due then, in this span of time. packet: see `due`."""
         self._slip = max(self._slip, span.latest - due)
         self._own_due = due if packet else None
+        self._began = span.earliest
         self._passed(time, Span(min(due, span.earliest) if packet else span.earliest, span.latest))
 
     def came(self, time: Time, when: int) -> None:
         """What the script waited for came then."""
         self._own_due = None
+        self._began = when
         self._passed(time, Span(when, when))
 
     def window(self, time: Time) -> Window | None:
@@ -117,6 +120,22 @@ class Timeline:
         tolerance = self._tolerated(earliest - self._script_before)
         last = self._start + latest + self._slip
         return Window(self._start + earliest, last, tolerance, self._grain)
+
+    @property
+    def began(self) -> int:
+        """When the last event happened at the earliest, whatever it keeps step with."""
+        return self._began
+
+    def silent_from(self, time: Time) -> int:
+        """From when on a silence that begins then forbids packets, ns; 0: from ever.
+
+        What the event before it caused is in the silence, even if it came before the event was
+        over. Where no time lies between the two, so is all that came earlier.
+        """
+        window = self.window(time)
+        if window is None or self.due(time) <= self._before.latest:
+            return 0
+        return window.earliest
 
     def lateness(self, window: Window | None, when: int) -> list[Difference]:
         """That something came too early or too late, if it did. window: of `window`."""

@@ -38,6 +38,7 @@ class RemotePlayer(Player):
         super().__init__(script, wire, settings, flows)
         self._rtt = rtt
         self._ends: dict[Flow, int] = {}
+        self._acknowledged: dict[Flow, int] = {}
 
     def end_connections(self) -> None:
         """Reset whatever the target still has of this script's connections."""
@@ -84,6 +85,15 @@ class RemotePlayer(Player):
     def _expect_silence(self, event: tree.Event, duration: int) -> None:
         super()._expect_silence(event, duration + self._rtt)
 
+    def _is_allowed_in_silence(self, found: Found) -> bool:
+        flow, _, segment = found
+        if super()._is_allowed_in_silence(found):
+            return True
+        # To acknowledge what was not acknowledged before is news.
+        known = self._acknowledged.get(flow)
+        is_known = known is not None and (known - segment.ack) % _MODULUS < _HALF
+        return is_known and self._says_nothing_new(found)
+
     def _comes_with(self, packet: tree.Packet, found: Found) -> bool:
         """The script's packet is an acknowledgement, and the target sent it with more."""
         flow, arrival, segment = found
@@ -115,6 +125,10 @@ class RemotePlayer(Player):
         end = self._ends.get(flow)
         if end is None or segment.flags & SYN or (segment.end - end) % _MODULUS < _HALF:
             self._ends[flow] = segment.end
+        known = self._acknowledged.get(flow)
+        is_first = known is None or bool(segment.flags & SYN)
+        if segment.flags & ACK and (is_first or (segment.ack - (known or 0)) % _MODULUS < _HALF):
+            self._acknowledged[flow] = segment.ack
 
 
 def _acknowledgement(segment: Segment) -> Segment:
