@@ -125,7 +125,7 @@ def test_nothing_can_come_before_there_is_a_connection() -> None:
     with pytest.raises(NoFlowError):
         flows().of_icmp(UNREACHABLE)
     assert flows().owner(from_kernel()) is None
-    assert flows().all() == []
+    assert flows().last == ""
 
 
 def test_a_symbol_may_be_the_isn_of_a_script() -> None:
@@ -155,7 +155,7 @@ def test_the_kernels_first_syn_shows_its_port_and_isn() -> None:
     answered = found.of_inbound(inbound("S. 1000:1000(0) ack 4"), 1000)
     assert answered is flow
     assert flow.remote_isn == 1000
-    assert found.all() == [flow]
+    assert found.last == f"{REMOTE}:80>{LOCAL}:5000"
 
 
 def test_another_syn_ack_is_counted_from_its_own_isn() -> None:
@@ -208,7 +208,7 @@ def test_connections_by_their_ports() -> None:
     assert found.owner(from_kernel(8080, 5000, flags=RST)) is one
     assert found.owner(from_kernel(8080, 5001)) is None
     assert found.of_icmp(replace(ICMP, ports=(5001, 8080))) is other
-    assert found.all() == [one, other]
+    assert found.last == f"{REMOTE}:5001>{LOCAL}:8080"
 
 
 def test_what_strays_has_the_numbers_of_the_connection_it_strays_from() -> None:

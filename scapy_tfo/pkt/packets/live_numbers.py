@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from scapy_tfo.segment import FIN, Address, Segment
+from scapy_tfo.segment import FIN, SYN, Address, Segment
 
 _MODULUS = 1 << 32
+_HALF = 1 << 31
 
 
 @dataclass(slots=True, eq=False)
@@ -22,8 +23,10 @@ class Flow:
     script_isn, live_isn: of the local side, None until seen. stamps: TS val that the script
     expected, to what came. first_stamps: (script, wire) of the first one. is_reset: a RST was seen,
     so that the next SYN begins anew. has_remote_fin, has_local_fin: where both were seen, a SYN
-    does once the kernel answers it with another ISN. is_unasked: the script names its ports in no
-    packet that it expects.
+    does once the kernel answers it with another ISN. first_isn: of the
+    kernel's SYN as it was heard, local_end: behind the last number that it has sent. lives: how
+    many connections have had these ports. is_unasked: the script names its ports in no packet that
+    it expects.
     """
 
     local: Address
@@ -42,6 +45,9 @@ class Flow:
     next_isn: int | None = None
     has_remote_fin: bool = False
     has_local_fin: bool = False
+    first_isn: int | None = None
+    local_end: int | None = None
+    lives: int = 1
     is_unasked: bool = False
 
     def heard(self, segment: Segment) -> None:
@@ -52,6 +58,13 @@ class Flow:
             self.begin_anew()
             self.remote_isn = self.next_isn
         self.has_local_fin = self.has_local_fin or bool(segment.flags & FIN)
+        if segment.flags & SYN and segment.seq != self.first_isn:
+            self.lives += self.first_isn is not None
+            self.first_isn, self.local_end = segment.seq, None
+        # A RST has the number that it answers, whatever was sent.
+        is_news = self.local_end is None or (segment.end - self.local_end) % _MODULUS < _HALF
+        if is_news and not segment.is_rst:
+            self.local_end = segment.end
 
     def begin_anew(self) -> None:
         """The next connection between the same ports."""
@@ -59,6 +72,7 @@ class Flow:
         self.stamps.clear()
         self.first_stamps = None
         self.is_reset = self.has_remote_fin = self.has_local_fin = False
+        self.lives += 1
 
     def remote_offset(self, *, syn: bool) -> int:
         """What to add to the script's number of the remote side; syn: of a packet with SYN."""

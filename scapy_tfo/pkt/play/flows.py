@@ -5,12 +5,12 @@ Without ports, a script means the newest connection; it names any other by its p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from scapy_tfo.address import Address, known_address
 from scapy_tfo.pkt.language import tree
 from scapy_tfo.pkt.packets.live_numbers import Flow
-from scapy_tfo.segment import SYN, Segment
+from scapy_tfo.segment import SYN, Segment, endpoint
 
 Ports = Callable[[], int]
 """Gives a port of the script's side that nothing else uses."""
@@ -47,10 +47,10 @@ class Flows:
         self._watched: dict[tuple[Address, Pair], tuple[Pair, int]] = {}
         self._asked: set[tuple[Pair, int]] = set()
 
-    def watch(self, packets: Iterable[tree.Packet]) -> None:
+    def watch(self, packets: Iterable[tree.Packet | tree.Icmp]) -> None:
         """Pass by what the kernel sends elsewhere than where one of these names the ports."""
         for packet in packets:
-            if not packet.ports:
+            if not isinstance(packet, tree.Packet) or not packet.ports:
                 continue
             is_asked = packet.direction is tree.Direction.OUTBOUND
             named = (packet.ports[1], packet.ports[0]) if is_asked else packet.ports
@@ -59,10 +59,14 @@ class Flows:
             if is_asked:
                 self._asked.add((named, packet.client))
 
-    def all(self) -> list[Flow]:
-        """Every connection that is known."""
+    @property
+    def last(self) -> str:
+        """`src:port>dst:port` of the connection that was spoken of last; "" of none."""
         unnamed = [each for each in (self._current, self._connecting) if each is not None]
-        return [*self._by_ends.values(), *unnamed]
+        for flow in [*self._by_ends.values(), *unnamed][-1:]:
+            there, here = flow.remote_port, flow.local_port or 0
+            return f"{endpoint(flow.remote, there)}>{endpoint(flow.local, here)}"
+        return ""
 
     def socket_made(self) -> None:
         """The next packets are of the connection that this socket will have."""
@@ -171,17 +175,16 @@ def client_address(remote: Address, client: int) -> Address:
 
 def clients(script: tree.Script) -> int:
     """How many addresses the script's side has."""
-    return max(
-        (
-            packet.client
-            for event in script.events
-            for packet in (
-                event.action.packets if isinstance(event.action, tree.AnyOf) else (event.action,)
-            )
-            if isinstance(packet, tree.Packet | tree.Icmp)
-        ),
-        default=1,
-    )
+    return max((packet.client for packet in packets_of(script)), default=1)
+
+
+def packets_of(script: tree.Script) -> Iterator[tree.Packet | tree.Icmp]:
+    """All that a script names, whether they must come or may."""
+    for event in script.events:
+        action = event.action
+        for packet in action.packets if isinstance(action, tree.AnyOf) else (action,):
+            if isinstance(packet, tree.Packet | tree.Icmp):
+                yield packet
 
 
 def _is_of(flow: Flow, segment: Segment) -> bool:

@@ -17,12 +17,13 @@ from scapy_tfo.pkt.packets.live_numbers import Flow
 from scapy_tfo.pkt.packets.matching import Comparison, Heard, compare, in_script_terms
 from scapy_tfo.pkt.packets.sending import icmp_kind, icmp_to_send, segment_to_send
 from scapy_tfo.pkt.play.actions import Program
-from scapy_tfo.pkt.play.flows import Flows, NoFlowError
+from scapy_tfo.pkt.play.flows import Flows, NoFlowError, packets_of
+from scapy_tfo.pkt.play.leftover import Leftovers
 from scapy_tfo.pkt.play.outcome import Failure, Outcome, Packet
 from scapy_tfo.pkt.play.receiving import Found, Hearing
 from scapy_tfo.pkt.play.schedule import Span, Timeline, Window
 from scapy_tfo.pkt.play.wire import Wire
-from scapy_tfo.segment import Segment, endpoint
+from scapy_tfo.segment import Segment
 
 _PATIENCE = 2_000_000_000
 """ns to wait for a packet behind the time when it should have come: late is told from never."""
@@ -51,6 +52,9 @@ class Player:
     any_order = False
     """Whether options may come in any order, and with any padding."""
 
+    settling = 4_000_000
+    """ns behind the last event in which its effects are still looked at."""
+
     def __init__(
         self, script: tree.Script, wire: Wire, settings: Settings, flows: Flows | None = None
     ) -> None:
@@ -70,14 +74,8 @@ class Player:
             splits=settings.any_segments,
         )
         self._maybe: list[Maybe] = []
-        self.flows.watch(
-            packet
-            for event in script.events
-            for packet in (
-                event.action.packets if isinstance(event.action, tree.AnyOf) else (event.action,)
-            )
-            if isinstance(packet, tree.Packet)
-        )
+        self.leftovers = Leftovers(script)
+        self.flows.watch(packets_of(script))
 
     def play(self, program: Program) -> Outcome:
         """Run all events; what fails is in the outcome, and the run goes on."""
@@ -91,13 +89,9 @@ class Player:
         else:
             program.finish()
         self.outcome.seconds = self.times.since_start(self.wire.now()) / 1e9
-        flows = self.flows.all()
-        if flows:
-            last = flows[-1]
-            self.outcome.flow = (
-                f"{endpoint(last.remote, last.remote_port)}>"
-                f"{endpoint(last.local, last.local_port or 0)}"
-            )
+        if not self.outcome.failures:
+            self._judge_leftovers()
+        self.outcome.flow = self.flows.last
         return self.outcome
 
     def catch_up(self) -> None:
@@ -162,7 +156,8 @@ class Player:
         due = self.times.due(event.time, packet=True)
         try:
             if isinstance(packet, tree.Icmp):
-                data = icmp_to_send(packet, self.flows.of_icmp(packet), self.meanings)
+                flow = self.flows.of_icmp(packet)
+                data = icmp_to_send(packet, flow, self.meanings)
             else:
                 flow = self.flows.of_inbound(packet, self.meanings.number(packet.range.start))
                 scaled = self.settings.scaled_echoes
@@ -178,6 +173,7 @@ class Player:
             self.fail(event, f"cannot be sent: {error}", expected=show_action(packet))
         self.times.acted(event.time, due, Span(before, self.wire.now()), packet=True)
         self.outcome.packets.append(Packet(before, True, data))
+        self.leftovers.sent(flow, packet, data)
 
     # From the kernel.
 
@@ -348,8 +344,7 @@ class Player:
         differences = []
         actual = packet
         if wanted != (error.type, error.code):
-            kind, code = icmp_names(error.type, error.code, family)
-            actual = replace(packet, type=kind, code=code, mtu=None, echoed=None)
+            actual = self._in_script_terms(error)
             came = f"{error.type}, {error.code}"
             differences.append(Difference("type and code", "{}, {}".format(*wanted), came))
         differences += self.times.lateness(window, arrival.when)
@@ -359,8 +354,7 @@ class Player:
     def _expect_silence(self, event: tree.Event, duration: int) -> None:
         begin, since = self.times.silent_from(event.time), self.times.began
         end = self.times.due(event.time) + duration
-        while self.wire.now() < end and self.hearing.listen(end):
-            pass
+        self.hearing.fill(end)
         self.wire.sleep_until(end)
         self.times.acted(event.time, end, Span(end, self.wire.now()))
         # What comes later is the next event's to judge.
@@ -372,6 +366,21 @@ class Player:
         for _, error in self.hearing.errors_between(begin, end):
             shown = show_action(self._in_script_terms(error))
             self.fail(event, "a packet came", expected="nothing", actual=shown)
+
+    def _judge_leftovers(self) -> None:
+        """What no event has taken, and what the last ones have caused."""
+        end = self.wire.now() + self.settling
+        self.hearing.fill(end)
+        for found in self.hearing.between(0, end):
+            flow, _, segment = found
+            problem = self.leftovers.problem(flow, segment)
+            if problem and not self._was_foretold(found):
+                self.fail(
+                    self._events[-1],
+                    f"a packet came that no TCP may send here: {problem}",
+                    expected="nothing that the script gives no cause for",
+                    actual=show_action(in_script_terms(segment, flow)),
+                )
 
     def _is_allowed_in_silence(self, found: Found) -> bool:
         return self._was_foretold(found)

@@ -52,6 +52,11 @@ class Hearing:
         self._packets.append(Packet(arrival.when, False, arrival.data))
         return True
 
+    def fill(self, until: int) -> None:
+        """Take in all packets that come until then."""
+        while self._wire.now() < until and self.listen(until):
+            pass
+
     def next(self, flows: tuple[Flow, ...], until: int, wanted: int) -> Found | None:
         """The next packet of these, joined with those behind it up to `wanted` bytes of data."""
         first = self._take(flows, until)

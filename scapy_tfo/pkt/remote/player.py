@@ -9,6 +9,7 @@ from scapy_tfo.pkt.language.settings import Settings
 from scapy_tfo.pkt.packets.live_numbers import Flow
 from scapy_tfo.pkt.packets.sending import reset_to_send
 from scapy_tfo.pkt.play.flows import Flows
+from scapy_tfo.pkt.play.leftover import Application, Leftovers
 from scapy_tfo.pkt.play.outcome import Packet
 from scapy_tfo.pkt.play.player import Player
 from scapy_tfo.pkt.play.receiving import Found
@@ -16,6 +17,9 @@ from scapy_tfo.pkt.play.wire import Wire
 from scapy_tfo.segment import ACK, FIN, PSH, SYN, MalformedPacketError, Segment
 
 _HALF = 1 << 31
+_SETTLING = 20_000_000
+"""ns beyond the round trip that a target has to answer the last event."""
+
 _MODULUS = 1 << 32
 
 _Key = tuple[int, int]
@@ -27,15 +31,24 @@ class RemotePlayer(Player):
 
     Whether an acknowledgement comes alone or with what the application sends; that a packet which
     came already is sent once more; the order of options, and what pads them. rtt: ns there and
-    back, for which a silence is listened to longer.
+    back, for which a silence is listened to longer. application: the target's.
     """
 
     any_order = True
 
     def __init__(
-        self, script: tree.Script, wire: Wire, settings: Settings, flows: Flows, *, rtt: int = 0
+        self,
+        script: tree.Script,
+        wire: Wire,
+        settings: Settings,
+        flows: Flows,
+        *,
+        rtt: int = 0,
+        application: Application = Application.UNKNOWN,
     ) -> None:
         super().__init__(script, wire, settings, flows)
+        self.leftovers = Leftovers(script, application)
+        self.settling = rtt + _SETTLING
         self._rtt = rtt
         self._ends: dict[Flow, int] = {}
         self._acknowledged: dict[Flow, int] = {}

@@ -17,6 +17,7 @@ from scapy_tfo.pkt.language.settings import Settings, with_options
 from scapy_tfo.pkt.local.pool import Answer
 from scapy_tfo.pkt.local.run import Task
 from scapy_tfo.pkt.play.flows import Flows
+from scapy_tfo.pkt.play.leftover import Application
 from scapy_tfo.pkt.play.outcome import Outcome
 from scapy_tfo.pkt.remote.actions import APPS, Assumed, assumptions
 from scapy_tfo.pkt.remote.player import RemotePlayer
@@ -85,13 +86,13 @@ def run_remote(
             for number, each in ready.items():
                 with _opened(_simulated(target), VirtualLoop()) as way:
                     way.must_run(app)
-                    yield number, _answer(each, way)
+                    yield number, _answer(each, way, app)
                 check()
         return
     with interrupts_held() as check, _opened(open_target(request), asyncio.new_event_loop()) as way:
         way.must_run(app)
         for number, each in ready.items():
-            yield number, _answer(each, way)
+            yield number, _answer(each, way, app)
             check()
 
 
@@ -167,14 +168,14 @@ async def _simulated(name: str) -> AsyncIterator[Target]:
         lab.close()
 
 
-def _answer(ready: _Ready, way: _Way) -> Answer:
+def _answer(ready: _Ready, way: _Way, app: str) -> Answer:
     try:
-        return _run(ready, way)
+        return _run(ready, way, app)
     except SetupError as error:
         return error
 
 
-def _run(ready: _Ready, way: _Way) -> Outcome:
+def _run(ready: _Ready, way: _Way, app: str) -> Outcome:
     target, family = way.target, ready.settings.family
     address, sources = target.addresses.get(family), target.sources(family)
     if address is None or not sources:
@@ -185,7 +186,8 @@ def _run(ready: _Ready, way: _Way) -> Outcome:
     wire = RemoteWire(target.link, way.loop, sources[0], settings.bind_port, target.main.port)
     try:
         flows = Flows(local, remote, target.main.port, wire.new_port, wire.on_wire)
-        player = RemotePlayer(ready.script, wire, settings, flows, rtt=rtt)
+        application = Application.ECHO if app == "echo" else Application.UNKNOWN
+        player = RemotePlayer(ready.script, wire, settings, flows, rtt=rtt, application=application)
         player.outcome.notes += ready.notes
         player.play(Assumed(player))
         player.end_connections()
