@@ -15,6 +15,10 @@ from scapy_tfo.pkt.local.run import Task
 SYMBOLS = "symbols.toml"
 """Beside scripts or above them: a table of each IP version, NAME = "VALUE"."""
 
+RUNNERS = ("packetdrill/run_all.py", "ksft_runner.sh")
+"""Beside published scripts or above them: Google's runner and that of the kernel's selftests, which
+say for each IP version what symbols stand for."""
+
 SUFFIX = ".pkt"
 SLOW = "-slow.pkt"
 """How the name of a script ends that waits for long timers."""
@@ -24,6 +28,9 @@ _MTU_IPV6 = 1520
 """So that the MSS is the 1460 bytes that scripts write for both versions."""
 
 _LEVELS_UP = 3
+_LEVELS_UP_TO_RUNNER = 6
+_IP_VERSION = re.compile(r"--ip_version=([\w-]+)")
+_DEFINITION = re.compile(r"-D (\w+)=([\w:.]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +103,8 @@ def read_script(path: Path) -> ScriptFile:
 def task_of(script: ScriptFile, version: str, base: Settings, given: Mapping[str, str]) -> Task:
     """The script to be run for an IP version. given: symbols of the command line, which win.
 
-    Raises SetupError where a file of symbols is damaged.
+    Without a file of symbols, those of a published runner count. Raises SetupError where a file of
+    symbols is damaged.
     """
     mtu = base.mtu
     if mtu is None and version == IPV6 and not script.path.name.endswith("v6.pkt"):
@@ -120,7 +128,28 @@ def _symbols(path: Path, version: str) -> dict[str, str]:
         file = directory / SYMBOLS
         if file.is_file():
             return _read_symbols(file, version)
+    for directory in list(path.resolve().parents)[:_LEVELS_UP_TO_RUNNER]:
+        for runner in map(directory.joinpath, RUNNERS):
+            if runner.is_file():
+                return _definitions(_read_runner(runner), version)
     return {}
+
+
+def _read_runner(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise SetupError(f"cannot read the symbols in {file}: {error.strerror}") from error
+
+
+def _definitions(runner: str, version: str) -> dict[str, str]:
+    """What a runner defines beside this IP version, up to where it names the next."""
+    found: dict[str, str] = {}
+    parts = _IP_VERSION.split(runner)
+    for named, text in zip(parts[1::2], parts[2::2], strict=True):
+        if named == version:
+            found.update(_DEFINITION.findall(text))
+    return found
 
 
 def _read_symbols(file: Path, version: str) -> dict[str, str]:

@@ -90,6 +90,35 @@ def test_symbols_stand_beside_a_script_or_above_it(tmp_path: Path) -> None:
     assert task_of(script, "ipv4", Settings(), {}).settings.symbols == {}
 
 
+RUNNER = """
+('--ip_version=ipv4 --local_ip=192.168.0.1 '
+ '-D TFO_COOKIE=3021b9d889017eeb '
+ '-D CODE=host_unreachable ')
+('--ip_version=ipv6 --mtu=1520 '
+ '-D TFO_COOKIE=c1d1e9742a47a9bc ')
+('--ip_version=ipv4-mapped-ipv6 '
+ '-D CODE=net_unreachable')
+"""
+
+
+@pytest.mark.parametrize("place", ["net/packetdrill/run_all.py", "net/tcp/ksft_runner.sh"])
+def test_symbols_of_a_published_runner_are_found(tmp_path: Path, place: str) -> None:
+    put(tmp_path / place, RUNNER)
+    script = read_script(put(tmp_path / "net/tcp/fastopen/server/opt34/a.pkt", "0 `true`\n"))
+    found = {
+        version: task_of(script, version, Settings(), {}).settings.symbols for version in VERSIONS
+    }
+    assert found == {
+        "ipv4": {"TFO_COOKIE": "3021b9d889017eeb", "CODE": "host_unreachable"},
+        "ipv6": {"TFO_COOKIE": "c1d1e9742a47a9bc"},
+        "ipv4-mapped-ipv6": {"CODE": "net_unreachable"},
+    }
+    own = task_of(script, "ipv4", Settings(), {"CODE": "1"}).settings.symbols
+    assert own == {"TFO_COOKIE": "3021b9d889017eeb", "CODE": "1"}
+    put(tmp_path / "net/tcp/fastopen/symbols.toml", '[ipv4]\nA = "1"\n')
+    assert task_of(script, "ipv4", Settings(), {}).settings.symbols == {"A": "1"}
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
