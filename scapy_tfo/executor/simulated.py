@@ -39,7 +39,10 @@ _EVENTS = 10_000
 
 
 class World:
-    """A stack with an echo on every listener, and its clock."""
+    """A stack with an echo on every listener, and its clock.
+
+    log: what it got and sent, in its own order: an answer is right behind what it answers.
+    """
 
     def __init__(self, mutant: AnyStack, seed: int = 0) -> None:
         dice = random.Random(seed + (1 << 32))
@@ -53,19 +56,25 @@ class World:
         for port, room in rooms.items():
             self.stack.listen(PORTS[port], fast_open=room)
         self.now = 0.0
+        self.log: list[TracedPacket] = []
         self._accepted: set[Endpoint] = set()
         self._closing: set[Endpoint] = set()
 
     def give(self, packet: bytes) -> list[bytes]:
         """Hand a packet in, and take what comes at once."""
         self.stack.receive(packet, self.now)
-        return self._echo()
+        self.log.append(TracedPacket(self.now, True, packet))
+        return self._noted(self._echo())
 
     def wait_until(self, when: float) -> list[bytes]:
         """Let time pass up to `when` or the stack's next timer, and take what comes."""
         self.now = when
         self.stack.on_timer(when)
-        return self._echo()
+        return self._noted(self._echo())
+
+    def _noted(self, packets: list[bytes]) -> list[bytes]:
+        self.log += [TracedPacket(self.now, False, each) for each in packets]
+        return packets
 
     def _echo(self) -> list[bytes]:
         out = self.stack.take_packets()
@@ -122,6 +131,12 @@ class SimulatedBench:
         play = self._play(program, keep=True)
         return play.verdict(), play.trace
 
+    def rehearse(self, program: Program) -> tuple[Sequence[TracedPacket], Jar]:
+        """The packets of a run in the stack's order, and the cookies that the clients held."""
+        world, jar = World(self._stack), Jar()
+        self._play(program, world=world, jar=jar)
+        return world.log, jar
+
     def alive(self) -> str:
         return ""
 
@@ -135,10 +150,18 @@ class SimulatedBench:
         self.profile = profile
         return self._play(program, keep=True)
 
-    def _play(self, program: Program, *, keep: bool = False) -> Play:
-        world = World(self._stack)
-        jar = Jar()
+    def _play(
+        self,
+        program: Program,
+        *,
+        keep: bool = False,
+        world: World | None = None,
+        jar: Jar | None = None,
+    ) -> Play:
+        world = world or World(self._stack)
+        jar = Jar() if jar is None else jar
         _introduce(world, program, jar)
+        world.log.clear()
         sports: list[int] = []
         for index, flow in enumerate(program.flows):
             shared = flow.sport_of

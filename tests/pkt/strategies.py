@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from hypothesis import strategies as st
 
+from scapy_tfo.cookie_edits import EDITS
 from scapy_tfo.pkt.language import fields, tree
 
 T = TypeVar("T")
@@ -22,7 +23,11 @@ symbols = st.builds(fields.Symbol, words)
 values = numbers | symbols
 wildcards = st.builds(fields.Wildcard, st.none() | words)
 open_values = values | wildcards | st.builds(fields.Variable, words)
-cookies = st.binary(min_size=1, max_size=18) | symbols | wildcards
+edits = st.lists(
+    st.tuples(st.sampled_from(sorted(EDITS)), st.integers(0, 40)), min_size=1, max_size=3
+)
+edited = st.builds(fields.Edited, words, edits.map(tuple))
+cookies = st.binary(min_size=1, max_size=18) | symbols | wildcards | edited
 ranges = st.builds(tree.Range, values, values, values)
 directions = st.sampled_from(tree.Direction)
 maybe = st.none() | values

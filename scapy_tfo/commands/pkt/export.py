@@ -14,7 +14,7 @@ from scapy_tfo.errors import SetupError
 
 if TYPE_CHECKING:
     from scapy_tfo.capture.connections import Connection
-    from scapy_tfo.pkt.export.script import Wishes
+    from scapy_tfo.pkt.export.wishes import Wishes
 
 SUMMARY = "write a script that replays a captured connection, or the run of a case"
 DESCRIPTION = """Write a packetdrill script that replays a connection from a capture (pcap or
@@ -92,7 +92,8 @@ def _export(chosen: argparse.Namespace) -> int:
     from scapy_tfo.capture.connections import captured, connections
     from scapy_tfo.capture.reader import read_frames
     from scapy_tfo.files.names import file_name
-    from scapy_tfo.pkt.export.script import Wishes, cookies
+    from scapy_tfo.pkt.export.script import cookies
+    from scapy_tfo.pkt.export.wishes import Wishes
 
     name = str(chosen.file)
     found = connections(captured(read_frames(chosen.file), name))

@@ -5,22 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from ipaddress import ip_address
+from dataclasses import dataclass
 from pathlib import Path
 
-from scapy_tfo import spec
-from scapy_tfo.capture.connections import captured, connections
-from scapy_tfo.capture.reader import Frame
 from scapy_tfo.capture.writer import pcapng
 from scapy_tfo.errors import SetupError
 from scapy_tfo.files.names import file_name
 from scapy_tfo.files.writing import in_bytes, make_directory, put
 from scapy_tfo.fuzz.findings.finding import Finding, Status, to_record
-from scapy_tfo.packet import key_of
-from scapy_tfo.pkt.export.script import Wishes, cookies, export
-from scapy_tfo.pkt.language import tree
-from scapy_tfo.pkt.language.printing import show_script
+from scapy_tfo.fuzz.findings.script import as_script, statement
 from scapy_tfo.program.program import to_json
 
 _LINKTYPE_RAW = 101
@@ -69,15 +62,6 @@ class _Packet:
     comment: str
 
 
-def statement(requirement: str) -> str:
-    """What a requirement says, and where it stands; "" for what is none."""
-    try:
-        found = spec.load()[requirement]
-    except KeyError:
-        return ""
-    return f"{found.statement} ({found.level}; {'; '.join(found.source)})"
-
-
 def as_json(finding: Finding) -> str:
     """The record, with its program, which `fuzz replay` takes."""
     return json.dumps(to_record(finding), indent=1) + "\n"
@@ -101,51 +85,6 @@ def as_capture(finding: Finding) -> bytes:
         packets[-1] = _Packet(last.when, last.outbound, last.data, f"behind this: {told}")
     about = f"{finding.id} at {finding.target}: {statement(finding.requirement)}"
     return pcapng(packets, interface=finding.target, comment=about)
-
-
-def as_script(finding: Finding) -> str:
-    """A script that replays the packets and expects what came, wrong as that is.
-
-    Of several pairs of addresses it has the one that showed the violation. Raises SetupError where
-    no script can say it.
-    """
-    _demand_packets(finding)
-    start = int(finding.first_seen * 1e9)
-    silent_from, silence = _silence(finding)
-    frames = [
-        Frame(
-            number=number,
-            when=start + round(each.when * 1e9),
-            link=_LINKTYPE_RAW,
-            data=each.data,
-            outbound=each.outbound,
-        )
-        for number, each in enumerate(finding.packets, 1)
-        if finding.packet >= 0 or each.when <= silent_from
-    ]
-    found = connections(captured(frames, finding.id))
-    if not found:
-        raise SetupError(f"{finding.id}: a script needs a connection, and its packets hold none")
-    culprit = _ends(finding)
-    chosen = next(
-        (each for each in found if (each.client.address, each.client.port) == culprit), found[0]
-    )
-    kept = [
-        each
-        for each in found
-        if each.server == chosen.server and each.client.address == chosen.client.address
-    ]
-    about = [
-        finding.requirement,
-        statement(finding.requirement) or finding.rule,
-        f"{finding.id}: expected {finding.expected}; got {finding.actual}.",
-        f"What came from {finding.target} is expected here as it came.",
-    ]
-    script = export(kept, Wishes(), about=about, granted=cookies(found))
-    if finding.packet < 0:
-        nothing = tree.Event(tree.Time(), tree.Silence(round(silence * 1e9)))
-        script = replace(script, lines=(*script.lines, nothing))
-    return show_script(script)
 
 
 def as_test(finding: Finding) -> str:
@@ -237,26 +176,6 @@ def _demand_packets(finding: Finding) -> None:
         raise SetupError(
             f"{finding.id} has no packets: it is {finding.status}, or no single reply shows it"
         )
-
-
-def _silence(finding: Finding) -> tuple[float, float]:
-    """When nothing came any more, and for how long at least: until we gave up and parted, if that
-    was told to the target. Seconds."""
-    last = finding.packets[-1]
-    before = [each.when for each in finding.packets if each.when < last.when]
-    if last.outbound and before and last.when - before[-1] > _LEAST:
-        return before[-1], (last.when - before[-1]) * _SURELY
-    return last.when, _LEAST
-
-
-def _ends(finding: Finding) -> tuple[object, int] | None:
-    """Our address and port in the packet that is wrong, or in the last from the target."""
-    inbound = [each.data for each in finding.packets if not each.outbound]
-    wrong = finding.packets[finding.packet] if finding.packet >= 0 else None
-    if wrong is not None and not wrong.outbound:
-        inbound.append(wrong.data)
-    key = key_of(inbound[-1]) if inbound else None
-    return None if key is None else (ip_address(key[0]), key[1])
 
 
 def _identifier(finding: Finding) -> str:

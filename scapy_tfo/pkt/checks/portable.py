@@ -92,5 +92,5 @@ def _in_option(option: fields.TcpOption) -> Iterator[str]:
 def _in_value(value: object) -> Iterator[str]:
     if isinstance(value, fields.Wildcard):
         yield "'*' as a value"
-    if isinstance(value, fields.Variable):
+    if isinstance(value, fields.Variable | fields.Edited):
         yield "$NAME as a value"

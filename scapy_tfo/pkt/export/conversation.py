@@ -10,7 +10,7 @@ from scapy_tfo import option as opt
 from scapy_tfo.capture.connections import Captured, Connection, End, joined
 from scapy_tfo.pkt.language import fields, tree
 from scapy_tfo.pkt.packets.describe import describe
-from scapy_tfo.segment import ACK, SYN, Segment, tcp_checksum
+from scapy_tfo.segment import ACK, FIN, SYN, Segment, tcp_checksum
 from scapy_tfo.seq import MODULUS, add, distance
 
 _FIRST_STAMP = 1000
@@ -212,3 +212,12 @@ def _left_to_the_device(segment: Segment) -> int:
     # The sum over a segment of no bytes lacks only the length.
     total = (~empty & 0xFFFF) + size
     return (total & 0xFFFF) + (total >> 16)
+
+
+def has_ended(talk: Conversation) -> bool:
+    """By a RST of the peer, or by the FINs of both."""
+    fins = [
+        any(each.what.flags & FIN for each in talk.segments(end))
+        for end in (talk.peer, talk.target)
+    ]
+    return all(fins) or any(each.what.is_rst for each in talk.segments(talk.peer))

@@ -38,9 +38,11 @@ def head(
     *,
     is_server: bool,
     is_divided: bool = False,
+    turns_on: bool = False,
 ) -> Iterator[tree.Line]:
     """Comments, options and the set-up command. about, assumed: a sentence each. is_divided: the
-    target's data came in several packets, and need not come in the same ones."""
+    target's data came in several packets, and need not come in the same ones. turns_on: a listener
+    takes fast opens, even if no packet shows it."""
     for text in about:
         yield from _comment(text)
     flows = list(dict.fromkeys(each.connection.flow for each in talks))
@@ -54,6 +56,8 @@ def head(
         yield tree.Blank()
     yield from options
     settings = _settings(talks, is_server=is_server)
+    if turns_on:
+        settings.setdefault("tcp_fastopen", _SERVER)
     if settings:
         shown = " ".join(f"net.ipv4.{name}={value}" for name, value in settings.items())
         yield tree.Blank()

@@ -7,7 +7,7 @@ is a close that does not linger.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from scapy_tfo.capture.annotations import Change
@@ -60,11 +60,15 @@ class _Socket:
 class Application:
     """A server or a client with any number of connections, each called by its conversation.
 
-    has_divided: something that was written at once went out in several packets.
+    has_divided: something that was written at once went out in several packets. queues: see
+    `Wishes`.
     """
 
-    def __init__(self, conversations: list[Conversation], *, is_server: bool) -> None:
+    def __init__(
+        self, conversations: list[Conversation], *, is_server: bool, queues: Mapping[int, int]
+    ) -> None:
         self._is_server = is_server
+        self._queues = queues
         self._sockets = {id(each): _Socket() for each in conversations}
         self._conversations = conversations
         self._taken: set[int] = set()
@@ -85,7 +89,8 @@ class Application:
         for port in dict.fromkeys(talk.target.port for talk in self._conversations):
             talks = [each for each in self._conversations if each.target.port == port]
             if port not in opened and not nobody_listens(talks):
-                limit = (pending_limit(talks) or _QUEUE) if any(map(is_fast, talks)) else 0
+                shown = (pending_limit(talks) or _QUEUE) if any(map(is_fast, talks)) else 0
+                limit = self._queues.get(port, shown)
                 yield from self._listen(port, ListenerOptions(queue=limit, backlog=_QUEUE))
 
     def change(self, change: Change) -> Iterator[tree.Syscall]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from scapy_tfo import option as opt
 from scapy_tfo.pkt.export.calls import close, open_socket, send_fast_open
@@ -29,25 +29,42 @@ def missing_cookie(talks: list[Conversation]) -> opt.FastOpen | None:
     return None
 
 
-def spent_cookie(talks: list[Conversation]) -> opt.FastOpen | None:
-    """The first cookie that a server took, with data, and had not given before."""
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The cookie that one was made of, and what was done to it: see `cookie_edits.EDITS`."""
+
+    cookie: bytes
+    edits: tuple[tuple[str, int], ...] = ()
+
+
+def spent_cookie(talks: list[Conversation], origins: Mapping[bytes, Origin]) -> opt.FastOpen | None:
+    """The first cookie that a server took, with data, and had not given before; or that was made,
+    as is known, of one that it gave elsewhere."""
     given: set[bytes] = set()
     for talk in talks:
         taken = any(
             seen.what.is_syn_ack and talk.remote_number(seen.what.ack) > 0
             for seen in talk.segments(talk.target)
         )
-        for seen in talk.segments(talk.peer) if taken else ():
+        for seen in talk.segments(talk.peer):
             options = seen.what.fast_open if seen.what.is_syn else ()
             spent = [each for each in options if isinstance(each, opt.FastOpen) and each.cookie]
-            if spent and not any(each.cookie in given for each in spent):
+            made = [each for each in spent if each.cookie in origins]
+            if any(origins[each.cookie].cookie not in given for each in made):
+                return made[-1]
+            if taken and spent and not any(each.cookie in given for each in spent):
                 return spent[-1]
         given |= {seen.what.cookie or b"" for seen in talk.segments(talk.target)}
     return None
 
 
-def request(cookie: opt.FastOpen, name: str, talk: Conversation, port: int) -> Iterator[tree.Event]:
-    """A connection from this port in which a server gives its client a cookie, kept as `name`."""
+def request(
+    cookie: opt.FastOpen, name: str, talk: Conversation, port: int, size: int
+) -> Iterator[tree.Event]:
+    """A connection from this port in which a server gives its client a cookie, kept as `name`.
+
+    size: of the cookie that it gives, in bytes.
+    """
     experimental = cookie.form is not opt.Form.IANA
     head = 4 if experimental else 2
     asked: tuple[fields.TcpOption, ...] = (fields.Mss(_MSS), fields.FastOpen(None, experimental))
@@ -56,7 +73,7 @@ def request(cookie: opt.FastOpen, name: str, talk: Conversation, port: int) -> I
         fields.Mss(fields.Wildcard()),
         fields.FastOpen(fields.Wildcard(name), experimental),
     )
-    given += (fields.Nop(),) * (-(head + len(cookie.cookie)) % 4)
+    given += (fields.Nop(),) * (-(head + size) % 4)
     ends = port, talk.target.port
     for direction, flags, number, ack, options in (
         (_IN, "S", 0, None, asked),

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from scapy_tfo.capture.connections import Captured, Connection, End, apart, without_clearing_up
 from scapy_tfo.errors import SetupError
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.pkt.checks.portable import additions
-from scapy_tfo.pkt.export.conversation import Conversation
+from scapy_tfo.pkt.export.conversation import Conversation, has_ended
 from scapy_tfo.pkt.export.head import head, mtu
 from scapy_tfo.pkt.export.inferred_calls import Application
-from scapy_tfo.pkt.export.prelude import missing_cookie, pause, prelude, request, spent_cookie
+from scapy_tfo.pkt.export.prelude import (
+    Origin,
+    missing_cookie,
+    pause,
+    prelude,
+    request,
+    spent_cookie,
+)
 from scapy_tfo.pkt.export.timeline import Moment, moments
+from scapy_tfo.pkt.export.wishes import Wishes
 from scapy_tfo.pkt.language import fields, tree
 from scapy_tfo.pkt.language.icmp_names import icmp_names
 from scapy_tfo.segment import ACK, FIN, SYN, Segment
@@ -26,30 +34,21 @@ _LONGEST_REMARK = 500
 _VERDICT = re.compile(r"(?:^|; )([A-Z]{4,}: .*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
-    """side: the end that the kernel takes the place of, `server` or `client`. portable: nothing
-    that packetdrill does not know. exact: with the target's windows and all else that its set-up
-    decides."""
-
-    side: str = "server"
-    portable: bool = False
-    exact: bool = False
-
-
 def export(
     connections: Sequence[Connection],
     wishes: Wishes,
     *,
     about: Sequence[str] = (),
     granted: Mapping[bytes, str] | None = None,
+    origins: Mapping[bytes, Origin] | None = None,
 ) -> tree.Script:
     """A script that replays connections, of one target and one peer, at the times they had.
 
     about: sentences for its head. granted: cookies of the whole capture, and the flow in which each
-    came, to say where one is missing. Raises SetupError where no script can say it.
+    came, to say where one is missing. origins: of cookies that were made of others. Raises
+    SetupError where no script can say it.
     """
-    return _Export(connections, wishes, granted or {}).script(about)
+    return _Export(connections, wishes, granted or {}, origins or {}).script(about)
 
 
 def cookies(connections: Iterable[Connection]) -> dict[bytes, str]:
@@ -77,10 +76,15 @@ class _Export:
     """One script in the making. assumed: what a reader has to know."""
 
     def __init__(
-        self, connections: Sequence[Connection], wishes: Wishes, granted: Mapping[bytes, str]
+        self,
+        connections: Sequence[Connection],
+        wishes: Wishes,
+        granted: Mapping[bytes, str],
+        origins: Mapping[bytes, Origin],
     ) -> None:
         self._wishes = wishes
         self._granted = granted
+        self._origins = origins
         self._is_server = wishes.side == "server"
         talks = [
             Conversation.of(part, wishes.side, portable=wishes.portable, exact=wishes.exact)
@@ -133,7 +137,7 @@ class _Export:
             port, ends = talk.peer.port, (talk.peer, talk.target)
             before = used.get(ends)
             # Once a connection has ended, its ports may be used again, as engines know.
-            if before is not None and not _has_ended(before):
+            if before is not None and not has_ended(before):
                 port = next(free)
                 self._assume(f"Port {talk.peer.port} was used again: its next user has {port}.")
             elif before is not None and not before.is_literal:
@@ -147,7 +151,8 @@ class _Export:
 
     def script(self, about: Sequence[str]) -> tree.Script:
         """The whole of it."""
-        application = Application(self._talks, is_server=self._is_server)
+        queues = self._wishes.queues
+        application = Application(self._talks, is_server=self._is_server, queues=queues)
         timeline = moments(self._talks)
         events = [tree.Event(tree.Time(), each) for each in application.begin()]
         events += self._request()
@@ -166,12 +171,13 @@ class _Export:
             self._sentences(),
             is_server=self._is_server,
             is_divided=is_divided,
+            turns_on=any(queues.get(each.target.port) for each in self._talks),
         )
         return tree.Script((*lines, *events))
 
     def _request(self) -> Iterator[tree.Event]:
         """Where the server took a cookie that it gave in another capture, or connection."""
-        spent = None if not self._is_server else spent_cookie(self._talks)
+        spent = None if not self._is_server else spent_cookie(self._talks, self._origins)
         if spent is None:
             return
         if self._wishes.portable:
@@ -182,7 +188,7 @@ class _Export:
             return
         for talk in self._talks:
             talk.ports = talk.ports or (talk.peer.port, talk.target.port)
-        self._kept[spent.cookie] = "C"
+        self._kept[self._origin(spent.cookie).cookie] = "C"
         self._assume("An additional first connection gives the client its cookie.")
         taken = {talk.ports[0] for talk in self._talks if talk.ports}
         port = next(each for each in range(_LAST_PORT, 0, -1) if each not in taken)
@@ -191,7 +197,8 @@ class _Export:
             for talk in self._talks
             if any(seen.what.cookie == spent.cookie for seen in talk.segments(talk.peer))
         )
-        yield from request(spent, "C", talk, port)
+        size = len(self._origin(spent.cookie).cookie)
+        yield from request(spent, "C", talk, port, size)
 
     def _sentences(self) -> Iterator[str]:
         yield (
@@ -349,6 +356,9 @@ class _Export:
             return cookie
         if cookie in self._kept:
             return fields.Variable(self._kept[cookie])
+        origin = self._origin(cookie)
+        if not is_given and origin.edits and origin.cookie in self._kept:
+            return fields.Edited(self._kept[origin.cookie], origin.edits)
         if is_given:
             count = len(self._kept)
             self._kept[cookie] = name = "C" if not count else f"C{count + 1}"
@@ -359,6 +369,9 @@ class _Export:
                 " part of this script: add it with --flow."
             )
         return cookie
+
+    def _origin(self, cookie: bytes) -> Origin:
+        return self._origins.get(cookie, Origin(cookie))
 
     def _icmp(self, packet: Captured, error: IcmpError, talk: Conversation) -> tree.Icmp:
         inbound = packet.dst == talk.target
@@ -373,15 +386,6 @@ class _Export:
             ports=talk.ports if inbound else None,
             client=talk.client if inbound else 1,
         )
-
-
-def _has_ended(talk: Conversation) -> bool:
-    """By a RST of the peer, or by the FINs of both."""
-    fins = [
-        any(each.what.flags & FIN for each in talk.segments(end))
-        for end in (talk.peer, talk.target)
-    ]
-    return all(fins) or any(each.what.is_rst for each in talk.segments(talk.peer))
 
 
 def _remark(note: str) -> str:

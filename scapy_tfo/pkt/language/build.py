@@ -10,6 +10,7 @@ from typing import Any, cast
 from lark import Token, Transformer, v_args
 from lark.tree import Meta
 
+from scapy_tfo.cookie_edits import EDITS
 from scapy_tfo.pkt.language import fields, tree
 from scapy_tfo.pkt.language.tokens import (
     DIGITS,
@@ -272,6 +273,15 @@ class Build(Transformer[Token, list[Placed]]):
 
     def variable(self, found: list[Token]) -> fields.Variable:
         return fields.Variable(str(found[0][1:]))
+
+    def edited(self, found: list[Token]) -> fields.Edited:
+        edits = []
+        for token in found[1:]:
+            name, _, number = token[1:-1].partition("(")
+            if name not in EDITS:
+                raise BuildError(f"unknown edit {name}: write one of {', '.join(EDITS)}", token)
+            edits.append((name, int(number)))
+        return fields.Edited(str(found[0][1:]), tuple(edits))
 
     def md5(self, found: list[Token]) -> fields.Md5:
         return fields.Md5(hex_bytes(found[0]))

@@ -28,9 +28,18 @@ class Variable:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """Ours: `$NAME.flip(3).cut(6)`, a cookie that was kept, and what is done to it. edits: in
+    order, each a name and a number: see `cookie_edits.EDITS`."""
+
+    name: str
+    edits: tuple[tuple[str, int], ...]
+
+
 Value = int | Symbol
 OpenValue = int | Symbol | Wildcard | Variable
-Cookie = bytes | Symbol | Wildcard | Variable
+Cookie = bytes | Symbol | Wildcard | Variable | Edited
 
 
 # TCP options.

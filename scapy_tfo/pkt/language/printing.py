@@ -137,6 +137,8 @@ def _value(value: fields.OpenValue) -> str:
 
 
 def _cookie(cookie: fields.Cookie) -> str:
+    if isinstance(cookie, fields.Edited):
+        return f"${cookie.name}" + "".join(f".{name}({number})" for name, number in cookie.edits)
     return cookie.hex() if isinstance(cookie, bytes) else _value(cookie)
 
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from scapy_tfo.pkt.language.fields import Cookie, OpenValue, Symbol, Value, Variable, Wildcard
+from scapy_tfo.cookie_edits import EDITS
+from scapy_tfo.pkt.language.fields import (
+    Cookie,
+    Edited,
+    OpenValue,
+    Symbol,
+    Value,
+    Variable,
+    Wildcard,
+)
 
 Kept = int | bytes
 """A number, or a cookie, as it was on the wire."""
@@ -46,10 +55,15 @@ class Meanings:
                 f"the value of {value.name} is not a number: give another -D"
             ) from None
 
-    def cookie(self, value: bytes | Symbol | Variable) -> bytes:
+    def cookie(self, value: bytes | Symbol | Variable | Edited) -> bytes:
         """A cookie's bytes. Raises MeaningError."""
         if isinstance(value, bytes):
             return value
+        if isinstance(value, Edited):
+            cookie = self.cookie(Variable(value.name))
+            for name, number in value.edits:
+                cookie = EDITS[name](cookie, number)
+            return cookie
         if isinstance(value, Variable):
             kept = self._variable(value.name)
             if not isinstance(kept, bytes):
@@ -82,7 +96,7 @@ def closed(value: OpenValue) -> Value | Variable:
     return value
 
 
-def closed_cookie(value: Cookie) -> bytes | Symbol | Variable:
+def closed_cookie(value: Cookie) -> bytes | Symbol | Variable | Edited:
     """See `closed`."""
     if isinstance(value, Wildcard):
         raise MeaningError("'*' is only for packets that the kernel sends")

@@ -222,7 +222,8 @@ def _compare_option(
             if isinstance(cookie, fields.Wildcard):
                 if cookie.keep is not None and isinstance(other, bytes):
                     found.kept[cookie.keep] = other
-                return "" if other is not None else "cookie"
+                is_one = isinstance(other, bytes) and len(other) in opt.COOKIE_SIZES
+                return "" if is_one else "cookie"
             mine = None if cookie is None else meanings.cookie(cookie)
             return "" if mine == other else "cookie"
         case fields.Mss(number), fields.Mss(seen) | fields.WindowScale(seen):

@@ -20,6 +20,9 @@ _WRITES = frozenset({"write", "writev", "send", "sendto", "sendmsg", "sendfile",
 _CLIENT = frozenset({"MSG_FASTOPEN", "TCP_FASTOPEN_CONNECT"})
 _USUAL = frozenset({"TCP_FASTOPEN", "SO_REUSEADDR", "SO_REUSEPORT"})
 _KEYS = "TCP_FASTOPEN_KEY"
+_AT_ONCE = "TCP_NODELAY"
+"""What an application asks for that answers piece by piece; most that do so have it set."""
+
 _MODULUS = 1 << 32
 _RETURN_ZERO = frozenset({"bind", "listen", "setsockopt", "close", "shutdown"})
 _RETURN_A_DESCRIPTOR = frozenset({"socket", "accept", "accept4"})
@@ -276,6 +279,9 @@ class _Reader:
         self, event: tree.Event, call: tree.Syscall, descriptor: int, named: set[str]
     ) -> Iterator[str]:
         is_ready = descriptor in self._listeners or descriptor in self._sessions
+        if descriptor in self._sessions and _AT_ONCE in named:
+            yield f"assumed: {show_action(call)}"
+            return
         if self._started and (is_ready or _KEYS in named):
             raise _RefusalError(event, "a target's application keeps its options during a script")
         if not named & _USUAL:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from scapy_tfo.address import known_address
 from scapy_tfo.errors import SetupError
 from scapy_tfo.pkt.checks.lint import refuse_nonsense
-from scapy_tfo.pkt.language import tree
+from scapy_tfo.pkt.language import fields, tree
 from scapy_tfo.pkt.language.parse import parse
 from scapy_tfo.pkt.language.settings import Settings, with_options
 from scapy_tfo.pkt.local.pool import Answer
@@ -175,6 +175,31 @@ def _answer(ready: _Ready, way: _Way, app: str) -> Answer:
         return error
 
 
+def _service(script: tree.Script, target: Target) -> int:
+    """Port of the target's application that is as the script's listener.
+
+    A script that sends the option and turns fast open on nowhere is about a listener without it.
+    """
+    if target.plain is None or any(map(_turns_on, script.events)):
+        return target.main.port
+    sends = any(map(_has_option, script.events))
+    return target.plain.port if sends else target.main.port
+
+
+def _turns_on(event: tree.Event) -> bool:
+    call = event.action
+    return isinstance(call, tree.Syscall) and any(
+        each == tree.Name("TCP_FASTOPEN") for each in call.arguments
+    )
+
+
+def _has_option(event: tree.Event) -> bool:
+    packet = event.action
+    return isinstance(packet, tree.Packet) and any(
+        isinstance(each, fields.FastOpen) for each in packet.options or ()
+    )
+
+
 def _run(ready: _Ready, way: _Way, app: str) -> Outcome:
     target, family = way.target, ready.settings.family
     address, sources = target.addresses.get(family), target.sources(family)
@@ -183,9 +208,10 @@ def _run(ready: _Ready, way: _Way, app: str) -> Outcome:
     rtt = way.measure(family)
     local, remote = known_address(address.packed), known_address(sources[0].packed)
     settings = replace(ready.settings, local=local, remote=remote, tolerance=ready.tolerance + rtt)
-    wire = RemoteWire(target.link, way.loop, sources[0], settings.bind_port, target.main.port)
+    port = _service(ready.script, target)
+    wire = RemoteWire(target.link, way.loop, sources[0], settings.bind_port, port)
     try:
-        flows = Flows(local, remote, target.main.port, wire.new_port, wire.on_wire)
+        flows = Flows(local, remote, port, wire.new_port, wire.on_wire)
         application = Application.ECHO if app == "echo" else Application.UNKNOWN
         player = RemotePlayer(ready.script, wire, settings, flows, rtt=rtt, application=application)
         player.outcome.notes += ready.notes

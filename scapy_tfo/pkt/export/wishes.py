@@ -1,0 +1,19 @@
+"""What is asked of an exported script."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """side: the end that the kernel takes the place of, `server` or `client`. portable: nothing
+    that packetdrill does not know. exact: with the target's windows and all else that its set-up
+    decides. queues: by port of the server, for how many pending fast opens its listener has room, 0
+    where fast open is off; of other ports, what the packets show."""
+
+    side: str = "server"
+    portable: bool = False
+    exact: bool = False
+    queues: Mapping[int, int] = field(default_factory=dict)
