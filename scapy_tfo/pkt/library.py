@@ -87,14 +87,20 @@ def scripts_by_requirement() -> dict[str, list[str]]:
     return found
 
 
+def text_of(data: bytes) -> str:
+    """A script's text: UTF-8, or Latin-1 where it is not that, as in the comments of old ones."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
 def read_script(path: Path) -> ScriptFile:
     """Raises SetupError."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = text_of(path.read_bytes()).replace("\r\n", "\n")
     except OSError as error:
         raise SetupError(f"cannot read {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise SetupError(f"cannot read {path}: byte {error.start} is not UTF-8") from error
     header = _HEADER.fullmatch(text.split("\n", 1)[0].strip())
     ids = tuple(re.findall(r"[A-Z]+-\d+[a-z]?", header[1])) if header else ()
     return ScriptFile(path, text, ids)

@@ -57,6 +57,10 @@ def test_each_script_that_is_not_is_shown_with_its_place(
         "+0 > S 0:0(0) <TS val 1 ecr *>",
         "+0 > S 0:0(0) <mss *> or > S 0:0(0)",
         "+0 accept4(3, ..., ..., 0) = 4",
+        "+0 close(3) = -1 EBADF",
+        "+0 > S 0:0(0) <mss 1460,nop>",
+        "+0 > S 0:0(0) <FO 010203>",
+        "+0 > S 0:0(0) <FO *=$C>\n+0 < S 0:0(0) win 1 <FO $C.cut(4)>",
         "+0 close(3) = ...",
         "+0 fcntl(3, F_GETFL) = O_RDWR",
         "+0 fcntl(3, F_GETFL) = O_RDWR|O_NONBLOCK",
@@ -69,6 +73,28 @@ def test_additions_are_refused_where_packetdrill_itself_must_do(
     assert main(["pkt", "check", *scripts]) == 0
     assert main(["pkt", "check", "--portable", *scripts]) == 1
     assert ":2:3: packetdrill does not support" in capsys.readouterr().err
+
+
+def test_lines_that_end_as_windows_has_them_are_not_portable(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "a.pkt"
+    script.write_bytes(b"0 pipe() = 0\r\n")
+    assert main(["pkt", "check", str(script)]) == 0
+    assert main(["pkt", "check", "--portable", str(script)]) == 1
+    assert "CR LF" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "--mss=1000\n0 pipe() = 0\n",
+        "0 setsockopt(3, IPPROTO_TCP, TCP_KEEPINIT, [10], 4) = 0\n",
+        "0 > F  . 1:1(0) ack 1\n",
+    ],
+)
+def test_what_other_systems_scripts_have_is_in_the_language(script: str, tmp_path: Path) -> None:
+    assert main(["pkt", "check", *written(tmp_path, a=script)]) == 0
 
 
 def test_published_language_is_portable(tmp_path: Path) -> None:
@@ -100,9 +126,20 @@ def test_what_cannot_be_read_is_no_verdict(
 ) -> None:
     assert main(["pkt", command, str(tmp_path / "absent.pkt")]) == 2
     assert "cannot read" in capsys.readouterr().err
-    (tmp_path / "bytes.pkt").write_bytes(b"+0\xff")
-    assert main(["pkt", command, str(tmp_path / "bytes.pkt")]) == 2
-    assert "byte 2 is not UTF-8" in capsys.readouterr().err
+
+
+def test_a_script_that_is_not_utf_8_ends_no_batch(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    latin, loose = written(tmp_path, a="", b=LOOSE)
+    before = b"// caf\xe9\n+0 pipe()=0\n"
+    Path(latin).write_bytes(before)
+    assert main(["pkt", "check", latin, loose]) == 0
+    assert capsys.readouterr().out == "2 scripts, 0 not valid\n"
+    assert main(["pkt", "fmt", latin, loose]) == 2
+    assert f"cannot read {latin}: byte 6 is not UTF-8" in capsys.readouterr().err
+    assert Path(latin).read_bytes() == before
+    assert Path(loose).read_text() == GOOD
 
 
 def test_a_directory_stands_for_its_scripts(
@@ -115,7 +152,7 @@ def test_a_directory_stands_for_its_scripts(
     assert main(["pkt", "fmt", "--check", str(tmp_path)]) == 0
 
 
-@pytest.mark.parametrize("option", ["--nosuchoption=5", "--ip_version=ipv5", "--mss=1000"])
+@pytest.mark.parametrize("option", ["--nosuchoption=5", "--ip_version=ipv5", "--mss=0"])
 def test_options_that_no_run_would_take(
     option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -35,10 +35,12 @@ def test_places_without_a_script_are_said(tmp_path: Path) -> None:
         find_scripts([str(tmp_path)])
     with pytest.raises(SetupError, match=r"cannot read .*nowhere\.pkt: No such file"):
         find_scripts([str(tmp_path / "nowhere.pkt")])
-    broken = tmp_path / "latin.pkt"
-    broken.write_bytes(b"// \xe9")
-    with pytest.raises(SetupError, match="byte 3 is not UTF-8"):
-        find_scripts([str(broken)])
+
+
+def test_a_script_that_is_not_utf_8_is_read_as_latin_1(tmp_path: Path) -> None:
+    script = tmp_path / "latin.pkt"
+    script.write_bytes(b"// \xe9\r\n")
+    assert [each.text for each in find_scripts([str(script)])] == ["// \u00e9\n"]
 
 
 @pytest.mark.parametrize(

@@ -128,10 +128,11 @@ def _checked(name: str, *, portable: bool) -> dict[str, Any]:
     from scapy_tfo.pkt.language.errors import ScriptError
     from scapy_tfo.pkt.language.parse import parse
     from scapy_tfo.pkt.language.settings import Settings, with_options
+    from scapy_tfo.pkt.library import text_of
 
     result: dict[str, Any] = {"script": name, "problem": None, "line": None, "column": None}
     try:
-        text = _read(name)
+        text = text_of(_read(name))
         script = parse(text, name)
         refuse_nonsense(script, text, name)
         with_options(Settings(), script.options, text, name)
@@ -149,15 +150,20 @@ def _format(chosen: argparse.Namespace) -> int:
 
     status = 0
     for name in _names(chosen.files):
-        text = _read(name)
         try:
+            text = _read(name).decode("utf-8")
             script = parse(text, name)
+        except UnicodeDecodeError as error:
+            # What it means in another encoding is not known, so it cannot be written anew.
+            print(f"cannot read {name}: byte {error.start} is not UTF-8", file=sys.stderr)
+            status = 2
+            continue
         except ScriptError as error:
             print(_shown(error), file=sys.stderr)
-            status = 1
+            status = max(status, 1)
             continue
         if _formatted(name, text, script, check=chosen.check):
-            status = 1
+            status = max(status, 1)
     return status
 
 
@@ -192,14 +198,11 @@ def _shown(error: Any) -> str:
     return visible(error.show().expandtabs())
 
 
-def _read(name: str) -> str:
+def _read(name: str) -> bytes:
     try:
-        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-        return data.decode("utf-8")
+        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as error:
         raise SetupError(f"cannot read {name}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise SetupError(f"cannot read {name}: byte {error.start} is not UTF-8") from error
 
 
 def _write(path: Path, text: str) -> None:

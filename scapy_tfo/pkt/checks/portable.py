@@ -9,6 +9,16 @@ from scapy_tfo.pkt.language.errors import ScriptError
 from scapy_tfo.pkt.language.settings import ANY_SEGMENTS
 from scapy_tfo.pkt.syscalls.names import constants
 
+_WORD = 4
+_SIZES: dict[type, int] = {
+    fields.Nop: 1,
+    fields.Eol: 1,
+    fields.Mss: 4,
+    fields.WindowScale: 3,
+    fields.SackPermitted: 2,
+    fields.Timestamps: 10,
+}
+
 _CALLS = frozenset({"accept4"})
 """System calls that this project adds."""
 
@@ -34,6 +44,9 @@ def additions(action: tree.Action) -> Iterator[str]:
                 yield "a fault after 'with'"
             for option in action.options or ():
                 yield from _in_option(option)
+            size = _size(action.options or ())
+            if size is not None and size % _WORD:
+                yield f"options of {size} bytes, which fill no whole words: add nop"
         case tree.Syscall():
             yield from _in_call(action)
 
@@ -48,6 +61,10 @@ def refuse_additions(script: tree.Script, text: str, name: str) -> None:
             problem = f"packetdrill does not support --{option.name}"
             at = option.at
             raise ScriptError(problem, name=name, text=text, line=at.line, column=at.column)
+    if "\r" in text:
+        problem = "packetdrill does not read lines that end with CR LF"
+        line = text[: text.index("\r")].count("\n") + 1
+        raise ScriptError(problem, name=name, text=text, line=line, column=1)
     first = script.events[0]
     if first.time.earliest:
         problem = "packetdrill needs the first event at time 0"
@@ -64,11 +81,32 @@ def refuse_additions(script: tree.Script, text: str, name: str) -> None:
             )
 
 
+def _size(options: tuple[fields.TcpOption, ...]) -> int | None:
+    """Bytes; None: one is not known before the run."""
+    total = 0
+    for option in options:
+        match option:
+            case fields.FastOpen(fields.Symbol()) | fields.AccEcn() | fields.RawOption():
+                return None
+            case fields.Sack(blocks):
+                total += 2 + 8 * len(blocks)
+            case fields.FastOpen(cookie, experimental):
+                known = len(cookie) if isinstance(cookie, bytes) else 0
+                total += (4 if experimental else 2) + known
+            case fields.Md5(digest):
+                total += 2 + len(digest)
+            case _:
+                total += _SIZES[type(option)]
+    return total
+
+
 def _in_call(call: tree.Syscall) -> Iterator[str]:
     if call.name == "bind" and any(isinstance(each, tree.Struct) for each in call.arguments):
         yield "a port in bind()"
     if call.name in _CALLS:
         yield f"{call.name}()"
+    if call.errno is not None and not call.note:
+        yield f"{call.errno} without a note in parentheses behind it"
     match call.result:
         case tree.Anything():
             yield "'...' as a result"

@@ -144,7 +144,7 @@ class Build(Transformer[Token, list[Placed]]):
             raise BuildError("only packets that the kernel sends ('>') can have an isn", direction)
         return tree.Packet(
             direction=tree.Direction(direction),
-            flags=str(flags),
+            flags="".join(flags.split()),
             range=numbers,
             ack=ack,
             win=win,

@@ -30,7 +30,8 @@ class Settings:
     the IP version. tolerance: ns. tolerance_share: of the time since the event before, 0 to 1.
     tick: ns that one unit of the kernel's TS val takes, 0: not looked at. symbols: of `-D`.
     mtu: bytes, None: that of the IP version. strict_segments: no two packets for one of the script;
-    any_segments: the kernel may divide its data as it likes.
+    any_segments: the kernel may divide its data as it likes. piece: bytes in which a long packet
+    is handed over, as a network card does that joins them; None: whole.
     """
 
     version: str = IPV4
@@ -40,6 +41,7 @@ class Settings:
     bind_port: int = 8080
     connect_port: int = 8080
     mtu: int | None = None
+    piece: int | None = None
     tolerance: int = 4_000_000
     tolerance_share: float = 0.125
     tick: int = 0
@@ -80,7 +82,6 @@ _ELSEWHERE = frozenset(
         "code_sockopt",
         "init_scripts",
         "is_anyip",
-        "mss",
         "psp_udp_port",
         "so_filename",
         "so_flags",
@@ -169,6 +170,13 @@ def _address(name: str, value: str) -> Address:
         raise SettingError(f"--{name}: '{value}' is not an IP address") from None
 
 
+def _positive(name: str, value: str) -> int:
+    size = _number(name, value)
+    if size < 1:
+        raise SettingError(f"--{name} must be 1 or more, not {value}")
+    return size
+
+
 def _prefix(name: str, value: str) -> int:
     try:
         return ipaddress.ip_network(f"0.0.0.0/{value}").prefixlen
@@ -219,6 +227,7 @@ _READERS = {
     "bind_port": ("bind_port", _port),
     "connect_port": ("connect_port", _port),
     "mtu": ("mtu", _mtu),
+    "mss": ("piece", _positive),
     "tolerance_usecs": ("tolerance", _micros),
     "tolerance_percent": ("tolerance_share", _percent),
     "tcp_ts_tick_usecs": ("tick", _micros),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from scapy_tfo.errors import SetupError
 from scapy_tfo.pkt.checks.lint import refuse_nonsense, refuse_unknown_symbols
 from scapy_tfo.pkt.language import tree
 from scapy_tfo.pkt.language.errors import ScriptError
@@ -42,6 +43,8 @@ def run_script(task: Task, wire: LocalWire) -> Outcome:
         )
     settings = with_options(task.settings, script.options, task.text, task.name)
     refuse_unknown_symbols(script, settings.symbols, task.text, task.name)
+    if settings.piece is not None:
+        raise SetupError("--mss hands packets over in pieces, which only packetdrill can do")
     wire.configure(settings, clients(script))
     player = Player(script, wire, settings)
     program = LocalProgram(player, task.directory)

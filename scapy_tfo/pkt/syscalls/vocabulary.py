@@ -11,6 +11,11 @@ from scapy_tfo.pkt.syscalls.values import unknown
 
 _MISSPELT = 0.85
 
+_ELSEWHERE = frozenset(
+    {"TCP_CCALGOOPT", "TCP_DELACK", "TCP_FUNCTION_BLK", "TCP_KEEPINIT", "TCP_NOOPT", "TCP_NOPUSH"}
+)
+"""Constants of FreeBSD, like none of Linux by mistake."""
+
 
 def unknown_names(call: tree.Syscall, own: Collection[str] = ()) -> Iterator[str]:
     """The problems of a call, in words. own: symbols that the script defines.
@@ -21,7 +26,7 @@ def unknown_names(call: tree.Syscall, own: Collection[str] = ()) -> Iterator[str
     if call.name not in CALLS:
         yield unknown("system call", call.name, CALLS)
     for name in (*_names(*call.arguments), *_names(call.result)):
-        if name in constants() or name in own:
+        if name in constants() or name in own or name in _ELSEWHERE:
             continue
         near = nearest(name, constants(), alike=_MISSPELT)
         if near is not None:
