@@ -8,6 +8,7 @@ from scapy_tfo.errors import SetupError
 from scapy_tfo.pkt.language.errors import ScriptError
 from scapy_tfo.pkt.language.settings import VERSIONS
 from scapy_tfo.pkt.local import actions
+from scapy_tfo.pkt.local.scheduling import can_hurry
 from tests.pkt.locally import LISTEN, OPEN, SOCKET, answers, outcome, task, told
 
 CLIENT = SOCKET + (
@@ -65,6 +66,13 @@ def test_commands_before_between_and_behind() -> None:
     script = "`sysctl -q net.ipv4.tcp_fastopen=0`\n" + LISTEN
     script += "+0 `test $(cat /proc/sys/net/ipv4/tcp_fastopen) = 0`\n`true`\n"
     assert told(script) == []
+
+
+@pytest.mark.skipif(not can_hurry(), reason="this host gives no priority")
+def test_a_command_between_events_has_the_scripts_priority() -> None:
+    # Field 41 of proc_pid_stat(5): the policy; 2 is SCHED_RR.
+    policy = "cut -d ' ' -f 41 /proc/self/stat"
+    assert told(SOCKET + f'+0 `test "$({policy})" = 2`\n') == []
 
 
 def test_a_call_that_blocks_returns_when_it_should() -> None:
