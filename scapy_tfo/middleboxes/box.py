@@ -37,13 +37,15 @@ class Box:
     """Passes everything on; derived ones do to it what they are named after.
 
     name: `drops-syn-with-data`. summary: one line for people. no_client: why no client can have
-    its data arrive whole and once behind it, "" where every conforming one can. dice: of whatever
-    is left to chance. `now` is in seconds on any one clock that never goes back.
+    its data arrive whole and once behind it, "" where every conforming one can. after_handshake: it
+    lets the handshake pass as it is. dice: of whatever is left to chance. `now` is in seconds on
+    any one clock that never goes back.
     """
 
     name: ClassVar[str] = "none"
     summary: ClassVar[str] = "passes everything on as it is"
     no_client: ClassVar[str] = ""
+    after_handshake: ClassVar[bool] = False
 
     def __init__(self, dice: random.Random) -> None:
         self.dice = dice

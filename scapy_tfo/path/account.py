@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from scapy_tfo import seq
 from scapy_tfo.icmp import IcmpError
-from scapy_tfo.path.observation import Observations, Sighting, Trial
+from scapy_tfo.path.flows import Flows, Seen, clocks
+from scapy_tfo.path.observation import Observations, Trial
 from scapy_tfo.segment import ACK, Segment
 
 SLACK = 0.2
 """Seconds that a packet may be early or late by chance. SYNs are sent again after a second."""
-
-Flow = tuple[str, int, int]
-"""The client's address and port as the far end sees them, and the far port."""
-
-Seen = tuple[float, Segment]
 
 
 @dataclass(frozen=True)
@@ -109,7 +105,7 @@ class Account:
         """The answer, which brought a cookie, never came, but another did."""
         if self.answer is None or not self.answer.cookie or not self.syn_acks:
             return None
-        return self.heard is None
+        return self.heard is None and not any(each.cookie for each in self.syn_acks)
 
     @property
     def cut_off(self) -> bool | None:
@@ -144,70 +140,11 @@ class Account:
         return self.trial.complete and (not seen or read == [b"".join(self.trial.text)])
 
 
-@dataclass
-class _Flows:
-    """The far end's sightings by connection."""
-
-    came: dict[Flow, list[Seen]] = field(default_factory=dict)
-    went: dict[Flow, list[Seen]] = field(default_factory=dict)
-    by_isn: dict[int, list[Flow]] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, sightings: Sequence[Sighting]) -> _Flows:
-        found = cls()
-        for each in sightings:
-            segment = each.segment
-            if segment is None:
-                continue
-            if each.sent:
-                key, into = (str(segment.dst), segment.dport, segment.sport), found.went
-            else:
-                key, into = (str(segment.src), segment.sport, segment.dport), found.came
-            into.setdefault(key, []).append((each.when, segment))
-            if segment.is_syn:
-                same = found.by_isn.setdefault(segment.seq, [])
-                if key not in same:
-                    same.append(key)
-        return found
-
-    def of(self, trial: Trial, isn: int) -> list[Flow]:
-        """The connections that are this one: by its ISN, its address and port, or its data."""
-        same = self.by_isn.get(isn, [])
-        if not same:
-            ends = (str(trial.source[0]), trial.source[1], trial.port)
-            same = [ends] if ends in self.came else []
-        if not same:
-            token = trial.text[0][:8]
-            same = [
-                key
-                for key, seen in self.came.items()
-                if any(token in segment.payload for _, segment in seen)
-            ]
-        return same
-
-
 def accounts(observations: Observations) -> list[Account]:
     """What became of each connection, in order."""
-    flows = _Flows.read(observations.far or ())
-    out, home = _transit(observations, flows)
+    flows = Flows.read(observations.far or ())
+    out, home = clocks(observations, flows)
     return [_account(each, observations, flows, out, home) for each in observations.trials]
-
-
-def _transit(observations: Observations, flows: _Flows) -> tuple[float, float]:
-    """Seconds by which the far clock is ahead when a plain SYN comes, and the near clock when a
-    SYN-ACK does: the time on the way and whatever the clocks differ by. The least: others were
-    held up."""
-    out, home = [], []
-    for trial in observations.trials:
-        syns, syn_acks = _near(trial)
-        for key in flows.of(trial, syns[0][1].seq):
-            came = [when for when, segment in flows.came[key] if segment.is_syn]
-            went = [when for when, segment in flows.went.get(key, ()) if segment.is_syn_ack]
-            if came:
-                out.append(came[0] - syns[0][0])
-            if went and syn_acks:
-                home.append(syn_acks[0][0] - went[0])
-    return min(out, default=0.0), min(home, default=0.0)
 
 
 def _near(trial: Trial) -> tuple[list[Seen], list[Seen]]:
@@ -225,7 +162,7 @@ def _near(trial: Trial) -> tuple[list[Seen], list[Seen]]:
 
 
 def _account(
-    trial: Trial, observations: Observations, flows: _Flows, out: float, home: float
+    trial: Trial, observations: Observations, flows: Flows, out: float, home: float
 ) -> Account:
     syns, syn_acks = _near(trial)
     (sent_at, syn), later = syns[0], syns[1:]

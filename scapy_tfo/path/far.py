@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from ipaddress import ip_address
 
 from scapy_tfo.cookie import KeyRing
-from scapy_tfo.lab.hooks import ListenerOptions
+from scapy_tfo.lab.hooks import ListenerOptions, Session
 from scapy_tfo.lab.memory.host import ReferenceHost
+from scapy_tfo.lab.sessions import Record as SessionRecord
 from scapy_tfo.lab.sessions import SessionLog
 from scapy_tfo.option import FastOpen, Form
 from scapy_tfo.path.observation import Heard, Sighting
@@ -31,11 +32,26 @@ _SETTINGS = Settings(data_retries=5)
 
 
 _MOST_CONNECTIONS = 4096
+_MOST_SESSIONS = 2048
 
 
-def _log() -> SessionLog:
-    """Whoever comes may write: 32 MiB are kept at most."""
-    return SessionLog(sessions=2048, received=16384)
+class _Log(SessionLog):
+    """Whoever comes may write: 32 MiB are kept at most. It knows when each connection began, for
+    a client may come back by the same port in another run."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__(sessions=_MOST_SESSIONS, received=16384)
+        self._clock = clock
+        self._opened: deque[float] = deque(maxlen=_MOST_SESSIONS)
+
+    def open(self, peer: tuple[str, int]) -> SessionRecord:
+        self._opened.append(self._clock())
+        return super().open(peer)
+
+    def since(self, when: float) -> list[Session]:
+        """Those that were accepted since, in seconds on the clock."""
+        both = zip(self._opened, self.sessions(), strict=True)
+        return [session for at, session in both if at >= when]
 
 
 class FarListener(Listener):
@@ -77,7 +93,8 @@ class Far:
         self._clock = clock
         self._seen: deque[Sighting] = deque(maxlen=_KEPT)
         self.stack = FarStack((), _SETTINGS, cookies=KeyRing(keys), seed=seed)
-        self.host = ReferenceHost(self.stack, self._send, _log)
+        self._logs: list[_Log] = []
+        self.host = ReferenceHost(self.stack, self._send, self._make_log)
         self.ports: tuple[int, ...] = ()
 
     async def listen(self, port: int, *, mirror: int = 0) -> None:
@@ -109,17 +126,20 @@ class Far:
             if each.when >= since and address in (None, _own(each.packet, sent=each.sent))
         ]
 
-    async def heard(self, seen: Sequence[Sighting]) -> list[Heard]:
+    def heard(self, seen: Sequence[Sighting]) -> list[Heard]:
         """What applications read on the connections of these sightings."""
         peers = {_peer(each.packet) for each in seen if not each.sent}
-        found = []
-        for port in self.ports:
-            found += [
-                Heard(each.peer, each.received)
-                for each in await self.host.sessions(port)
-                if (ip_address(each.peer[0]).packed, each.peer[1]) in peers
-            ]
-        return found
+        since = min((each.when for each in seen), default=0.0)
+        return [
+            Heard(each.peer, each.received)
+            for log in self._logs
+            for each in log.since(since)
+            if (ip_address(each.peer[0]).packed, each.peer[1]) in peers
+        ]
+
+    def _make_log(self) -> _Log:
+        self._logs.append(_Log(self._clock))
+        return self._logs[-1]
 
     def close(self) -> None:
         self.host.close()

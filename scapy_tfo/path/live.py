@@ -38,8 +38,8 @@ async def observe_live(
             "serve' there, or give HOST:PORT of a fast open server, to judge from this end only"
         )
     link = open_link([address])
+    prober = Prober(link, address, echoes=agent, seed=secrets.randbits(32), patience=patience)
     try:
-        prober = Prober(link, address, echoes=agent, seed=secrets.randbits(32), patience=patience)
         if agent:
             return await observe(
                 prober,
@@ -51,4 +51,5 @@ async def observe_live(
             )
         return await observe(prober, address, port, echoes=False, requests=requests)
     finally:
+        prober.close()
         link.close()

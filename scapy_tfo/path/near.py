@@ -18,6 +18,9 @@ TIMES = 3
 STAGGER = 0.01
 """Seconds between the beginnings of two connections: each is to be timed by itself."""
 
+SETTLES = 3.5
+"""Seconds in which what a path holds back arrives, before the far end is asked."""
+
 NO_COOKIE = bytes.fromhex("7413f0074dc0ffee")
 """Sent where no cookie came: what the path does to a cookie shows all the same."""
 
@@ -70,19 +73,30 @@ async def observe(
         await have(*some)
         if granted(trials):
             await sizes.try_cookies(have)
-        times = TIMES if len(cookies) == 1 else TRIED // len(cookies)
-        await have(
-            *[Opening(Probe.DATA, mss=mss)] * TIMES,
-            *[Opening(Probe.FAST_OPEN, each, mss) for each in cookies for _ in range(times)],
-            *[Opening(Probe.FAST_OPEN_FULL, cookies[0], mss)] * TIMES,
-        )
+        await have(*_with_data(cookies, granted(trials, Probe.REQUEST_254), mss))
         await sizes.narrow(have, trials, cookies[0], mss)
         if any(len(_syns(each)) > 1 for each in trials):
             await asyncio.sleep(prober.patience.late)
         await have(*[Opening(Probe.AFTERWARDS)] * TIMES)
+    if mirror:
+        await asyncio.sleep(SETTLES)
+    closed = prober.now()
     told = await report()
     far, heard = told if told is not None else (None, ())
-    return Observations(server=server, trials=trials, far=far, heard=heard, echoes=echoes)
+    return Observations(
+        server=server, trials=trials, far=far, heard=heard, echoes=echoes, closed=closed
+    )
+
+
+def _with_data(cookies: Sequence[bytes], others: Sequence[bytes], mss: int) -> list[Opening]:
+    """Connections whose SYN has data. others: cookies of kind 254."""
+    times = TIMES if len(cookies) == 1 else TRIED // len(cookies)
+    return [
+        *[Opening(Probe.DATA, mss=mss)] * TIMES,
+        *[Opening(Probe.FAST_OPEN, each, mss) for each in cookies for _ in range(times)],
+        *[Opening(Probe.FAST_OPEN_FULL, cookies[0], mss)] * TIMES,
+        *[Opening(Probe.FAST_OPEN_254, each, mss) for each in others[:1] for _ in range(TIMES)],
+    ]
 
 
 def _syns(trial: Trial) -> list[Segment]:
@@ -90,11 +104,11 @@ def _syns(trial: Trial) -> list[Segment]:
     return [each for each in sent if each is not None and each.is_syn]
 
 
-def granted(trials: Sequence[Trial]) -> list[bytes]:
-    """The different cookies that came for requests, in the order of their coming."""
+def granted(trials: Sequence[Trial], probe: Probe = Probe.REQUEST) -> list[bytes]:
+    """The different cookies that came for requests of a kind, in the order of their coming."""
     found: dict[bytes, None] = {}
     for each in trials:
-        if each.probe is Probe.REQUEST:
+        if each.probe is probe:
             found |= dict.fromkeys(filter(None, (one.cookie for one in syn_acks(each))))
     return list(found)
 

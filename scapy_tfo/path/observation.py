@@ -24,6 +24,7 @@ class Probe(enum.Enum):
     DATA = "data without the option"
     FAST_OPEN = "cookie and some data"
     FAST_OPEN_FULL = "cookie and as much data as fits"
+    FAST_OPEN_254 = "cookie and some data, kind 254"
     COOKIE_SIZED = "cookie of another length, made up"
     SIZED = "cookie and data, to find how much passes"
     AFTERWARDS = "plain SYN, behind all others"
@@ -40,6 +41,9 @@ def _read(packet: bytes) -> Segment | None:
 
 FAST_OPENS = (Probe.FAST_OPEN, Probe.FAST_OPEN_FULL)
 WITH_DATA = (*FAST_OPENS, Probe.DATA)
+SYN_DATA = {*WITH_DATA, Probe.FAST_OPEN_254, Probe.SIZED}
+"""Kinds of connection whose SYN has data, those for other purposes too."""
+
 SEARCHES = (Probe.COOKIE_SIZED, Probe.SIZED)
 REQUESTS = {Probe.REQUEST: Form.IANA, Probe.REQUEST_254: Form.EXPERIMENT_2}
 
@@ -77,7 +81,8 @@ class Trial:
     text: what the near application sent, in two pieces: the second when the first was echoed.
     cookie: that the SYN carried. near: in order; far: of the whole run, None where nobody looked.
     answer: what came back. error: of the connection, "" for none. seconds: from the SYN to the
-    first piece's echo (or acknowledgement, where nobody echoes); None where it never came.
+    first piece's echo (or acknowledgement, where nobody echoes); None where it never came. closed:
+    when the near end stopped listening, in seconds on its clock.
     """
 
     probe: Probe
@@ -90,6 +95,7 @@ class Trial:
     error: str = ""
     seconds: float | None = None
     complete: bool = False
+    closed: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +104,7 @@ class Observations:
 
     far: what the far end's interface saw, in order; None where there is no agent, or it could not
     be asked. heard: what its applications read. echoes: the server sends back what it is sent.
+    closed: when the far end was asked, in seconds on the near clock.
     """
 
     server: Address
@@ -105,6 +112,7 @@ class Observations:
     far: Sequence[Sighting] | None = None
     heard: Sequence[Heard] = ()
     echoes: bool = True
+    closed: float
 
     def of(self, *probes: Probe) -> list[Trial]:
         """The trials that began so, in order."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from scapy_tfo import seq
 from scapy_tfo.icmp import IcmpError
-from scapy_tfo.path import keys, sizes
+from scapy_tfo.path import keys, proof, sizes
 from scapy_tfo.path.account import SLACK, Account
 from scapy_tfo.path.evidence import Evidence, Finding, Verdict
 from scapy_tfo.path.observation import FAST_OPENS, WITH_DATA, Probe
@@ -34,7 +34,11 @@ def find(evidence: Evidence) -> tuple[list[Finding], list[str]]:
     found = [*_of_options(evidence), *sizes.find(evidence), *_of_data(evidence)]
     if not found:
         found += keys.find(evidence)
+    found += proof.find(evidence, told=any(each.harm for each in found))
     notes = [_UNSEEN]
+    broken = len(evidence.broken)
+    if broken and not any(each.harm for each in found):
+        notes.append(f"{broken} of {len(evidence.everywhere)} connections were not whole")
     if any(each.harm and each.verdict is not Verdict.BALANCED for each in found):
         notes.append(_WITH_AGENT)
     if any(each.name == keys.DIFFERENT for each in found):
@@ -45,9 +49,13 @@ def find(evidence: Evidence) -> tuple[list[Finding], list[str]]:
     return found, notes
 
 
-def verdict(findings: Sequence[Finding]) -> Verdict:
-    """The first harm's."""
-    return next((each.verdict for each in findings if each.harm), Verdict.TRANSPARENT)
+def verdict(evidence: Evidence, findings: Sequence[Finding]) -> Verdict:
+    """The first harm's that can be judged; it cannot be where a connection was not whole and
+    nothing tells why."""
+    harmful = [each.verdict for each in findings if each.harm]
+    if not harmful:
+        return Verdict.UNKNOWN if evidence.broken else Verdict.TRANSPARENT
+    return next((each for each in harmful if each is not Verdict.UNKNOWN), Verdict.UNKNOWN)
 
 
 def _is_silent(each: Account) -> bool:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from scapy_tfo import option as opt
+from scapy_tfo import seq
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.lab.apps import pattern
 from scapy_tfo.lab.memory.host import ReferenceHost
 from scapy_tfo.middleboxes.box import read
+from scapy_tfo.option import Form
 from scapy_tfo.path.observation import REQUESTS, Probe, Sighting, Trial
 from scapy_tfo.reference.client import PLAIN, ActiveConnection, Plan
 from scapy_tfo.reference.icmp import quoted_segment
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.stack import Stack
-from scapy_tfo.segment import Address
+from scapy_tfo.segment import ACK, Address
 from scapy_tfo.wire.link import Link
 
 TOKEN = 8
@@ -26,16 +28,20 @@ SOME, MUCH, MORE = (16, 400), (2000, 6000), (1, 3000)
 """Least and most bytes of a text: for a SYN that is small, for one that is full, and behind the
 first echo."""
 
+LINGERS = 4.0
+"""Seconds after a connection's end in which what still comes is recorded."""
+
 MOST_SEEN = 20_000
 """Packets of one connection that are looked at; the rest of a flood is not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds. limit: for one connection; SYNs go at 0, 1 and 3. late: to wait for SYNs that were
-    given up, where there are such."""
+    """Seconds. limit: for one connection in which nothing comes any more; SYNs go at 0, 1 and 3.
+    longest: for any. late: to wait for SYNs that were given up, where there are such."""
 
     limit: float = 5.0
+    longest: float = 30.0
     late: float = 3.0
 
 
@@ -65,6 +71,8 @@ class ProbingConnection(ActiveConnection):
                 return Plan(opt.fast_open(how.cookie))
             case Probe.FAST_OPEN | Probe.FAST_OPEN_FULL | Probe.SIZED:
                 return Plan(opt.fast_open(how.cookie), data=True)
+            case Probe.FAST_OPEN_254:
+                return Plan(opt.fast_open(how.cookie, form=Form.EXPERIMENT_2), data=True)
             case Probe.DATA:
                 # An option that says nothing: the client sends no data in a regular SYN.
                 return Plan(opt.nop(), data=True)
@@ -99,13 +107,18 @@ class _Talk(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        if not self._echoes:
+
+    def acknowledged(self) -> None:
+        """The first piece was, which is all that a server shows that echoes nothing."""
+        if not self._echoes and not self.complete:
             self.seconds = self._loop.time() - self._began
             self.complete = True
             self._end()
 
     def data_received(self, data: bytes) -> None:
         self.answer += data
+        if not self._echoes:
+            return
         first, second = self._text
         if self.seconds is None and len(self.answer) >= len(first):
             self.seconds = self._loop.time() - self._began
@@ -141,8 +154,13 @@ class Prober:
         self._seed = seed
         self._source = next(at for at in link.sources if at.version == server.version)
         self._takers: dict[int, Callable[[bytes, float], None]] = {}
+        self._lingering: dict[int, asyncio.TimerHandle] = {}
         self._count = 0
         link.start(self._arrived)
+
+    def now(self) -> float:
+        """The near clock, in seconds."""
+        return self._link.now()
 
     async def connect(self, port: int, how: Opening) -> Trial:
         """Have one connection with a port of the server's."""
@@ -170,34 +188,61 @@ class Prober:
             if len(near) < MOST_SEEN:
                 near.append(Sighting(when, False, packet))
                 host.receive(packet)
+                if _is_acknowledged(near, packet, len(text[0])):
+                    talk.acknowledged()
 
         self._takers[stack.port] = take
         talk = _Talk(text, echoes=self._echoes)
         transport = host.connect(talk, self._server, port, data=text[0])
-        try:
-            async with asyncio.timeout(self.patience.limit):
-                await asyncio.shield(talk.over)
-        except TimeoutError:
-            pass
+        await self._over(talk, near)
         if not talk.complete or not self._echoes:
             transport.abort()
-        # Our end of the connection is in TIME-WAIT now: nobody listens any more.
+        # Our end of the connection is in TIME-WAIT now: nobody answers any more.
         await asyncio.sleep(0)
         host.close()
-        del self._takers[stack.port]
-        self._link.release_port(self._source, stack.port)
+        self._linger(stack.port, near)
         return Trial(
             probe=how.probe,
             source=(self._source, stack.port),
             port=port,
             cookie=how.cookie,
             text=text,
-            near=tuple(near),
+            near=near,
             answer=bytes(talk.answer),
             error=talk.error,
             seconds=talk.seconds,
             complete=talk.complete,
+            closed=self._link.now() + LINGERS,
         )
+
+    async def _over(self, talk: _Talk, near: Sequence[Sighting]) -> None:
+        """The end of a conversation, or of all patience with it: where something came, the timers
+        of both ends may have grown to several seconds."""
+        loop = asyncio.get_running_loop()
+        last = loop.time() + self.patience.longest
+        gap, seen = self.patience.limit, -1
+        while not talk.over.done() and seen < (seen := _came(near)) and loop.time() < last:
+            await asyncio.wait((talk.over,), timeout=min(gap, last - loop.time()))
+            gap = 2 * self.patience.limit
+
+    def _linger(self, port: int, near: list[Sighting]) -> None:
+        """Record what still comes for a port, and answer nothing."""
+
+        def record(packet: bytes, when: float) -> None:
+            if len(near) < MOST_SEEN:
+                near.append(Sighting(when, False, packet))
+
+        def forget() -> None:
+            del self._takers[port], self._lingering[port]
+            self._link.release_port(self._source, port)
+
+        self._takers[port] = record
+        self._lingering[port] = asyncio.get_running_loop().call_later(LINGERS, forget)
+
+    def close(self) -> None:
+        """Record no more, for the link is to be closed."""
+        for each in self._lingering.values():
+            each.cancel()
 
     def _arrived(self, packet: bytes, when: float) -> None:
         segment = read(packet)
@@ -205,6 +250,18 @@ class Prober:
         taker = self._takers.get(port)
         if taker is not None:
             taker(packet, when)
+
+
+def _came(near: Sequence[Sighting]) -> int:
+    return sum(not each.sent for each in near)
+
+
+def _is_acknowledged(near: Sequence[Sighting], packet: bytes, size: int) -> bool:
+    """Whether a packet acknowledges so many bytes behind the SYN that was sent first."""
+    segment, syn = read(packet), near[0].segment
+    if segment is None or syn is None or not segment.flags & ACK:
+        return False
+    return seq.distance(syn.seq, segment.ack) > size
 
 
 def _complains_of(packet: bytes) -> int:

@@ -101,7 +101,7 @@ class Agent:
                 seen = self._far.sightings(float(question["since"]), own)
                 return {
                     "seen": [_plain_sighting(each) for each in seen],
-                    "heard": [_plain_heard(each) for each in await self._far.heard(seen)],
+                    "heard": [_plain_heard(each) for each in self._far.heard(seen)],
                 }
         raise ValueError("no such question")
 

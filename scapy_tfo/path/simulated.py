@@ -76,7 +76,7 @@ class _Simulation:
 
         async def report() -> tuple[Sequence[Sighting], Sequence[Heard]] | None:
             seen = fars[0].sightings()
-            return (seen, await fars[0].heard(seen)) if self.agent else None
+            return (seen, fars[0].heard(seen)) if self.agent else None
 
         def rotate() -> None:
             if self.farm is not None and self.farm.later is not None:
@@ -95,6 +95,7 @@ class _Simulation:
                 between=rotate,
             )
         finally:
+            prober.close()
             path.close()
             for each in fars:
                 each.close()

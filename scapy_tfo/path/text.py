@@ -18,6 +18,7 @@ def lines(title: str, result: Result) -> Iterator[str]:
         if each.no_client:
             yield f"    no client can help it: {each.no_client}"
     yield from _recovery(result)
+    yield from _toll(result)
     if result.keys is not None:
         yield f"  keys: {_of_keys(result.keys)}"
     for note in result.notes:
@@ -51,6 +52,7 @@ def as_json(result: Result) -> dict[str, Any]:
         "syn_data": None
         if result.syn_data is None
         else dict(zip(("passes", "fails"), result.syn_data, strict=True)),
+        "toll": None if result.toll is None else asdict(result.toll),
         "notes": list(result.notes),
         "connections": [
             {
@@ -75,6 +77,22 @@ def _recovery(result: Result) -> Iterator[str]:
                     yield f"  {what}: the client recovers, {_more(cost)} beside a plain connection"
                 else:
                     yield f"  {what}: {cost.of - cost.whole} of {cost.of} clients do not recover"
+
+
+def _toll(result: Result) -> Iterator[str]:
+    """What it costs a user, in time and connections."""
+    toll = result.toll
+    if toll is None:
+        return
+    late = "the first echo never comes"
+    if toll.seconds is not None:
+        late = f"{toll.seconds * 1000:.0f} ms a connection more than on a path that does no harm"
+    yield f"  cost of fast open: {late}; {toll.lost} of {toll.of} connections are not whole"
+    if toll.other_kind is not None:
+        yield (
+            f"  kind 254 passes: its fast opens are whole, the first echo comes after "
+            f"{_milliseconds(toll.other_kind)}"
+        )
 
 
 def _of_keys(keys: Keys) -> str:

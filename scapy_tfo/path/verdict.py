@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from scapy_tfo.icmp import IcmpError
-from scapy_tfo.path import keys, one_end, sizes
+from scapy_tfo.path import conservation, keys, one_end, sizes
 from scapy_tfo.path.account import SLACK, Account
-from scapy_tfo.path.evidence import Evidence, Finding, Result, Test, Verdict
+from scapy_tfo.path.evidence import Evidence, Finding, Keys, Result, Test, Verdict
 from scapy_tfo.path.observation import FAST_OPENS, SEARCHES, WITH_DATA, Observations, Probe
+from scapy_tfo.segment import Segment
 
 _REPLAYED = (
     "a SYN that came when its connection was over was taken once more: the application read its "
     "data twice, which RFC 7413 section 2.1 leaves to the application"
-)
-
-_UNEXPLAINED = Finding(
-    "unexplained",
-    Verdict.TAMPERS,
-    "no fast open is accepted, though the SYNs that arrive are those that were sent",
 )
 
 
@@ -32,7 +27,7 @@ def judge(observations: Observations) -> Result:
     syn_data = None if limit is None else (limit.passes, limit.fails)
     if not evidence.has_far:
         findings, notes = one_end.find(evidence)
-        verdict = one_end.verdict(findings)
+        verdict = one_end.verdict(evidence, findings)
         return Result(
             verdict=verdict,
             findings=findings,
@@ -41,11 +36,19 @@ def judge(observations: Observations) -> Result:
             has_far=False,
             keys=counted,
             syn_data=syn_data,
+            toll=None if verdict is Verdict.TRANSPARENT else evidence.toll(),
         )
+    return _with_both_ends(evidence, counted, syn_data)
+
+
+def _with_both_ends(
+    evidence: Evidence, counted: Keys | None, syn_data: tuple[int, int] | None
+) -> Result:
     addresses = _of_addresses(evidence)
-    # One server grants another cookie to each address: that tells nothing of keys.
-    tells_keys = not any(each.harm for each in addresses)
-    findings = [
+    # One server grants another cookie to each address, and a cookie that the path changes is no
+    # server's: that tells nothing of keys.
+    tells_keys = not any(each.harm for each in addresses) and not _changes_option(evidence)
+    named = [
         *addresses,
         *(keys.find(evidence) if tells_keys else []),
         *_of_options(evidence),
@@ -53,19 +56,30 @@ def judge(observations: Observations) -> Result:
         *_of_data(evidence),
         *_of_copies(evidence),
     ]
+    findings, left = conservation.complete(evidence, named)
     harmful = [each for each in findings if each.harm]
-    tried = [each for each in evidence.everywhere if each.trial.probe in FAST_OPENS]
-    if not harmful and not any(each.accepted for each in tried):
-        harmful = [_UNEXPLAINED]
-        findings += harmful
+    notes = _notes(evidence)
     verdict = harmful[0].verdict if harmful else Verdict.TRANSPARENT
+    if not harmful and evidence.broken:
+        verdict = Verdict.UNKNOWN
+        notes.append(conservation.doubt(evidence, left))
     return Result(
         verdict=verdict,
         findings=findings,
-        costs=costs,
-        notes=_notes(evidence),
+        costs=evidence.costs(),
+        notes=notes,
         keys=counted if tells_keys else None,
         syn_data=syn_data,
+        toll=None if verdict is Verdict.TRANSPARENT else evidence.toll(),
+    )
+
+
+def _changes_option(evidence: Evidence) -> bool:
+    return any(
+        isinstance(each.packet, Segment)
+        and each.came is not None
+        and each.packet.fast_open != each.came.fast_open
+        for each in evidence.fates
     )
 
 

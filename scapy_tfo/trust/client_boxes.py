@@ -14,7 +14,7 @@ from scapy_tfo.clients.judge import Options
 from scapy_tfo.clients.registry import all_cases
 from scapy_tfo.clients.simulated import simulate
 from scapy_tfo.errors import TargetError
-from scapy_tfo.middleboxes.registry import BOXES
+from scapy_tfo.middleboxes.registry import HANDSHAKE_BOXES
 from scapy_tfo.mutants.registry import REFERENCE
 from scapy_tfo.spec import Catalogue
 from scapy_tfo.suite.registry import Case
@@ -77,7 +77,7 @@ def look_behind(
     wanted = {name: tuple(cases) for name, cases in kills.items() if cases}
     found = []
     with ProcessPoolExecutor(processes or os.cpu_count() or 1) as pool:
-        jobs = [pool.submit(_behind, name, wanted) for name in BOXES]
+        jobs = [pool.submit(_behind, name, wanted) for name in HANDSHAKE_BOXES]
         for job in jobs:
             found.append(job.result())
             on_box(found[-1].box)
@@ -124,6 +124,8 @@ def _options(family: int) -> Options:
 def _simulated(name: str, box: str, cases: Sequence[Case], family: int) -> tuple[Result, ...]:
     """Nothing where the mutant cannot be judged there."""
     try:
-        return simulate(f"sim:{name}", cases, _known()[0], _options(family), [BOXES[box]]).results
+        return simulate(
+            f"sim:{name}", cases, _known()[0], _options(family), [HANDSHAKE_BOXES[box]]
+        ).results
     except TargetError:
         return ()

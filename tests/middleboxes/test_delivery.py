@@ -12,7 +12,7 @@ from scapy_tfo.lab.links.boxed import BoxedPath
 from scapy_tfo.lab.memory.host import ReferenceHost
 from scapy_tfo.lab.memory.target import SOURCES, TARGET_V4, TARGET_V6
 from scapy_tfo.middleboxes.box import Box
-from scapy_tfo.middleboxes.registry import BOXES
+from scapy_tfo.middleboxes.registry import HANDSHAKE_BOXES
 from scapy_tfo.middleboxes.tampering import DelaysSynWithData
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.stack import Stack
@@ -71,7 +71,7 @@ TEXTS = [b"first, for a cookie", b"in the SYN", bytes(range(256)) * 40, b"and ag
 
 
 @pytest.mark.parametrize("family", [4, 6])
-@pytest.mark.parametrize("box", BOXES.values(), ids=BOXES)
+@pytest.mark.parametrize("box", HANDSHAKE_BOXES.values(), ids=HANDSHAKE_BOXES)
 def test_data_arrives_whole_and_once_or_the_box_says_why_not(box: type[Box], family: int) -> None:
     read, echoed = run_virtually(deliver(box, family, TEXTS))
     if box.no_client:

@@ -20,7 +20,7 @@ from scapy_tfo.lab.kernel.target import LinuxHooks, host_families
 from scapy_tfo.lab.links import two_ends
 from scapy_tfo.middleboxes import tampering
 from scapy_tfo.middleboxes.nat import BEYOND
-from scapy_tfo.middleboxes.registry import BOXES
+from scapy_tfo.middleboxes.registry import HANDSHAKE_BOXES
 
 CLIENT, SERVER = 100, 1
 PROGRAM = [sys.executable, str(Path(__file__).with_name("kernel_client.py"))]
@@ -31,7 +31,7 @@ LIMIT = 300.0
 WAYS = ("msg", "connect", "curl")
 """See kernel_client.py."""
 
-EVERY = [(way, name) for way in WAYS for name in BOXES]
+EVERY = [(way, name) for way in WAYS for name in HANDSHAKE_BOXES]
 
 
 def texts(way: str, name: str) -> list[bytes]:
@@ -39,7 +39,7 @@ def texts(way: str, name: str) -> list[bytes]:
     client can have its data arrive, one fast open is enough."""
     begins = f"{way}/{name}/".encode()
     all_of_them = [begins + b"0", begins + b"1" * 40, begins + b"2" * 5000, begins + b"3"]
-    return all_of_them[:2] if BOXES[name].no_client else all_of_them
+    return all_of_them[:2] if HANDSHAKE_BOXES[name].no_client else all_of_them
 
 
 LINUX_GIVES_UP = {"prohibits-syn-with-data"}
@@ -84,7 +84,7 @@ async def hold(file: Path) -> Outcome:
         crossing = two_ends.Crossing(
             two_ends.link_to(stack, client, list(servers.values())),
             two_ends.link_to(stack, server, [*own, *outside]),
-            {servers[way, name]: [BOXES[name](random.Random(7))] for way, name in EVERY},
+            {servers[way, name]: [HANDSHAKE_BOXES[name](random.Random(7))] for way, name in EVERY},
         )
         stack.callback(crossing.close)
         plan = {
@@ -124,7 +124,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
         tampering.LATE = late
 
 
-@pytest.mark.parametrize("name", BOXES)
+@pytest.mark.parametrize("name", HANDSHAKE_BOXES)
 @pytest.mark.parametrize("way", WAYS)
 def test_linux_delivers_whole_and_once_or_the_box_says_why_not(
     outcome: Outcome, way: str, name: str
@@ -136,7 +136,7 @@ def test_linux_delivers_whole_and_once_or_the_box_says_why_not(
     if name in LINUX_GIVES_UP:
         assert sent[0] in read
         assert len(read) == len(set(read))
-    elif BOXES[name].no_client:
+    elif HANDSHAKE_BOXES[name].no_client:
         assert sorted(read) != sent
     else:
         assert outcome.echoed[way, name] == sent

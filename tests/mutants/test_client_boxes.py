@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scapy_tfo.middleboxes.registry import BOXES
+from scapy_tfo.middleboxes.registry import HANDSHAKE_BOXES
 from scapy_tfo.trust.client_boxes import NOTHING, reasons, still_catches, verdicts
 
 DOCS = Path(__file__).parents[2] / "docs" / "generated"
@@ -31,7 +31,7 @@ def told() -> dict[str, Any]:
 def found() -> dict[str, tuple[dict[str, str], set[str]]]:
     """By box, each case's verdict on the reference client, and the reasons of those that fail."""
     with ProcessPoolExecutor() as pool:
-        return dict(zip(BOXES, pool.map(_look, BOXES), strict=True))
+        return dict(zip(HANDSHAKE_BOXES, pool.map(_look, HANDSHAKE_BOXES), strict=True))
 
 
 def _look(box: str) -> tuple[dict[str, str], set[str]]:
@@ -39,9 +39,9 @@ def _look(box: str) -> tuple[dict[str, str], set[str]]:
 
 
 def test_every_box_is_there(told: dict[str, Any]) -> None:
-    assert set(told) == set(BOXES), AGAIN
+    assert set(told) == set(HANDSHAKE_BOXES), AGAIN
     document = (DOCS / "client-boxes.md").read_text()
-    assert [name for name in BOXES if f"| `{name}` |" not in document] == [], AGAIN
+    assert [name for name in HANDSHAKE_BOXES if f"| `{name}` |" not in document] == [], AGAIN
 
 
 def test_every_verdict_is_as_it_is_told(
@@ -58,7 +58,7 @@ def test_data_is_damaged_only_where_no_client_could_help_it(
 ) -> None:
     damaging = {box for box, (_, why) in found.items() if why & DAMAGED}
     assert damaging
-    assert all(BOXES[box].no_client for box in damaging)
+    assert all(HANDSHAKE_BOXES[box].no_client for box in damaging)
 
 
 def test_no_client_is_blamed_for_what_harms_nobody(told: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ from scapy_tfo.path.verdict import judge
 STAGGER = 0.1
 """Seconds between the beginnings of two: what is busy looks late."""
 
-PATIENCE = Patience(limit=2.2, late=0.0)
+PATIENCE = Patience(limit=2.2, longest=2.2, late=0.0)
 PORT, REQUESTS = 7413, 4
 """Of the far end; fewer cookies than usual, and as many as usual of a farm."""
 
