@@ -78,10 +78,10 @@ async def refused_data_that_is_lost_comes_again(server: Server) -> None:
 
 @case("CLI-23", "CLI-6a")
 async def the_rest_of_a_part_is_lost_and_comes_again(server: Server) -> None:
-    """40 bytes are taken, and the others lost when they come again: they come a third time."""
+    """A part is taken, and the rest lost when it comes again: it comes a third time."""
     client = await server.fast_open()
     client.lose(_Loses(1))
-    client.answer(40)
+    client.answer(client.part)
     await client.serve(within=_RESENT_WITHIN)
 
 

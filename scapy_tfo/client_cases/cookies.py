@@ -7,7 +7,7 @@ from scapy_tfo.clients.registry import case
 from scapy_tfo.clients.server import Server
 from scapy_tfo.option import FastOpen, Form
 from scapy_tfo.suite.concurrently import at_once
-from scapy_tfo.suite.outcome import Unsupported
+from scapy_tfo.suite.outcome import Unsupported, judging
 
 _LENGTHS = (4, 6, 8, 10, 12, 14, 16)
 
@@ -191,11 +191,13 @@ async def a_cookie_of_the_experimental_form_comes_back_in_it(server: Server) -> 
     client.answer(0, cookie=server.cookie)
     await client.serve()
     client = await server.connected()
-    client.require(
-        client.option == FastOpen(option.form, server.cookie),
-        "a cookie of the experimental form is not sent back in it",
-        f"cookie {server.cookie.hex()}, of {option.form}",
-        str(client.first),
-    )
+    client.must_use_no_other(server.cookie, "another cookie than the server granted is used")
+    with judging("OPT-6" if client.first.cookie else "CLI-2"):
+        client.require(
+            client.option == FastOpen(option.form, server.cookie),
+            "a cookie of the experimental form is not sent back in it",
+            f"cookie {server.cookie.hex()}, of {option.form}",
+            str(client.first),
+        )
     client.answer()
     await client.serve()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from scapy_tfo.clients.registry import case
 from scapy_tfo.clients.server import Server
 from scapy_tfo.suite.concurrently import at_once
+from scapy_tfo.suite.outcome import judging
 
 
 async def _granted(server: Server) -> None:
@@ -21,7 +22,9 @@ async def _refused(server: Server, times: int = 1) -> None:
 
 async def _accepted(server: Server) -> None:
     client = await server.connected()
-    client.must_use(server.cookie)
+    client.must_use_no_other(server.cookie, "a cookie that this server never granted is used")
+    with judging("CLI-24"):
+        client.must_use(server.cookie)
     client.answer()
     await client.serve()
 

@@ -9,6 +9,7 @@ from scapy_tfo.clients.connection import Incoming
 from scapy_tfo.clients.registry import case
 from scapy_tfo.clients.server import Server
 from scapy_tfo.segment import ACK, PSH, SYN
+from scapy_tfo.suite.outcome import judging
 from scapy_tfo.suite.receiver import shown
 
 _RTT = 0.1
@@ -24,12 +25,13 @@ the first comes after 3 s."""
 
 def _must_be_bare(client: Incoming, at: int) -> None:
     again = client.syns[at]
-    client.require(
-        not again.fast_open and not again.payload,
-        "the SYN is sent again with Fast Open option or data",
-        "a SYN without Fast Open option and without data",
-        str(again),
-    )
+    with judging("CLI-5"):
+        client.require(
+            not again.fast_open and not again.payload,
+            "the SYN is sent again with Fast Open option or data",
+            "a SYN without Fast Open option and without data",
+            str(again),
+        )
     client.require(
         again.seq == client.first.seq,
         "the SYN is sent again with another sequence number",
@@ -186,7 +188,8 @@ async def a_server_that_never_answered_is_not_opened_fast(server: Server) -> Non
     client = await server.fast_open()
     await server.must_be_told(client, "a server that never answered", within=_GIVEN_UP)
     client = await server.connected()
-    client.must_not_open_fast("after no answer at all")
+    with judging("CLI-8a"):
+        client.must_not_open_fast("after no answer at all")
     client.answer()
     await client.serve()
 

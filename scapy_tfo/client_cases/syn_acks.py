@@ -41,9 +41,9 @@ async def data_in_a_syn_ack_that_refuses_is_delivered(server: Server) -> None:
 
 @case("CLI-19", "CLI-15")
 async def data_in_a_syn_ack_that_takes_a_part(server: Server) -> None:
-    """The same where 40 bytes of the client's are taken."""
+    """The same where a part of the client's data is taken."""
     client = await server.fast_open()
-    client.answer(40, data=client.reply()[:4])
+    client.answer(client.part, data=client.reply()[:4])
     await client.serve()
 
 

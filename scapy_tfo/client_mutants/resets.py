@@ -9,12 +9,13 @@ from scapy_tfo.segment import Segment
 
 
 class _Hushing(ActiveConnection):
-    """It does not tell its application of an error. error: as in Reset."""
+    """It does not tell its application of an error of a connection whose SYN had the option: of
+    plain ones it does. error: as in Reset."""
 
     error = ""
 
     def finish(self, event: Event) -> None:
-        hushed = isinstance(event, Reset) and event.error == self.error
+        hushed = isinstance(event, Reset) and event.error == self.error and self.tried
         super().finish(Closed(self) if hushed else event)
 
 

@@ -39,6 +39,22 @@ class HalfOfTheDataInTheSyn(ActiveConnection):
         return whole[: (len(whole) + 1) // 2]
 
 
+@client_variant({"client-syn-data": "a part"})
+class EighteenBytesInTheSyn(ActiveConnection):
+    """No more goes in the SYN than the shortest request of HTTP/1.0 has."""
+
+    def take_syn_data(self, syn_options: list[opt.RawOption]) -> bytes:
+        return super().take_syn_data(syn_options)[:18]
+
+
+@client_variant({"client-syn-data": "a part"})
+class FiveHundredBytesInTheSyn(ActiveConnection):
+    """No more goes in the SYN than passes everywhere."""
+
+    def take_syn_data(self, syn_options: list[opt.RawOption]) -> bytes:
+        return super().take_syn_data(syn_options)[:500]
+
+
 @client_variant({"client-tsecr": "any"})
 class EchoesSomethingInTheSyn(ActiveConnection):
     """The echo in a SYN's timestamps is a number of no meaning."""

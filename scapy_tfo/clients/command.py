@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scapy_tfo.clients.application import MD5, Application, Dialogue, Ended
+from scapy_tfo.clients.application import MD5, Application, Dialogue, Ended, KernelWord
 from scapy_tfo.clients.dialogue import Http, Raw, make_dialogue
 from scapy_tfo.clients.environment import Place
 from scapy_tfo.clients.launch import Started, Starter, output
-from scapy_tfo.clients.tcp_info import KernelWord
 from scapy_tfo.errors import SetupError, did_you_mean
 from scapy_tfo.segment import Address
 

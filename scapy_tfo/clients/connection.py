@@ -14,7 +14,7 @@ from scapy_tfo.option import Broken, FastOpen, RawOption
 from scapy_tfo.segment import ACK, FIN, PSH, RST, SYN, Flags, Segment
 from scapy_tfo.suite.application import NoApp
 from scapy_tfo.suite.flow import Flow
-from scapy_tfo.suite.outcome import Inconclusive, Unsupported
+from scapy_tfo.suite.outcome import Inconclusive, Unsupported, judging
 from scapy_tfo.suite.switchboard import Key, Switchboard
 
 BODY = b"served\n"
@@ -22,6 +22,9 @@ BODY = b"served\n"
 
 _PIECE = 1000
 """Bytes of ours in one segment."""
+
+_PART = 40
+"""Bytes of a SYN's text that are acknowledged where a part is."""
 
 _COPIED = 0.05
 """Seconds within which the same SYN comes twice because the path doubled it: no client sends one
@@ -139,6 +142,15 @@ class Incoming(Flow):
     def first(self) -> Segment:
         """The SYN that began it."""
         return self.syns[0]
+
+    @property
+    def part(self) -> int:
+        """Bytes to acknowledge where only a part of the SYN's text is to be: 40, or half of it
+        where that is less. Of a single byte there is no part."""
+        size = len(self.first.payload)
+        if size < 2:
+            raise Inconclusive("the SYN has too little data for a part of it to be acknowledged")
+        return min(_PART, size // 2)
 
     @property
     def option(self) -> FastOpen | None:
@@ -325,7 +337,8 @@ class Incoming(Flow):
             wrong = dialogue.wrong(text, heard) or (
                 "different bytes for one place" if self.stream.conflict else ""
             )
-            self.require(not wrong, "the client's text is damaged", "each byte once", wrong)
+            with judging("CLI-6a"):
+                self.require(not wrong, "the client's text is damaged", "each byte once", wrong)
             return dialogue.is_complete(text, heard)
 
         await self.until(what, whole, within=within, acking=True)
@@ -355,7 +368,8 @@ class Incoming(Flow):
         """The end of `serve`, where all has been said."""
         await self.until("the client's FIN", lambda: self.stream.ended, acking=True)
         wrong = self.server.dialogue.wrong(self.server.text, bytes(self.stream.data))
-        self.require(not wrong, "the client's text is damaged", "each byte once", wrong)
+        with judging("CLI-6a"):
+            self.require(not wrong, "the client's text is damaged", "each byte once", wrong)
         await self.server.must_be_content(self, body)
 
     async def first_flight(self, size: int) -> list[Segment]:

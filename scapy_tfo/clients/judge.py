@@ -7,16 +7,17 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from scapy_tfo.clients import control
 from scapy_tfo.clients.application import Client
 from scapy_tfo.clients.counters import Balance
-from scapy_tfo.clients.server import Reception, Server
-from scapy_tfo.errors import TargetError
+from scapy_tfo.clients.server import NOT_TOLD, Reception, Server
 from scapy_tfo.runner.record import TOOL, Record
 from scapy_tfo.spec import Catalogue
 from scapy_tfo.suite.concurrently import at_once
 from scapy_tfo.suite.outcome import (
     BROKEN,
     Ending,
+    Failed,
     Inconclusive,
     Missing,
     Skipped,
@@ -37,18 +38,15 @@ _ATTEMPTS = ((16, 1.0), (4, 2.0), (1, 3.0))
 something did not come."""
 
 
-_LAST_WORDS = 0.1
-"""Seconds in which an application that has ended tells so."""
-
-
 @dataclass(frozen=True, slots=True)
 class Options:
     """slow: also run such cases, and over each family all variants of the others. families: 4, 6;
     None for all that the client has. attempts: at most, of a case in which something did not come.
     capture: keep the packets. patience: seconds that a client may take for what it should do at
-    once, its start too. on_plan: called once, before the first case, with the number of results to
-    come. on_result: called with each result as its verdict stands. record: is told where the
-    packets are kept."""
+    once, its start too. stops_early: judge no more where every fast open that is served rightly
+    breaks the application. require_fast_open: a client that never opens fast fails. on_plan: called
+    once, before the first case, with the number of results to come. on_result: called with each
+    result as its verdict stands. record: is told where the packets are kept."""
 
     slow: bool = False
     families: Sequence[int] | None = None
@@ -56,6 +54,8 @@ class Options:
     attempts: int = len(_ATTEMPTS)
     capture: bool = True
     patience: float = PATIENCE
+    stops_early: bool = False
+    require_fast_open: bool = False
     on_plan: Callable[[int], None] = lambda _: None
     on_result: Callable[[Result], None] = lambda _: None
     record: Record | None = None
@@ -89,22 +89,21 @@ async def judge(
     shares = not options.slow and len(families) > 1
     board = Reception(client, seed=options.seed, capture=options.capture, shares=shares)
     counted = client.counters()
-    for family in families:
-        await _control(board, family, options.patience)
+    first = await _controls(board, families, options)
     jobs = [_Job(case, family) for family in families for case in cases]
     found: dict[int, Result] = {}
-    options.on_plan(len(jobs))
+    options.on_plan(len(first) + len(jobs))
     (options.record or Record()).packets = board.packets
 
     def settle(job: _Job) -> None:
         result = found[id(job)] = _result(job, catalogue)
-        said = f"{result.verdict.name}: {result.reason or result.title}"
-        board.conclude(f"{result.case} [ipv{result.family}]", result.packets, said)
-        options.on_result(result)
+        _conclude(board, result, options)
 
+    for result in first:
+        _conclude(board, result, options)
     for job in jobs:
-        if job.case.slow and not options.slow:
-            job.attempts, job.ending = 1, Skipped("waits for long timers: give --slow")
+        if why := _left_out(job, first, options):
+            job.attempts, job.ending = 1, Skipped(why)
             settle(job)
     for limit, factor in _ATTEMPTS[: options.attempts]:
         gate = asyncio.Semaphore(limit)
@@ -121,10 +120,11 @@ async def judge(
             await within(job)
     for job in (each for each in jobs if id(each) not in found):
         settle(job)
-    results = [found[id(job)] for job in jobs]
     told, agrees = Balance.of(board.connections).weigh(counted, client.counters())
-    if not agrees:
-        results.append(_miscounted(told, families[0]))
+    results = [*first, *(found[id(job)] for job in jobs)]
+    results += [] if agrees else [_miscounted(told, families[0])]
+    if options.require_fast_open and not _opened_fast(board):
+        results.insert(0, _never_opened_fast(len(board.connections), families[0]))
     return Run(
         target=client.name,
         tool=TOOL,
@@ -137,10 +137,25 @@ async def judge(
     )
 
 
+def _conclude(board: Reception, result: Result, options: Options) -> None:
+    said = f"{result.verdict.name}: {result.reason or result.title}"
+    board.conclude(f"{result.case} [ipv{result.family}]", result.packets, said)
+    options.on_result(result)
+
+
+def _left_out(job: _Job, first: Sequence[Result], options: Options) -> str:
+    """Why a case is not run, "" if it is."""
+    if any(each.family == job.family for each in first):
+        return f"no fast open gets through: {first[0].case}"
+    slow = job.case.slow and not options.slow
+    return "waits for long timers: give --slow" if slow else ""
+
+
 def _notes(board: Reception, told: str) -> tuple[str, ...]:
     """What the report says of the whole run. told: of the counters, "" where there are none."""
     counted = (f"the client's kernel counted: {told}",) if told else ()
-    return *board.bounds.notes, *counted
+    silent = (NOT_TOLD,) if board.tells is False else ()
+    return *board.bounds.notes, *silent, *counted
 
 
 def _miscounted(told: str, family: int) -> Result:
@@ -158,37 +173,46 @@ def _miscounted(told: str, family: int) -> Result:
     )
 
 
-async def _control(board: Reception, family: int, patience: float) -> None:
-    """One plain connection, served whole."""
-    servers: list[Server] = []
-    server = _server(board, family, "control connection", 3 * patience, {}, servers)
-    try:
-        found = await server.connected()
-        found.answer(0)
-        await found.serve()
-    except Ending as ending:
-        flood = board.bounds.doubt(server.owner)
-        said = f"{ending.reason}: expected {ending.expected}, got {ending.actual}"
-        said += f"; flooded: {flood}" if flood else ""
-        raise TargetError(
-            f"{board.client.name} cannot be judged over IPv{family}: a plain connection fails: "
-            f"{said}{await _last_words(server)}"
-        ) from None
-    finally:
-        for each in servers:
-            each.close()
+async def _controls(board: Reception, families: Sequence[int], options: Options) -> list[Result]:
+    """The failures of control fast opens, if those are to end the run."""
+    failed = []
+    for family in families:
+        servers: list[Server] = []
+
+        def make(
+            owner: str, patience: float, family: int = family, servers: list[Server] = servers
+        ) -> Server:
+            return _server(board, family, owner, patience, {}, servers)
+
+        try:
+            await control.plain_connection(make, board.client.name, family, options.patience)
+            if options.stops_early:
+                result = await control.fast_open(make, family, options.patience)
+                failed += [result] if result is not None else []
+        finally:
+            for each in servers:
+                each.close()
+    return failed
 
 
-async def _last_words(server: Server) -> str:
-    """What an application that has ended says of that; nothing of one that still runs."""
-    if server.application is None:
-        return ""
-    try:
-        async with asyncio.timeout(_LAST_WORDS):
-            ended = await server.application.ended()
-    except TimeoutError:
-        return ""
-    return f"; the client ended with status {ended.status}" + f": {ended.said}" * bool(ended.said)
+def _opened_fast(board: Reception) -> bool:
+    """Whether a SYN with a cookie and data ever came."""
+    firsts = [each.first for each in board.connections if each.syns]
+    return any(each.cookie and each.payload for each in firsts)
+
+
+def _never_opened_fast(number: int, family: int) -> Result:
+    return Result(
+        case="CLI-2.the-client-opens-fast-at-all",
+        title="At least one SYN has a cookie and data (--require-fast-open).",
+        family=family,
+        requirements=("CLI-2",),
+        level=Level.MUST,
+        verdict=Verdict.FAIL,
+        reason="the client never opens fast, which --require-fast-open demands",
+        expected="a SYN with a cookie and data",
+        actual=f"{number} connections without one",
+    )
 
 
 def _server(
@@ -221,8 +245,11 @@ async def _attempt(board: Reception, job: _Job, patience: float) -> None:
         server = _server(board, job.family, owner, patience, job.observed, servers)
         board.bounds.begin()
         await job.case.run(server)
-        job.ending = None
+        doubts = [each for one in servers for each in one.doubts]
+        job.ending = Inconclusive(doubts[0]) if doubts else None
     except Ending as ending:
+        if isinstance(ending, Failed | Missing):
+            ending.actual += await control.last_words(servers)
         job.ending = ending
     except BROKEN as error:
         job.ending = broken(error)
@@ -235,7 +262,7 @@ async def _attempt(board: Reception, job: _Job, patience: float) -> None:
 
 def _result(job: _Job, catalogue: Catalogue) -> Result:
     ending = job.ending
-    level = job.case.level(catalogue)
+    level = job.case.level_of(ending, catalogue)
     verdict = Verdict.PASS
     if isinstance(ending, Skipped):
         verdict = Verdict.SKIPPED

@@ -9,11 +9,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from scapy_tfo.clients.application import Application, Client, Dialogue, Ended
+from scapy_tfo.clients.application import (
+    NO_COOKIE,
+    NOT_ACKNOWLEDGED,
+    SENT_AGAIN,
+    Application,
+    Client,
+    Dialogue,
+    Ended,
+    KernelWord,
+)
 from scapy_tfo.clients.connection import Incoming
-from scapy_tfo.clients.tcp_info import NO_COOKIE, NOT_ACKNOWLEDGED, SENT_AGAIN, KernelWord
 from scapy_tfo.segment import Address, Segment
-from scapy_tfo.suite.outcome import Failed, Missing, Skipped
+from scapy_tfo.suite.outcome import Ending, Failed, Missing, Skipped
 from scapy_tfo.suite.switchboard import Heard, Key, Switchboard
 
 PORT = 80
@@ -28,6 +36,11 @@ Variant = TypeVar("Variant")
 _ALPHABET = b"abcdefghijklmnopqrstuvwxyz0123456789"
 
 
+NOT_TOLD = (
+    "the client exits with status 0 even if a connection is refused without fast open: whether its "
+    "user is told of failures cannot be judged"
+)
+
 _STARTS_AT_ONCE = 8
 """Applications that start at the same time: more of them would only wait for each other."""
 
@@ -41,7 +54,8 @@ class Reception(Switchboard):
     """A switchboard at which servers answer connections that they did not open.
 
     connections: all that came. starting: held by who starts an application. shares: the families
-    have half of the variants each, where a case has many.
+    have half of the variants each, where a case has many. tells: applications end with another
+    status than 0 where a plain connection is refused; None where nobody needed to know.
     """
 
     def __init__(
@@ -49,6 +63,7 @@ class Reception(Switchboard):
     ) -> None:
         self.client = client
         self.shares = shares
+        self.tells: bool | None = None
         self.connections: list[Incoming] = []
         self.starting = asyncio.Semaphore(_STARTS_AT_ONCE)
         self._servers: dict[tuple[Address, int], Server] = {}
@@ -74,6 +89,7 @@ class Server:
 
     watch: told of each server that a case makes. cookie: one that it may grant. text: what the
     application that was started last has to say. observed: facts for the report that judge nothing.
+    doubts: why the case cannot tell something, though nothing failed.
     """
 
     def __init__(
@@ -99,6 +115,7 @@ class Server:
         self.cookie = board.random.randbytes(8)
         self.text = b""
         self.connections: list[Incoming] = []
+        self.doubts: list[str] = []
         self.application: Application | None = None
         self._watch = watch
         self._seen = 0
@@ -256,8 +273,12 @@ class Server:
     async def must_be_told(
         self, connection: Incoming, of: str, *, within: float | None = None
     ) -> None:
-        """Demand that the application hears that its connection failed."""
+        """Demand that the application hears that its connection failed, if it hears that of plain
+        ones."""
         ended = await self.ended(connection, within=within)
+        if not ended.status and not await self._tells():
+            self.doubts.append(NOT_TOLD)
+            return
         connection.require(
             ended.status != 0,
             f"the application is not told of {of}",
@@ -265,6 +286,19 @@ class Server:
             f"status 0, {len(ended.received)} bytes",
         )
         self.record(f"the application's word on {of}", ended.said or f"status {ended.status}")
+
+    async def _tells(self) -> bool:
+        """Whether an application ends with another status than 0 where its connection is refused
+        that is no fast open: where it can do without, it does not even ask for a cookie."""
+        if self.board.tells is None:
+            other = self.sibling()
+            try:
+                found = await other.connected(ask=not self.client.can_be_plain)
+                found.refuse()
+                self.board.tells = (await other.ended(found)).status != 0
+            except Ending:
+                return True
+        return self.board.tells
 
     async def ended(self, connection: Incoming, *, within: float | None = None) -> Ended:
         """How the application ended. Raises Missing where it does not."""

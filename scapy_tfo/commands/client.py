@@ -45,7 +45,8 @@ once.
 
 exit status:
   0  nothing failed
-  1  a requirement failed (MUST, step or robust; SHOULD with --strict)
+  1  a requirement failed (MUST, step or robust; SHOULD with --strict), or
+     the client never opens fast and --require-fast-open is given
   2  wrong usage or set-up
   3  the client could not be judged: not even a plain connection succeeds"""
 
@@ -60,6 +61,11 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     add("--exclude", type=listed, action="extend", default=[], metavar="ID", help="not these cases")
     add("--slow", action="store_true", help="also run cases that wait for long timers")
     add("--strict", action="store_true", help="a failed SHOULD fails the run")
+    add(
+        "--require-fast-open",
+        action="store_true",
+        help="fail a client that never sends a SYN with a cookie and data",
+    )
     add("-4", dest="families", action="append_const", const=4, help="judge over IPv4 only")
     add("-6", dest="families", action="append_const", const=6, help="judge over IPv6 only")
     add(
@@ -134,6 +140,8 @@ def _run(chosen: argparse.Namespace) -> int:
             slow=chosen.slow,
             families=chosen.families,
             patience=chosen.patience or (PATIENCE_BY_SSH if chosen.ssh else PATIENCE),
+            stops_early=True,
+            require_fast_open=chosen.require_fast_open,
             on_plan=record.planning(plan),
             on_result=record.taking(show),
             record=record,

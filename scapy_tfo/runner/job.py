@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from scapy_tfo.silence.likelihood import Exposure, Silence, Tally
-from scapy_tfo.spec import Level
+from scapy_tfo.spec import Catalogue, Level
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.outcome import Absent, Ending, Missing, Refused, Ungranted, WasReset
 from scapy_tfo.suite.registry import Case
@@ -23,7 +23,7 @@ class Job:
 
     case: Case
     family: int
-    level: Level
+    catalogue: Catalogue
     seconds: float = 0.0
     attempts: int = 0
     observed: dict[str, str] = field(default_factory=dict)
@@ -31,6 +31,11 @@ class Job:
     queue_was_full: bool = False
     target_was_full: bool = False
     silences: list[Silence] = field(default_factory=list)
+
+    @property
+    def level(self) -> Level:
+        """Of the assertion that failed, or the strongest of the case's requirements."""
+        return self.case.level_of(self.ending, self.catalogue)
 
     @property
     def is_open(self) -> bool:

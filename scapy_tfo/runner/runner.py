@@ -97,7 +97,7 @@ async def judge(
             needs = set[str]().union(*(case.needs for case in cases))
             await meet_the_applications(runner.peer(each, "control request"), needs)
             await runner.finds_it_slow(each)
-    jobs = [Job(case, family, case.level(catalogue)) for family in families for case in cases]
+    jobs = [Job(case, family, catalogue) for family in families for case in cases]
     if options.on_plan is not None:
         options.on_plan(len(jobs))
     if options.record is not None:

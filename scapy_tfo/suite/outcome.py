@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import functools
 import inspect
 import struct
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -31,10 +32,12 @@ class Ending(Exception):  # noqa: N818 - an ending is a verdict, not an error
     """A case ends here.
 
     reason: one line. expected, actual: side by side in the report. packets: numbers in the
-    capture. flow: `src:port>dst:port`. symptom: what the target did.
+    capture. flow: `src:port>dst:port`. symptom: what the target did. requirements: those that the
+    assertion rests on which ended it; empty for all of the case's.
     """
 
     symptom = Symptom.NONE
+    requirements: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -103,6 +106,17 @@ class Skipped(Ending):
 
 class Inconclusive(Ending):
     """The case cannot tell, and trying again would not help."""
+
+
+@contextlib.contextmanager
+def judging(*requirements: str) -> Iterator[None]:
+    """The assertions inside rest on these requirements, and not on all that the case checks: a
+    failure has their level."""
+    try:
+        yield
+    except Ending as ending:
+        ending.requirements = ending.requirements or requirements
+        raise
 
 
 BROKEN = (

@@ -13,6 +13,7 @@ from typing import Any
 from scapy_tfo.errors import SetupError, did_you_mean
 from scapy_tfo.spec import Catalogue, Level
 from scapy_tfo.suite.needs import NEEDS
+from scapy_tfo.suite.outcome import Ending
 from scapy_tfo.suite.peer import Peer
 
 Conversation = Callable[[Peer], Awaitable[None]]
@@ -47,8 +48,19 @@ class Case:
                 f"the case {self.id} checks {', '.join(missing)}, which the requirements lack: "
                 "restore specs/, or set SCAPY_TFO_SPECS to a complete directory"
             )
-        order = list(Level)
-        return min((catalogue[each].level for each in self.requirements), key=order.index)
+        return strongest(self.requirements, catalogue)
+
+    def level_of(self, ending: Ending | None, catalogue: Catalogue) -> Level:
+        """The level of what ended it: of the assertion that failed, if that names requirements."""
+        if ending is not None and ending.requirements:
+            return strongest(ending.requirements, catalogue)
+        return self.level(catalogue)
+
+
+def strongest(requirements: Sequence[str], catalogue: Catalogue) -> Level:
+    """The strongest level among requirements."""
+    order = list(Level)
+    return min((catalogue[each].level for each in requirements), key=order.index)
 
 
 _cases: dict[str, Case] = {}

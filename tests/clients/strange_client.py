@@ -1,0 +1,48 @@
+"""Clients that are unlike the ready-made ones, on this host's kernel.
+
+    python strange_client.py WAY HOST PORT [FILE]
+
+short: a whole HTTP request of 18 bytes by MSG_FASTOPEN. quiet: sends FILE, and ends with status 0
+whatever happens. impatient: asks for the name of its peer before it writes, which a connection that
+is to be opened fast does not have yet. plain: sends FILE without fast open.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import sys
+from pathlib import Path
+
+FASTOPEN_CONNECT = 30
+"""TCP_FASTOPEN_CONNECT (include/uapi/linux/tcp.h)."""
+
+
+def connected(way: str, host: str, port: int, text: bytes) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    if way in ("short", "quiet"):
+        sock.sendto(text, socket.MSG_FASTOPEN, (host, port))
+        return sock
+    if way == "impatient":
+        sock.setsockopt(socket.IPPROTO_TCP, FASTOPEN_CONNECT, 1)
+    sock.connect((host, port))
+    if way == "impatient":
+        sock.getpeername()
+    sock.sendall(text)
+    return sock
+
+
+def main() -> None:
+    way, host, port, *files = sys.argv[1:]
+    text = Path(files[0]).read_bytes() if files else b"GET / HTTP/1.0\r\n\r\n"
+    sock = connected(way, host, int(port), text)
+    answer = b""
+    while piece := sock.recv(65536):
+        answer += piece
+    sys.stdout.buffer.write(answer.partition(b"\r\n\r\n")[2] if way == "short" else answer)
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(OSError) if sys.argv[1] == "quiet" else contextlib.nullcontext():
+        main()

@@ -1,0 +1,114 @@
+"""Clients with habits of their own are judged fairly: none is blamed for what servers did."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from scapy_tfo import spec
+from scapy_tfo.clients.command import CommandClient, commands
+from scapy_tfo.clients.environment import Namespace
+from scapy_tfo.clients.judge import Options, judge
+from scapy_tfo.clients.registry import all_cases
+from scapy_tfo.clients.server import NOT_TOLD
+from scapy_tfo.clients.simulated import simulate
+from scapy_tfo.errors import SetupError
+from scapy_tfo.suite.outcome import Failed, judging
+from scapy_tfo.suite.registry import select
+from scapy_tfo.suite.result import Level, Result, Run, Verdict
+
+PROGRAM = str(Path(__file__).with_name("strange_client.py"))
+
+TAKES_A_PART = (
+    "CLI-15.only-the-rest-of-partly-taken-data-is-sent-again",
+    "CLI-19.data-in-a-syn-ack-that-takes-a-part",
+    "CLI-23.the-rest-of-a-part-is-lost-and-comes-again",
+)
+"""Cases in which a part of the SYN's data is acknowledged."""
+
+
+def judged(way: str, *only: str, **options: bool) -> Run:
+    words = [sys.executable, PROGRAM, way, "{host}", "{port}"]
+    words += [] if way == "short" else ["{file}"]
+    try:
+        client = CommandClient(commands(words), Namespace())
+    except SetupError as error:
+        pytest.skip(str(error))
+    chosen = Options(families=(4,), **options)
+    try:
+        return asyncio.run(judge(client, select(all_cases(), only), spec.load(), chosen))
+    finally:
+        client.close()
+
+
+def failed(run: Run) -> list[Result]:
+    return [each for each in run.results if each.verdict is Verdict.FAIL]
+
+
+def test_a_short_request_is_acknowledged_no_further_than_it_went() -> None:
+    run = judged("short", *TAKES_A_PART)
+    assert [each.verdict for each in run.results] == [Verdict.PASS] * 3
+
+
+@pytest.mark.parametrize("name", ["eighteen-bytes-in-the-syn", "five-hundred-bytes-in-the-syn"])
+def test_a_client_with_little_in_its_syn_is_not_blamed(name: str) -> None:
+    run = simulate(f"sim:{name}", all_cases(), spec.load(), Options(slow=True, families=(4,)))
+    assert not failed(run)
+
+
+def test_who_is_never_told_is_not_judged_by_that() -> None:
+    run = judged("quiet", "CLI-22.a-rst-in-answer-to-a-fast-open-is-told")
+    assert [each.verdict for each in run.results] == [Verdict.INCONCLUSIVE]
+    assert NOT_TOLD in run.notes
+
+
+def test_a_client_that_a_cookie_breaks_is_told_first_and_at_once() -> None:
+    run = judged("impatient", stops_early=True)
+    first, *others = run.results
+    assert first.verdict is Verdict.FAIL
+    assert "plain connections work, and those with a cookie break" in first.reason
+    assert "Transport endpoint is not connected" in first.reason
+    assert {each.verdict for each in others} == {Verdict.SKIPPED}
+
+
+def test_the_words_of_a_client_that_ended_are_part_of_the_failure() -> None:
+    run = judged("impatient", "CLI-2.a-granted-cookie-is-used")
+    (found,) = failed(run)
+    assert "the client ended with status 1: " in found.actual
+    assert "Transport endpoint is not connected" in found.actual
+
+
+def test_fast_open_can_be_required() -> None:
+    only = "CLI-1.the-first-syn-asks"
+    assert not failed(judged("plain", only))
+    (found,) = failed(judged("plain", only, require_fast_open=True))
+    assert found.reason == "the client never opens fast, which --require-fast-open demands"
+    assert not failed(judged("short", "CLI-2.a-granted-cookie-is-used", require_fast_open=True))
+
+
+def test_a_failure_has_the_level_of_the_assertion_that_failed() -> None:
+    name = "CLI-24.a-refusal-of-one-host-is-no-other-one-s"
+    (found,) = select(all_cases(), (name,))
+    catalogue = spec.load()
+    assert found.level(catalogue) is Level.MUST
+    with pytest.raises(Failed) as ended, judging("CLI-24"):
+        raise Failed("its cookie is not used")
+    assert found.level_of(ended.value, catalogue) is Level.SHOULD
+    assert found.level_of(Failed("something else"), catalogue) is Level.MUST
+    assert found.level_of(None, catalogue) is Level.MUST
+
+
+def test_who_backs_off_from_nobody_breaks_a_should() -> None:
+    name = "CLI-8a.a-server-that-never-answered-is-not-opened-fast"
+    cases = select(all_cases(), (name,))
+    run = simulate("sim:silence-is-not-remembered", cases, spec.load(), Options(slow=True))
+    assert {each.level for each in failed(run)} == {Level.SHOULD}
+
+
+def test_text_that_is_damaged_is_never_a_matter_of_taste() -> None:
+    with pytest.raises(Failed) as outer, judging("CLI-8a"), judging("CLI-6a"):
+        raise Failed("the client's text is damaged")
+    assert outer.value.requirements == ("CLI-6a",)
