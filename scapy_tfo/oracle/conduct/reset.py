@@ -28,7 +28,7 @@ def rst_number(history: History, came: Came) -> Judged:
     if not came.flags & RST or not history.last_sent:
         return False
     number = came.segment.seq
-    if history.iss is None and came.flags & ACK:
+    if history.iss is None and history.isn is not None:
         # An application may abort before its SYN-ACK is out, or while that is lost.
         return False
     if number in history.acks:
