@@ -77,10 +77,10 @@ class History:
     its packets belong to more than one incarnation, or nobody can tell. syns: of the peer. answer:
     the first SYN-ACK. sent, theirs: the streams of the peer and of the judged end. limit: the right
     edge of the largest window that the peer offered. their_una: what the peer acknowledged of the
-    text that came. best: the youngest segment of the judged end. heard_at: when the last one came,
-    and spoke_since: whether the peer has sent something since. repeats, gaps: the text that came
-    last, when it did, and the seconds between its copies, while the peer says nothing. resets,
-    errors: RSTs of the peer, and ICMP errors.
+    text that came. best: the youngest segment of the judged end. heard_at: when the last one came.
+    spoke_since, interrupted: whether the peer has sent something since then, and since the first
+    text. repeats, gaps: the text that came last, when it did, and the seconds between its copies,
+    while the peer says nothing. resets, errors: RSTs of the peer, and ICMP errors.
     """
 
     def __init__(
@@ -118,6 +118,7 @@ class History:
         self.repeats: tuple[int, float] | None = None
         self.heard_at: float | None = None
         self.spoke_since = False
+        self.interrupted = False
 
     # What the peer sends
 
@@ -146,6 +147,7 @@ class History:
         self.gaps.clear()
         self.repeats = None
         self.spoke_since = True
+        self.interrupted = self.interrupted or self.theirs.end > 1
 
     def _learn_offer(self, segment: Segment) -> None:
         offered = self.offered

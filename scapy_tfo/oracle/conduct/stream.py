@@ -109,7 +109,8 @@ def leaves_no_gap(history: History, came: Came) -> Judged:
 def initial_window(history: History, came: Came) -> Judged:
     """Before the first of its text is acknowledged, an end sends ten segments, or 14,600 bytes
     where two are not more (RFC 6928 section 2)."""
-    if not _is_text(came) or history.their_una > 1:
+    if not _is_text(came) or history.their_una > 1 or history.interrupted:
+        # Each duplicate ACK may let out a segment more (RFC 3042).
         return False
     most = min(_SEGMENTS * history.largest, max(2 * history.largest, _SEGMENTS * _ETHERNET))
     end = _start(came) + len(came.segment.payload)
