@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from scapy_tfo import spec
 from scapy_tfo.report.commands import Commands
 from scapy_tfo.report.diagram import Trace
 from scapy_tfo.report.outline import (
@@ -20,6 +19,7 @@ from scapy_tfo.report.outline import (
     family,
     label,
     labels,
+    load_requirements,
     why,
 )
 from scapy_tfo.report.page import SEARCH, Anchors, cited, head, safe, tail
@@ -46,7 +46,7 @@ def html_page(
     SetupError where specs/ is needed and cannot be read.
     """
     outline = Outline(run, strict=strict)
-    requirements = spec.load() if catalogue is None else catalogue
+    requirements = load_requirements() if catalogue is None else catalogue
     page = _Page(outline, requirements, trace or Trace(run.packets), commands)
     return "\n".join(page.parts()) + "\n"
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from scapy_tfo import spec, tcp_rules
 from scapy_tfo.report.escape import visible
 from scapy_tfo.spec import Requirement
 from scapy_tfo.suite.result import (
@@ -21,7 +22,7 @@ from scapy_tfo.suite.result import (
 )
 
 Requirements = Mapping[str, Requirement]
-"""The catalogue of specs/, by id."""
+"""What specs/ has, by id."""
 
 MEANINGS = {
     0: "no requirement failed",
@@ -208,6 +209,25 @@ def labels(results: Iterable[Result]) -> list[str]:
     for each in results:
         found.setdefault(each.case, []).append(family(each))
     return [f"{case} [{', '.join(families)}]" for case, families in found.items()]
+
+
+def load_requirements() -> Requirements:
+    """Those of specs/, and the rules of plain TCP as such. Raises SetupError for damaged files."""
+    rules = tcp_rules.load()
+    found = {
+        each.id: Requirement(
+            id=each.id,
+            source=(each.source,),
+            section=rules.topics[each.topic],
+            level=each.level,
+            role="wire",
+            statement=each.statement,
+            observed=("wire",),
+            how=each.allows,
+        )
+        for each in rules.values()
+    }
+    return {**spec.load(), **found}
 
 
 def cite(identity: str, requirements: Requirements) -> str:

@@ -8,7 +8,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from scapy_tfo import spec
 from scapy_tfo.capture.writer import pcapng
 from scapy_tfo.dissector.files import PLUGIN, own_plugin
 from scapy_tfo.errors import SetupError
@@ -19,7 +18,7 @@ from scapy_tfo.report.escape import visible
 from scapy_tfo.report.html import html_page
 from scapy_tfo.report.json_report import json_text
 from scapy_tfo.report.junit import junit_xml
-from scapy_tfo.report.outline import Outline, Requirements
+from scapy_tfo.report.outline import Outline, Requirements, load_requirements
 from scapy_tfo.report.text import summary
 from scapy_tfo.suite.result import Run
 
@@ -61,7 +60,7 @@ def write_all(
     `base/latest` is pointed at it once it is complete. catalogue: the requirements, where not
     those of specs/. Raises SetupError where a file cannot be written, or specs/ not be read.
     """
-    requirements = spec.load() if catalogue is None else catalogue
+    requirements = load_requirements() if catalogue is None else catalogue
     trace = Trace(run.packets)
     place = begin(directory, run.started, base=base)
     commands = Commands(run.packets, Path(CAPTURE))

@@ -7,7 +7,6 @@ from itertools import zip_longest
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from scapy_tfo import spec
 from scapy_tfo.report.commands import Commands
 from scapy_tfo.report.diagram import WIDTH, Trace
 from scapy_tfo.report.escape import one_line, visible
@@ -19,6 +18,7 @@ from scapy_tfo.report.outline import (
     evidence,
     label,
     labels,
+    load_requirements,
     why,
 )
 from scapy_tfo.suite.result import Result, Run, Standing
@@ -297,7 +297,7 @@ class _Layout:
 
     def _requirements(self) -> Requirements:
         if self.catalogue is None:
-            self.catalogue = spec.load()
+            self.catalogue = load_requirements()
         return self.catalogue
 
 

@@ -86,6 +86,7 @@ async def judge(
     began, started = asyncio.get_running_loop().time(), time.time()
     board = Switchboard(target.link, seed=options.seed, capture=options.capture)
     board.watch.ordered = target.is_ours and options.impairment is None
+    board.watch.whole = target.whole
     await target.link.prepare()
     path = PathRecord()
     control = Control(target, board, path)

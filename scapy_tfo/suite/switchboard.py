@@ -49,12 +49,13 @@ class Watched(Protocol):
 class Watch:
     """The rules, and what was found, over all conversations of a run.
 
-    breaches: in the order in which they came, the first ones of each rule and case. ordered: no
-    packet overtakes another on the way.
+    breaches: in the order in which they came, the first ones of each rule and case. ordered, whole:
+    as in `History`.
     """
 
     def __init__(self) -> None:
         self.ordered = False
+        self.whole = True
         self._population = Population()
         self.tally = Tally()
         self.breaches: list[Breach] = []
@@ -63,7 +64,7 @@ class Watch:
 
     def begin(self, key: Key) -> Conduct:
         """A conversation on a 4-tuple begins."""
-        history = History(key, self._population, ordered=self.ordered)
+        history = History(key, self._population, ordered=self.ordered, whole=self.whole)
         # What comes may belong to the conversation before it.
         history.mixed = key in self._met
         self._met.add(key)

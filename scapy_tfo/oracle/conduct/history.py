@@ -73,11 +73,12 @@ class History:
     """One connection, from its first packet on.
 
     key: its ends. population: the other connections of the end that is judged. complete: every
-    packet of the peer is known. ordered: packets come in the order in which they were sent. mixed:
-    its packets belong to more than one incarnation, or nobody can tell. syns: of the peer. answer:
-    the first SYN-ACK. sent, theirs: the streams of the peer and of the judged end. limit: the right
-    edge of the largest window that the peer offered. their_una: what the peer acknowledged of the
-    text that came. best: the youngest segment of the judged end. heard_at: when the last one came.
+    packet of the peer is known. ordered: packets come in the order in which they were sent. whole:
+    segments come as they were sent, and no interface puts several into one. mixed: its packets
+    belong to more than one incarnation, or nobody can tell. syns: of the peer. answer: the first
+    SYN-ACK. sent, theirs: the streams of the peer and of the judged end. limit: the right edge of
+    the largest window that the peer offered. their_una: what the peer acknowledged of the text that
+    came. best: the youngest segment of the judged end. heard_at: when the last one came.
     spoke_since, interrupted: whether the peer has sent something since then, and since the first
     text. repeats, gaps: the text that came last, when it did, and the seconds between its copies,
     while the peer says nothing. resets, errors: RSTs of the peer, and ICMP errors.
@@ -90,11 +91,13 @@ class History:
         *,
         complete: bool = True,
         ordered: bool = False,
+        whole: bool = True,
     ) -> None:
         self.key = key
         self.population = population or Population()
         self.complete = complete
         self.ordered = ordered
+        self.whole = whole
         self.mixed = False
         self.isn: int | None = None
         self.iss: int | None = None

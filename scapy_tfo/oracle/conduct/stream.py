@@ -57,7 +57,7 @@ def over_the_window(history: History, came: Came) -> Judged:
 
 def over_the_mss(history: History, came: Came) -> Judged:
     """A segment has no more text than the MSS leaves beside its options (RFC 9293 3.7.1)."""
-    if not _is_text(came) or history.isn is None:
+    if not _is_text(came) or history.isn is None or not history.whole:
         return False
     most = history.largest
     size = len(came.segment.payload) + len(came.segment.options)

@@ -36,8 +36,8 @@ PERMITTED = opt.RawOption(opt.SACK_PERMITTED, 2)
 class Conversation:
     """broken: names of the rules that were broken, in order. now: seconds, moved by hand."""
 
-    def __init__(self, *, version: int = 4, ordered: bool = False) -> None:
-        self.ordered = ordered
+    def __init__(self, *, version: int = 4, ordered: bool = False, whole: bool = True) -> None:
+        self.ordered, self.whole = ordered, whole
         self.tally = Tally()
         self.population = Population()
         self.broken: list[str] = []
@@ -47,7 +47,8 @@ class Conversation:
 
     def begin(self, key: str) -> None:
         """Another connection to the same host."""
-        self.conduct = Conduct(History(key, self.population, ordered=self.ordered), self.tally)
+        history = History(key, self.population, ordered=self.ordered, whole=self.whole)
+        self.conduct = Conduct(history, self.tally)
 
     def ours(self, flags: int = ACK, data: bytes = b"", **fields: Any) -> None:
         """We send a segment; seq and ack are relative."""

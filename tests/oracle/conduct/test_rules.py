@@ -361,3 +361,18 @@ def test_a_packet_that_nearly_does(rule: str) -> None:
     talk = conversation(rule)
     TABLE[rule][1](talk)
     assert talk.broken == []
+
+
+def test_segments_that_an_interface_joins_are_not_measured() -> None:
+    talk = Conversation(whole=False)
+    opened(talk)
+    talk.theirs(ACK, b"x" * 2_920)
+    assert talk.broken == []
+
+
+def test_a_4_tuple_that_was_used_before_has_no_numbers_to_judge() -> None:
+    talk = Conversation()
+    talk.conduct.history.mixed = True
+    opened(talk)
+    talk.theirs(ack=9_000)
+    assert talk.broken == []
