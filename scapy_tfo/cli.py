@@ -66,8 +66,8 @@ def _run(chosen: argparse.Namespace, given: Sequence[str]) -> int:
         return _complain(error, 2)
     except TargetError as error:
         return _complain(error, 3)
-    except KeyboardInterrupt:
-        return _complain("interrupted; nothing is left behind", 130)
+    except KeyboardInterrupt as error:
+        return _complain(str(error) or "interrupted; nothing is left behind", 130)
     except SystemExit:
         raise
     except BaseException as error:

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,12 @@ import scapy_tfo
 from scapy_tfo.cli import main
 from scapy_tfo.commands import listing, terminal
 from scapy_tfo.commands.crash import STATUS
+from scapy_tfo.pkt.library import own_directory
+from scapy_tfo.report.journal import NAME as JOURNAL
+from scapy_tfo.report.output import REPORTS
 
 TEST = ("test", "sim:reference", "--only", "OPT")
+SCRIPT = own_directory() / "remote" / "cookie-without-data-opens-as-usual.pkt"
 
 
 @pytest.fixture(autouse=True)
@@ -104,6 +109,59 @@ def test_a_reader_that_leaves_is_no_failure(command: str, how: str) -> None:
     assert int(ended.stdout) in (own, 141)
     if "any-cookie" not in command:
         assert ended.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        (
+            "test sim:reference -4 --only OPT-1 --quiet --out out --json a.json --junit a.xml",
+            (*(f"out/{each}" for each in REPORTS), "a.json", "a.xml"),
+        ),
+        (
+            "client sim:reference -4 --only CLI-1 --quiet --out out",
+            tuple(f"out/{each}" for each in REPORTS),
+        ),
+        (
+            f"pkt run {SCRIPT} --target sim:reference --quiet --out out --json a.json",
+            (*(f"out/{each}" for each in REPORTS), "a.json"),
+        ),
+        ("soak sim:reference --only OPT-1 --runs 2 --jobs 1 --quiet --json a.json", ("a.json",)),
+        ("path sim:none -4 --json a.json", ("a.json",)),
+    ],
+    ids=lambda each: each.split()[0] if isinstance(each, str) else "",
+)
+def test_a_reader_that_leaves_takes_no_report(
+    command: str, files: Sequence[str], elsewhere: Path
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-m", "scapy_tfo", *command.split()],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
+    finally:
+        os.close(writing)
+    assert (ended.returncode, ended.stderr) == (141, "")
+    assert [each for each in files if not (elsewhere / each).stat().st_size] == []
+    assert not list(elsewhere.glob(f"out/{JOURNAL}"))
+
+
+def test_ctrl_c_while_the_summary_is_told_takes_no_report(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(terminal, "print_summary", interrupted)
+    assert main([*TEST, "--quiet", "--out", "out"]) == 130
+    assert capsys.readouterr().err == "scapy-tfo: interrupted; the reports are in out\n"
+    assert {each.name for each in (elsewhere / "out").iterdir()} == set(REPORTS)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full is missing")

@@ -158,20 +158,29 @@ def _simulated(
 
 def _report(target: str, results: dict[str, Result], to: Path | None) -> int:
     from scapy_tfo.path.evidence import Verdict
-    from scapy_tfo.path.text import as_json, lines
+    from scapy_tfo.path.text import lines
 
-    for name, result in results.items():
-        print("\n".join(lines(f"{target}, {name}", result)))
-    if to is not None:
-        values: dict[str, Any] = {name: as_json(each) for name, each in results.items()}
-        try:
-            to.write_text(json.dumps({"target": target, "results": values}, indent=1) + "\n")
-        except OSError as error:
-            raise SetupError(f"cannot write {to}: {error.strerror}") from error
+    try:
+        for name, result in results.items():
+            print("\n".join(lines(f"{target}, {name}", result)))
+    finally:
+        # Also where nobody reads what is told.
+        if to is not None:
+            _write(target, results, to)
     verdicts = {each.verdict for each in results.values()}
     if verdicts - {Verdict.TRANSPARENT, Verdict.UNKNOWN}:
         return 1
     return 3 if Verdict.UNKNOWN in verdicts else 0
+
+
+def _write(target: str, results: dict[str, Result], to: Path) -> None:
+    from scapy_tfo.path.text import as_json
+
+    values: dict[str, Any] = {name: as_json(each) for name, each in results.items()}
+    try:
+        to.write_text(json.dumps({"target": target, "results": values}, indent=1) + "\n")
+    except OSError as error:
+        raise SetupError(f"cannot write {to}: {error.strerror}") from error
 
 
 def _show_boxes() -> None:

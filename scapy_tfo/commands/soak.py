@@ -95,8 +95,6 @@ def command(chosen: argparse.Namespace) -> int:
     else:
         found = _kept_soak(chosen, console)
         figures, status = [soak_report.figures_of(found)], found.exit_status
-        if chosen.json is not None:
-            soak_report.write_figures(figures[0], chosen.json)
     if chosen.markdown is not None:
         soak_report.write_section(chosen.markdown, soak_report.markdown(figures))
     return status
@@ -110,7 +108,8 @@ def impairment(text: str | None) -> Impairment | None:
 
 
 def _kept_soak(chosen: argparse.Namespace, console: Console) -> Soak:
-    """Soak, with a journal of the runs in --out, and print the figures of those that there are."""
+    """Soak, with a journal of the runs in --out; print the figures of those that there are, and
+    save them as JSON."""
     import sys
     import time
 
@@ -123,7 +122,12 @@ def _kept_soak(chosen: argparse.Namespace, console: Console) -> Soak:
     journal = Journal(lambda: begin(chosen.out, began))
     found = _soaked(chosen, console, lambda each: journal.add(soak_report.trial_record(each)))
     journal.close(drop=False)
-    print("\n".join(soak_report.told(found)), flush=True)
+    try:
+        print("\n".join(soak_report.told(found)), flush=True)
+    finally:
+        # Also where nobody reads what is told.
+        if chosen.json is not None:
+            soak_report.write_figures(soak_report.figures_of(found), chosen.json)
     if found.left:
         left = f"{found.left} of {chosen.runs} runs are missing"
         print(f"scapy-tfo: interrupted: {left}", file=sys.stderr)

@@ -91,18 +91,33 @@ class Reports:
     def write(self, done: Run, console: Console) -> int:
         """Show the summary, and write the reports; the exit status.
 
-        The summary comes first: it is there even if the reports cannot be written.
+        The summary comes first: it is there even if the reports cannot be written. They are
+        written even if nobody reads it to its end.
         """
-        strict = self._strict
-        trouble: SetupError | None = None
-        commands = None
+        commands, trouble = None, None
         try:
             commands = Commands(done.packets, self._place() / CAPTURE)
         except SetupError as error:
             trouble = error
-        print_summary(done, console, strict=strict, commands=commands)
+        try:
+            print_summary(done, console, strict=self._strict, commands=commands)
+        except KeyboardInterrupt:
+            where = trouble or f"the reports are in {self._written(done)}"
+            raise KeyboardInterrupt(f"interrupted; {where}") from None
+        except OSError:
+            if trouble is None:
+                self._written(done)
+            raise
         if trouble is not None:
             raise trouble
+        console.print(f"Reports and capture: {self._written(done)}", soft_wrap=True)
+        if done.interrupted:
+            print(f"scapy-tfo: {'; '.join(done.notes)}", file=sys.stderr)
+        return exit_status(done, strict=self._strict)
+
+    def _written(self, done: Run) -> Path:
+        """Write the files; the directory of most of them. Raises SetupError."""
+        strict = self._strict
         directory = write_all(done, self._place(), strict=strict)
         if self._out is None:
             point_latest(directory)
@@ -111,10 +126,7 @@ class Reports:
         if self._junit is not None:
             write_junit(done, self._junit, strict=strict)
         self._journal.close(drop=True)
-        console.print(f"Reports and capture: {directory}", soft_wrap=True)
-        if done.interrupted:
-            print(f"scapy-tfo: {'; '.join(done.notes)}", file=sys.stderr)
-        return exit_status(done, strict=strict)
+        return directory
 
     def _place(self) -> Path:
         """The directory, which is made when it is first needed. Raises SetupError."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -95,21 +96,20 @@ def _cost(chosen: argparse.Namespace) -> int:
     volleys = [each for each in found if isinstance(each, tuple)]
     schemes = [each for each in found if not isinstance(each, tuple)]
     kernel = kernel_cost.cost(volleys) if volleys else None
-    console.print(_schemes(schemes, plan.requests))
-    if kernel is not None:
-        console.print(_kernel(kernel, plan.requests))
-        tell_few(console, len(volleys))
-    console.print("The paper: AES took less than 0.3 % of a core at 6000 requests a second.")
-    tell_circumstances(console, around, None, [])
-    if chosen.json is not None:
-        write_figures(
-            chosen.json,
-            "cost",
-            around,
-            plan,
-            schemes=[{**asdict(each), "rate": each.rate} for each in schemes],
-            kernel_cost=None if kernel is None else asdict(kernel),
-        )
+    figures = {
+        "schemes": [{**asdict(each), "rate": each.rate} for each in schemes],
+        "kernel_cost": None if kernel is None else asdict(kernel),
+    }
+    with ExitStack() as at_the_end:
+        # Also where nobody reads what is told.
+        if chosen.json is not None:
+            at_the_end.callback(write_figures, chosen.json, "cost", around, plan, **figures)
+        console.print(_schemes(schemes, plan.requests))
+        if kernel is not None:
+            console.print(_kernel(kernel, plan.requests))
+            tell_few(console, len(volleys))
+        console.print("The paper: AES took less than 0.3 % of a core at 6000 requests a second.")
+        tell_circumstances(console, around, None, [])
     return status(found, wanted, broken)
 
 

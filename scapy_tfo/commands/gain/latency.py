@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
@@ -92,20 +93,22 @@ def _latency(chosen: argparse.Namespace) -> int:
     )
     around = circumstances(time.time())
     cells, broken = collect(console, measure(plan), plan.cells)
-    for table in _tables(cells):
-        console.print(table)
-    _tell_noise(console, cells)
-    tell_few(console, plan.times)
-    if all("reference" in (each.client, each.server) for each in cells):
-        # Of netem there is no question.
-        line = replace(line, link=OWN)
-    tell_circumstances(console, around, line, [each.link for each in cells])
-    if chosen.json is not None:
-        write_figures(chosen.json, "latency", around, plan, cells=[asdict(each) for each in cells])
-    if chosen.plot is not None:
-        if any(each.trips for each in cells):
-            draw(cells, chosen.plot)
-        else:
+    figures = [asdict(each) for each in cells]
+    with ExitStack() as at_the_end:
+        # Also where nobody reads what is told.
+        if chosen.plot is not None and any(each.trips for each in cells):
+            at_the_end.callback(draw, cells, chosen.plot)
+        if chosen.json is not None:
+            at_the_end.callback(write_figures, chosen.json, "latency", around, plan, cells=figures)
+        for table in _tables(cells):
+            console.print(table)
+        _tell_noise(console, cells)
+        tell_few(console, plan.times)
+        if all("reference" in (each.client, each.server) for each in cells):
+            # Of netem there is no question.
+            line = replace(line, link=OWN)
+        tell_circumstances(console, around, line, [each.link for each in cells])
+        if chosen.plot is not None and not any(each.trips for each in cells):
             console.print("There are no round trips to draw.")
     return status(cells, plan.cells, broken)
 
@@ -117,15 +120,18 @@ def _target(chosen: argparse.Namespace) -> int:
     target = find(chosen.target)
     around = circumstances(time.time())
     found = measure(target, chosen.times)
-    console.print(*_tables([found.cell]))
-    _tell_noise(console, [found.cell])
-    tell_few(console, chosen.times)
-    console.print(f"Answers: {', '.join(found.statuses)}, from {target.address}.")
-    if found.refusal:
-        console.print(f"{target.host}: {found.refusal}.")
-    tell_circumstances(console, around, None, [])
-    if chosen.json is not None:
-        write_figures(chosen.json, "target", around, target, **asdict(found))
+    with ExitStack() as at_the_end:
+        # Also where nobody reads what is told.
+        if chosen.json is not None:
+            figures = asdict(found)
+            at_the_end.callback(write_figures, chosen.json, "target", around, target, **figures)
+        console.print(*_tables([found.cell]))
+        _tell_noise(console, [found.cell])
+        tell_few(console, chosen.times)
+        console.print(f"Answers: {', '.join(found.statuses)}, from {target.address}.")
+        if found.refusal:
+            console.print(f"{target.host}: {found.refusal}.")
+        tell_circumstances(console, around, None, [])
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -99,17 +100,19 @@ def _pages(chosen: argparse.Namespace) -> int:
     around = circumstances(time.time())
     loads, broken = collect(console, measure(plan, pages), wanted)
     found = cells(plan, pages, loads)
-    console.print(_table(found))
-    if found:
-        tell_few(console, min(each.loads for each in found))
-    tell_circumstances(console, around, plan.line, [each.link for each in loads])
-    for each in filter(None, (_note(cell) for cell in found)):
-        console.print(each, highlight=False)
-    if chosen.json is not None:
-        figures = {"cells": [asdict(each) for each in found], "loads": [asdict(x) for x in loads]}
-        write_figures(chosen.json, "pages", around, plan, **figures)
-    if chosen.plot is not None and found:
-        draw(found, chosen.plot)
+    figures = {"cells": [asdict(each) for each in found], "loads": [asdict(x) for x in loads]}
+    with ExitStack() as at_the_end:
+        # Also where nobody reads what is told.
+        if chosen.plot is not None and found:
+            at_the_end.callback(draw, found, chosen.plot)
+        if chosen.json is not None:
+            at_the_end.callback(write_figures, chosen.json, "pages", around, plan, **figures)
+        console.print(_table(found))
+        if found:
+            tell_few(console, min(each.loads for each in found))
+        tell_circumstances(console, around, plan.line, [each.link for each in loads])
+        for each in filter(None, (_note(cell) for cell in found)):
+            console.print(each, highlight=False)
     return status(loads, wanted, broken)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from contextlib import ExitStack
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -106,20 +107,23 @@ def _rates(chosen: argparse.Namespace) -> int:
     )
     around = circumstances(time.time())
     points, broken = collect(console, measure(plan), len(plan.rtts))
-    console.print(_rate_table(points))
-    tell_few(console, plan.rounds)
-    if points:
-        console.print(*_limits(points), highlight=False)
-    _tell_early(console, [(f"{each.rtt * 1000:g} ms", each.early) for each in points])
-    console.print(f"The paper: a ratio of {PAPER[1]} at {PAPER[0] * 1000:g} ms.")
-    automatic = plan.line.is_bare and plan.line.link == AUTO
-    if automatic and any(not each.rtt and each.link != VETH for each in points):
-        console.print("At 0 the link is the emulator without delay: a veth pair needs root.")
-    tell_circumstances(console, around, plan.line, [each.link for each in points])
-    if chosen.json is not None:
-        write_figures(chosen.json, "rate", around, plan, cells=[asdict(each) for each in points])
-    if chosen.plot is not None and points:
-        draw_rates(points, chosen.plot)
+    figures = [asdict(each) for each in points]
+    with ExitStack() as at_the_end:
+        # Also where nobody reads what is told.
+        if chosen.plot is not None and points:
+            at_the_end.callback(draw_rates, points, chosen.plot)
+        if chosen.json is not None:
+            at_the_end.callback(write_figures, chosen.json, "rate", around, plan, cells=figures)
+        console.print(_rate_table(points))
+        tell_few(console, plan.rounds)
+        if points:
+            console.print(*_limits(points), highlight=False)
+        _tell_early(console, [(f"{each.rtt * 1000:g} ms", each.early) for each in points])
+        console.print(f"The paper: a ratio of {PAPER[1]} at {PAPER[0] * 1000:g} ms.")
+        automatic = plan.line.is_bare and plan.line.link == AUTO
+        if automatic and any(not each.rtt and each.link != VETH for each in points):
+            console.print("At 0 the link is the emulator without delay: a veth pair needs root.")
+        tell_circumstances(console, around, plan.line, [each.link for each in points])
     return status(points, len(plan.rtts), broken)
 
 
@@ -183,21 +187,24 @@ def _load(chosen: argparse.Namespace) -> int:
     )
     around = circumstances(time.time())
     levels, broken = collect(console, measure(plan), len(plan.rates))
-    console.print(_load_table(levels))
-    tell_few(console, plan.rounds)
-    for each in levels:
-        if each.limit:
-            reached = f"{each.tcp_rate:,.0f}/s with TCP, {each.tfo_rate:,.0f}/s with fast open"
-            console.print(f"{each.rate:,}/s was not reached: {reached}.", highlight=False)
-    _tell_early(console, [(f"{each.rate:,}/s", each.early) for each in levels])
-    console.print("The paper: nearly the same with and without fast open, a ratio of about 1.")
-    if any(not each.whole for each in levels):
-        console.print("These figures leave out the kernel's work to receive for the server.")
-    tell_circumstances(console, around, plan.line, [each.link for each in levels])
-    if chosen.json is not None:
-        write_figures(chosen.json, "load", around, plan, cells=[asdict(each) for each in levels])
-    if chosen.plot is not None and levels:
-        draw_levels(levels, chosen.plot)
+    figures = [asdict(each) for each in levels]
+    with ExitStack() as at_the_end:
+        # Also where nobody reads what is told.
+        if chosen.plot is not None and levels:
+            at_the_end.callback(draw_levels, levels, chosen.plot)
+        if chosen.json is not None:
+            at_the_end.callback(write_figures, chosen.json, "load", around, plan, cells=figures)
+        console.print(_load_table(levels))
+        tell_few(console, plan.rounds)
+        for each in levels:
+            if each.limit:
+                reached = f"{each.tcp_rate:,.0f}/s with TCP, {each.tfo_rate:,.0f}/s with fast open"
+                console.print(f"{each.rate:,}/s was not reached: {reached}.", highlight=False)
+        _tell_early(console, [(f"{each.rate:,}/s", each.early) for each in levels])
+        console.print("The paper: nearly the same with and without fast open, a ratio of about 1.")
+        if any(not each.whole for each in levels):
+            console.print("These figures leave out the kernel's work to receive for the server.")
+        tell_circumstances(console, around, plan.line, [each.link for each in levels])
     return status(levels, len(plan.rates), broken)
 
 

@@ -42,19 +42,24 @@ def command(chosen: argparse.Namespace) -> int:
     if not is_whole and not judged:
         raise KeyboardInterrupt
     apart = _disagreements(judged) if chosen.engine == BOTH else []
-    for line in apart:
-        print(line)
-    print(_counted(judged, seconds), flush=True)
     run = run_of(
         judged, catalogue, target=chosen.target or "local", started=started, seconds=seconds
     )
+    missing = ""
     if not is_whole:
         wanted = len(pairs) * (2 if chosen.engine == BOTH else 1)
         missing = f"interrupted: {wanted - len(judged)} of {wanted} scripts were not run"
         run = replace(run, interrupted=True, notes=(*run.notes, missing))
-        print(f"scapy-tfo: {missing}", file=sys.stderr)
-    _write(chosen, run, catalogue)
-    journal.close(drop=True)
+    try:
+        for line in apart:
+            print(line)
+        print(_counted(judged, seconds), flush=True)
+        if missing:
+            print(f"scapy-tfo: {missing}", file=sys.stderr)
+    finally:
+        # Also where nobody reads what is told.
+        _write(chosen, run, catalogue)
+        journal.close(drop=True)
     return _status(chosen, judged, apart) if is_whole else INTERRUPTED
 
 
@@ -99,10 +104,10 @@ def _judge_all(
         with closing(_judge(chosen, pairs)) as outcomes:
             for each in outcomes:
                 judged.append(each)
-                _show(each, quiet=chosen.quiet)
                 alone = run_of([each], catalogue, target="", started=0.0, seconds=0.0)
                 # The capture that packets are numbered in is not there yet.
                 journal.add(record_of(replace(alone.results[0], packets=())))
+                _show(each, quiet=chosen.quiet)
     except KeyboardInterrupt:
         return False
     return True
