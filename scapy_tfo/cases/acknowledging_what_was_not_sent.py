@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from scapy_tfo import seq
 from scapy_tfo.segment import ACK, FIN, PSH, SYN, Flags
+from scapy_tfo.suite.outcome import Symptom, shows
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
 
@@ -64,6 +65,7 @@ async def data_and_fin_on_an_old_ack(peer: Peer) -> None:
 
 
 @case("AFT-4", needs=["listeners", "sessions"])
+@shows(missing=Symptom.NEVER_CLOSES)
 async def data_on_an_ack_one_too_high(peer: Peer) -> None:
     """Where nothing was written, an ACK one too high with data: it is not delivered."""
     service = await peer.listen("mute")

@@ -10,6 +10,7 @@ from scapy_tfo.cases.data_with_the_ack import loses_first_text
 from scapy_tfo.lab.apps import pattern
 from scapy_tfo.segment import ACK, FIN, PSH, SYN
 from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.outcome import Symptom, shows
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
 from scapy_tfo.suite.target import Service
@@ -17,6 +18,7 @@ from scapy_tfo.suite.target import Service
 FORGED = bytes(range(8))
 
 
+@shows(missing=Symptom.NEVER_CLOSES)
 async def ended(flow: Flow) -> None:
     """Our FIN is out: the whole answer, an acknowledgement of the FIN, and the target's FIN."""
     await flow.answered()

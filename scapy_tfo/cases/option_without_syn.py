@@ -7,7 +7,7 @@ from scapy_tfo.option import RawOption
 from scapy_tfo.segment import ACK, FIN, PSH, Segment
 from scapy_tfo.suite.concurrently import together
 from scapy_tfo.suite.flow import Flow
-from scapy_tfo.suite.outcome import Absent, Missing, Unsupported
+from scapy_tfo.suite.outcome import Absent, Missing, Symptom, Unsupported, shows
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.receiver import shown
 from scapy_tfo.suite.registry import case
@@ -72,6 +72,7 @@ async def on_data(peer: Peer) -> None:
 async def on_a_fin(peer: Peer) -> None:
     """The option on our FIN: the connection closes in order."""
 
+    @shows(missing=Symptom.NEVER_CLOSES)
     async def one(option: RawOption) -> None:
         flow = await peer.connect()
         flow.request()

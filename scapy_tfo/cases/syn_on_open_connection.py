@@ -5,6 +5,7 @@ from __future__ import annotations
 from scapy_tfo.segment import ACK
 from scapy_tfo.seq import add
 from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.outcome import Symptom, shows
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.receiver import shown
 from scapy_tfo.suite.registry import case
@@ -144,6 +145,7 @@ async def syns_when_established_are_one_session(peer: Peer) -> None:
 
 
 @case("DUP-2", needs=["sessions"])
+@shows(missing=Symptom.NEVER_CLOSES)
 async def same_syn_before_the_last_ack(peer: Peer) -> None:
     """The SYN once more while the target waits for the ACK of its FIN: not delivered again."""
     service = await peer.listen()

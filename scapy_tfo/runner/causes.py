@@ -5,9 +5,11 @@ requirement of which the largest share of cases failed, since the requirement th
 whole while others fail here and there; for a symptom that a requirement is about, it comes first.
 The other failures of the group are its witnesses. Those of other requirements were about something
 else, which could not be judged: their verdict becomes INCONCLUSIVE, unless that would take a
-failure from the run, or the symptom is a narrow one. It is narrow where fewer than half of the
-cases that are about it show it: a target that takes text in most ways, and loses it in a few, has
-been caught by each case that found one of these ways, and stays caught.
+failure from the run, or the symptom is a narrow one. It is narrow where most cases that are about
+it, and most that could have found it, do not show it: a target that takes text in most ways, and
+loses it in a few, has been caught by each case that found one of these ways, and stays caught.
+
+What is lost after a refusal is a symptom of its own where most of what is lost is lost there.
 
 One fault may break several requirements, and which of them its author had in mind is not on the
 wire: a lead tells which ones the group concerns, its own first.
@@ -32,6 +34,7 @@ _ABOUT: dict[str, tuple[str, ...]] = {
     Symptom.ACKS_WRONGLY: ("ACC-10",),
     Symptom.DROPS_SYN: ("ACC-3", "LIM-1"),
     Symptom.SPOILS_DATA: ("ACC-9", "AFT-1", "ACC-2"),
+    Symptom.SPOILS_REFUSED: ("ACC-3", "ACC-4"),
     Symptom.NEVER_CLOSES: ("AFT-2",),
 }
 """Symptom -> the requirements that are about it, the most telling first."""
@@ -42,6 +45,7 @@ def explained(results: Sequence[Result]) -> tuple[Result, ...]:
 
     A lead has none. A failure that fails the run stays one unless its lead does so, too.
     """
+    results = _generalized(results)
     done = list(results)
     for family in {each.family for each in results}:
         mine = [at for at, each in enumerate(results) if each.family == family]
@@ -61,6 +65,19 @@ def explained(results: Sequence[Result]) -> tuple[Result, ...]:
             done[lead] = replace(results[lead], concerns=concerns)
             rest = [at for at in rest if at not in group]
     return tuple(done)
+
+
+def _generalized(results: Sequence[Result]) -> Sequence[Result]:
+    """Where most of the data that is spoilt over a family was not refused before, it is one fault,
+    and the refusals have no part in it."""
+    counts = Counter((each.family, each.symptom) for each in results)
+    special, general = Symptom.SPOILS_REFUSED, Symptom.SPOILS_DATA
+    return [
+        replace(each, symptom=general)
+        if each.symptom == special and counts[each.family, special] <= counts[each.family, general]
+        else each
+        for each in results
+    ]
 
 
 def leads(results: Sequence[Result]) -> list[Result]:
@@ -105,14 +122,14 @@ def _concerned(lead: Result, group: Sequence[Result], judged: Counter[str]) -> t
 
 
 def _is_narrow(symptom: str, results: Sequence[Result]) -> bool:
-    """Whether most cases that are about a symptom passed at this target, or failed otherwise."""
-    telling = [
-        each
-        for each in results
-        if each.verdict in (Verdict.PASS, Verdict.FAIL)
-        and _requirement(each) in _ABOUT.get(symptom, ())
-    ]
-    return sum(each.symptom == symptom for each in telling) * 2 < len(telling)
+    """Whether most cases that are about a symptom passed at this target, or failed otherwise, and
+    most cases that could have found it did not."""
+    judged = [each for each in results if each.verdict in (Verdict.PASS, Verdict.FAIL)]
+    telling = [each for each in judged if _requirement(each) in _ABOUT.get(symptom, ())]
+    if telling and 2 * sum(each.symptom == symptom for each in telling) >= len(telling):
+        return False
+    shown = sum(each.symptom == symptom for each in judged)
+    return shown < sum(each.symptom != symptom and symptom in each.refuted for each in judged)
 
 
 def _witness(result: Result, lead: Result, *, narrow: bool) -> Result:

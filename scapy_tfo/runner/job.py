@@ -8,7 +8,16 @@ from dataclasses import dataclass, field
 from scapy_tfo.silence.likelihood import Exposure, Silence, Tally
 from scapy_tfo.spec import Catalogue, Level
 from scapy_tfo.suite.flow import Flow
-from scapy_tfo.suite.outcome import Absent, Ending, Missing, Refused, Ungranted, WasReset
+from scapy_tfo.suite.outcome import (
+    Absent,
+    Ending,
+    Missing,
+    Refused,
+    Ungranted,
+    WasReset,
+    refuting,
+)
+from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import Case
 
 
@@ -18,7 +27,8 @@ class Job:
 
     silences: the attempts that ended on something that did not come. queue_was_full: of pending
     fast opens, at the end of the last attempt. target_was_full: then not even a plain handshake was
-    answered, while the case held all that it had opened.
+    answered, while the case held all that it had opened. refuted: symptoms that its assertions met
+    and did not find.
     """
 
     case: Case
@@ -31,6 +41,12 @@ class Job:
     queue_was_full: bool = False
     target_was_full: bool = False
     silences: list[Silence] = field(default_factory=list)
+    refuted: set[str] = field(default_factory=set)
+
+    async def run(self, peer: Peer) -> None:
+        """One attempt. Raises what ends it."""
+        with refuting(self.refuted):
+            await self.case.run(peer)
 
     @property
     def level(self) -> Level:

@@ -263,7 +263,7 @@ class _Runner:
             if job.case.exclusive:
                 self._path.holding.add(job.owner)
             self._board.bounds.begin()
-            await job.case.run(peer)
+            await job.run(peer)
             job.ending = None
         except Ending as ending:
             job.ending = ending

@@ -123,6 +123,7 @@ class Verdicts:
             observed=job.observed,
             silent=rests and (self._loses_nothing or self.loss_explains(job)),
             symptom=ending.symptom if ending and verdict is Verdict.FAIL else "",
+            refuted=frozenset(job.refuted),
         )
 
     def _verdict_on_a_corpse(self, job: Job) -> tuple[Verdict, str]:

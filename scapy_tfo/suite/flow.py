@@ -15,7 +15,7 @@ from scapy_tfo.suite.delivery.outbox import Outbox, Written
 from scapy_tfo.suite.delivery.timer import RetransmissionTimer
 from scapy_tfo.suite.delivery.window import SendWindow
 from scapy_tfo.suite.outcome import Skipped, Symptom, Unsupported, shows
-from scapy_tfo.suite.receiver import Receiver
+from scapy_tfo.suite.receiver import Receiver, spoils
 
 if TYPE_CHECKING:
     from scapy_tfo.suite.application import App
@@ -335,7 +335,7 @@ class Flow(Receiver):
             raise Skipped(ONE_ONLY)
         await super().until(what, condition, **named)
 
-    @shows(Symptom.SPOILS_DATA)
+    @shows(spoils)
     async def answered(self, *, within: float | None = None, acking: bool = True) -> None:
         """Wait for the whole answer to all requests; a wrong or doubled one fails the case."""
 
@@ -351,7 +351,7 @@ class Flow(Receiver):
     def _asked(self) -> str:
         return f"{len(self.sent)} request(s), {sum(map(len, self.sent))} bytes"
 
-    @shows(Symptom.SPOILS_DATA, missing=Symptom.NEVER_CLOSES)
+    @shows(spoils, missing=Symptom.NEVER_CLOSES)
     async def finish(self, *, within: float | None = None) -> None:
         """Close, wait for the target's close, and demand that every byte came exactly once."""
         await self.answered(within=within)

@@ -9,6 +9,7 @@ import inspect
 import struct
 import traceback
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -25,6 +26,7 @@ class Symptom(enum.StrEnum):
     ACKS_WRONGLY = "acknowledges another number than was sent"
     DROPS_SYN = "does not answer a SYN"
     SPOILS_DATA = "loses, repeats or changes data"
+    SPOILS_REFUSED = "loses, repeats or changes data that it refused on the SYN"
     NEVER_CLOSES = "does not close after its peer"
 
 
@@ -136,36 +138,57 @@ def broken(error: Exception) -> Inconclusive:
     )
 
 
+_refuted: ContextVar[set[str] | None] = ContextVar("_refuted", default=None)
+
+
+@contextlib.contextmanager
+def refuting(found: set[str]) -> Iterator[None]:
+    """Add to `found` the symptoms which an assertion that `shows` marks met, and did not find."""
+    token = _refuted.set(found)
+    try:
+        yield
+    finally:
+        _refuted.reset(token)
+
+
 def shows(
-    wrong: Symptom = Symptom.NONE, *, missing: Symptom = Symptom.NONE, again: bool = False
+    wrong: Symptom | Callable[[Any], Symptom] = Symptom.NONE,
+    *,
+    missing: Symptom = Symptom.NONE,
+    again: bool = False,
 ) -> Callable[[Function], Function]:
     """An assertion, sync or async, whose endings name a symptom.
 
-    wrong: where something wrong came. missing: where something did not come, `wrong` if not given.
+    wrong: where something wrong came; or a function that tells it of the assertion's first
+    argument. missing: where something did not come, `wrong` if not given.
     again: also rename the symptom that an assertion inside has named.
     """
 
-    def name(ending: Ending) -> None:
-        found = missing or wrong if isinstance(ending, Missing) else wrong
-        if found and (again or not ending.symptom):
-            ending.symptom = found
+    @contextlib.contextmanager
+    def named_within(*arguments: Any) -> Iterator[None]:
+        try:
+            yield
+        except Ending as ending:
+            came = wrong(*arguments[:1]) if callable(wrong) else wrong
+            found = missing or came if isinstance(ending, Missing) else came
+            if found and (again or not ending.symptom):
+                ending.symptom = found
+            raise
+        came = wrong(*arguments[:1]) if callable(wrong) else wrong
+        refuted = _refuted.get()
+        if refuted is not None:
+            refuted.update({came, missing} - {Symptom.NONE})
 
     def wrap(function: Function) -> Function:
         @functools.wraps(function)
         async def later(*arguments: Any, **named: Any) -> Any:
-            try:
+            with named_within(*arguments):
                 return await function(*arguments, **named)
-            except Ending as ending:
-                name(ending)
-                raise
 
         @functools.wraps(function)
         def now(*arguments: Any, **named: Any) -> Any:
-            try:
+            with named_within(*arguments):
                 return function(*arguments, **named)
-            except Ending as ending:
-                name(ending)
-                raise
 
         return cast(Function, later if inspect.iscoroutinefunction(function) else now)
 

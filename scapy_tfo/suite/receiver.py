@@ -32,6 +32,9 @@ class Receiver:
     expectation waits at most. slack: seconds that the path may take, on top of what the target may.
     """
 
+    opening: Segment
+    """Our last SYN."""
+
     def __init__(
         self,
         *,
@@ -314,3 +317,10 @@ def _end(waiter: asyncio.Future[None]) -> None:
 def shown(segments: Sequence[Segment]) -> str:
     """Segments in one line, for `actual`."""
     return " | ".join(str(each) for each in segments) or "nothing"
+
+
+def spoils(end: Receiver) -> Symptom:
+    """What a wrong answer shows: whether the first SYN-ACK took none of the SYN's data."""
+    first = next((each for each in end.heard if each.is_syn_ack), None)
+    refused = first is not None and end.opening.payload and not end.acknowledged(first)
+    return Symptom.SPOILS_REFUSED if refused else Symptom.SPOILS_DATA

@@ -45,7 +45,7 @@ class Result:
     that complete "the target ...", where the assertion that failed names it. cause: id of the case
     that shows the same fault more plainly, or "". concerns: of the case that shows a fault most
     plainly, the ids of the requirements which the fault breaks as far as the run can tell, its own
-    first.
+    first. refuted: symptoms that the case could have found, and did not.
     """
 
     case: str
@@ -67,6 +67,7 @@ class Result:
     symptom: str = ""
     cause: str = ""
     concerns: tuple[str, ...] = ()
+    refuted: frozenset[str] = frozenset()
 
 
 @value(frozen=True, slots=True, kw_only=True)
