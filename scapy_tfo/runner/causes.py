@@ -29,7 +29,7 @@ _MOST_CONCERNED = 3
 
 _ABOUT: dict[str, tuple[str, ...]] = {
     Symptom.TAKES_DATA: ("ACC-3", "SRV-2", "ACC-4"),
-    Symptom.REFUSES_COOKIE: ("SRV-1", "ACC-2", "LIM-3"),
+    Symptom.REFUSES_COOKIE: ("SRV-1", "ACC-2", "LIM-3", "SRV-3", "SRV-7"),
     Symptom.GRANTS_NOTHING: ("SRV-9",),
     Symptom.ACKS_WRONGLY: ("ACC-10",),
     Symptom.DROPS_SYN: ("ACC-3", "LIM-1"),

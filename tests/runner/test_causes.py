@@ -154,6 +154,8 @@ def test_what_shows_no_symptom_is_explained_by_nothing_else() -> None:
         ("wrong-cookie-resets", "ACC-3"),
         ("never-closes-after-its-peer", "AFT-2"),
         ("refused-data-has-its-place", "ACC-3"),
+        ("new-cookie-ends-the-one-before", "SRV-3"),
+        ("request-takes-the-data", "ACC-4"),
     ],
 )
 def test_a_wrong_stack_has_one_fault(name: str, requirement: str) -> None:
@@ -173,3 +175,11 @@ def test_what_one_fault_kept_from_being_judged_is_no_failure(name: str, requirem
     found = run(Request(target=f"sim:{name}", options=Options(families=(4,)))).results
     assert {each.requirements[0] for each in found if each.verdict is FAIL} == {requirement}
     assert len([each for each in found if each.verdict is INCONCLUSIVE and each.cause]) > 10
+
+
+def test_what_a_request_left_at_the_application_is_no_matter_of_accepted_data() -> None:
+    only = ["ACC-2.application-has-the-data-before-our-ack", "ACC-4"]
+    options = Options(families=(4,))
+    found = run(Request(target="sim:request-takes-the-data", only=only, options=options)).results
+    failed = {each.requirements[0] for each in found if each.verdict is FAIL}
+    assert failed == {"ACC-4"}
