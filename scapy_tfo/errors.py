@@ -21,6 +21,11 @@ class TargetError(Exception):
     """
 
 
+def none_of(wanted: int, what: str) -> KeyboardInterrupt:
+    """What to raise where Ctrl-C came before the first of so many: `cases was judged`."""
+    return KeyboardInterrupt(f"interrupted: none of {wanted} {what}; nothing is left behind")
+
+
 def did_you_mean(name: str, known: Iterable[str], *, alike: float = _ALIKE) -> str:
     """`; did you mean 'lab:linux'?`, for the end of a message, or "" where no name is near.
 

@@ -21,6 +21,7 @@ from scapy_tfo.report.journal import NAME as JOURNAL
 from scapy_tfo.report.output import REPORTS
 
 TEST = ("test", "sim:reference", "--only", "OPT")
+CASES = r"of [1-9]\d* cases was judged"
 SCRIPT = own_directory() / "remote" / "cookie-without-data-opens-as-usual.pkt"
 
 
@@ -162,6 +163,36 @@ def test_ctrl_c_while_the_summary_is_told_takes_no_report(
     assert main([*TEST, "--quiet", "--out", "out"]) == 130
     assert capsys.readouterr().err == "scapy-tfo: interrupted; the reports are in out\n"
     assert {each.name for each in (elsewhere / "out").iterdir()} == set(REPORTS)
+
+
+@pytest.mark.parametrize(
+    ("command", "where", "none"),
+    [
+        ("test sim:reference --only OPT-1", "runner.session._judged", CASES),
+        ("client sim:reference --only CLI-2", "commands.client._judged", CASES),
+        (
+            f"pkt run {SCRIPT} --target sim:reference --rounds 3",
+            "commands.pkt.run._judge",
+            "of 3 scripts was run",
+        ),
+        ("soak sim:reference --runs 2 --jobs 1", "trust.soak.run", "of 2 runs had ended"),
+    ],
+    ids=lambda each: each.split()[0],
+)
+def test_ctrl_c_before_the_first_result_says_that_there_is_none(
+    command: str,
+    where: str,
+    none: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"scapy_tfo.{where}", interrupted)
+    assert main(command.split()) == 130
+    told = capsys.readouterr().err
+    assert re.fullmatch(f"scapy-tfo: interrupted: none {none}; nothing is left behind\n", told)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full is missing")

@@ -117,6 +117,7 @@ def _run(chosen: argparse.Namespace) -> int:
     from scapy_tfo.clients.registry import all_cases
     from scapy_tfo.commands import listing, terminal
     from scapy_tfo.commands.console import make_console
+    from scapy_tfo.errors import none_of
     from scapy_tfo.mutants.registry import all_client_mutants
     from scapy_tfo.runner.record import Record
     from scapy_tfo.suite.registry import select
@@ -150,7 +151,7 @@ def _run(chosen: argparse.Namespace) -> int:
             run = _judged(chosen, cases, options)
         except KeyboardInterrupt:
             if not record.results:
-                raise
+                raise none_of(len(cases), "cases was judged") from None
             run = record.run(" ".join(chosen.words), started, time.monotonic() - clock)
     return reports.write(run, console)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from scapy_tfo import spec, tcp_rules
-from scapy_tfo.errors import SetupError
+from scapy_tfo.errors import SetupError, none_of
 from scapy_tfo.runner.causes import explained
 from scapy_tfo.runner.interrupts import interrupts_held
 from scapy_tfo.runner.known_failures import KnownFailure, load_known, mark_known
@@ -114,7 +114,7 @@ def run(request: Request) -> Run:
         done = _judged(request, cases, catalogue)
     except KeyboardInterrupt:
         if not record.results:
-            raise
+            raise none_of(len(cases), "cases was judged") from None
         done = record.run(request.target, started, time.monotonic() - clock)
         if request.options.impairment is not None:
             done = replace(done, results=tuple(map(doubted, done.results)))

@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 
-from scapy_tfo.errors import TargetError
+from scapy_tfo.errors import TargetError, none_of
 from scapy_tfo.lab.process.namespace import die_with_parent
 from scapy_tfo.runner.session import Request, run
 from scapy_tfo.suite.result import INTERRUPTED, Result, Run, Verdict, standing
@@ -248,7 +248,7 @@ def soak(
                     on_trial(trial)
     except KeyboardInterrupt:
         if not trials:
-            raise
+            raise none_of(runs, "runs had ended") from None
         is_whole = False
     if not any(trial.case_runs for trial in trials):
         raise TargetError(trials[0].trouble)

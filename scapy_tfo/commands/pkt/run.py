@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scapy_tfo.commands.pkt.run_options import BOTH, EVERY_VERSION, LOCAL, PACKETDRILL
-from scapy_tfo.errors import SetupError
+from scapy_tfo.errors import SetupError, none_of
 
 if TYPE_CHECKING:
     from scapy_tfo.pkt.language.settings import Settings
@@ -39,15 +39,15 @@ def command(chosen: argparse.Namespace) -> int:
     judged: list[Judged] = []
     is_whole = _judge_all(chosen, pairs, catalogue, judged, journal)
     seconds = time.monotonic() - clock
+    wanted = len(pairs) * (2 if chosen.engine == BOTH else 1)
     if not is_whole and not judged:
-        raise KeyboardInterrupt
+        raise none_of(wanted, "scripts was run")
     apart = _disagreements(judged) if chosen.engine == BOTH else []
     run = run_of(
         judged, catalogue, target=chosen.target or "local", started=started, seconds=seconds
     )
     missing = ""
     if not is_whole:
-        wanted = len(pairs) * (2 if chosen.engine == BOTH else 1)
         missing = f"interrupted: {wanted - len(judged)} of {wanted} scripts were not run"
         run = replace(run, interrupted=True, notes=(*run.notes, missing))
     try:
