@@ -32,6 +32,9 @@ MEANINGS = {
 }
 """Of the exit statuses of a run."""
 
+LIST_IS_WRONG = "no requirement failed, but a known failure passes: take it off the list"
+"""Of exit status 1, where there is no other reason for it."""
+
 HEADINGS = (
     ((Standing.FAIL, Standing.FIXED), "FAILED"),
     ((Standing.WARNING,), "WARNINGS: these fail a run only with --strict"),
@@ -176,7 +179,10 @@ class Outline:
         counts = [f"{self.counts[place]} {place.value}" for place in Standing if self.counts[place]]
         retries = f", {self.retries} retried" if self.retries else ""
         status = self.exit_status
-        return f"{', '.join(counts) or 'no cases'}{retries} - exit {status}: {MEANINGS[status]}"
+        meaning = MEANINGS[status]
+        if status == 1 and not self.counts[Standing.FAIL]:
+            meaning = LIST_IS_WRONG
+        return f"{', '.join(counts) or 'no cases'}{retries} - exit {status}: {meaning}"
 
 
 def _root(result: Result, causes: Mapping[tuple[str, int], str]) -> str:

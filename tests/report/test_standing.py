@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from scapy_tfo.report.outline import LIST_IS_WRONG, Outline
 from scapy_tfo.suite.result import Level, Result, Run, Standing, Verdict, exit_status, standing
+
+from .sample import result
 
 CASES = [
     # verdict, level, known, standing, standing with strict
@@ -40,3 +43,12 @@ def test_standing_and_exit_status(
 
 def test_a_run_without_cases_did_not_fail() -> None:
     assert exit_status(Run(target="", tool="", started=0.0, seconds=0.0, results=())) == 0
+
+
+@pytest.mark.parametrize(("others", "why"), [(0, LIST_IS_WRONG), (1, "a requirement failed")])
+def test_a_list_that_is_wrong_is_no_failed_requirement(others: int, why: str) -> None:
+    listed = result("ACC-2-a", Verdict.PASS, known="ticket 12")
+    failed = [result("ACC-2-b", Verdict.FAIL, level=Level.MUST)] * others
+    results = (listed, *failed)
+    run = Run(target="sim:reference", tool="", started=0.0, seconds=1.0, results=results)
+    assert Outline(run).verdict_line().endswith(f" - exit 1: {why}")
