@@ -156,6 +156,25 @@ def test_all_connections_of_a_case(run_of_cases: Path, capsys: pytest.CaptureFix
     assert f"--case {CASE} -6" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("connections", [1, 2])
+def test_a_slash_at_the_end_means_a_directory(tmp_path: Path, connections: int) -> None:
+    capture = saved(tmp_path, *fast_opens()[:connections])
+    new = tmp_path / "new" / "scripts"
+    assert main(["pkt", "export", str(capture), "--output", f"{new}/"]) == 0
+    assert len(list(new.glob("*.pkt"))) == connections
+
+
+def test_a_file_is_no_directory_for_its_slash(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("mine")
+    capture = saved(tmp_path, *fast_opens())
+    assert main(["pkt", "export", str(capture), "--output", f"{taken}/"]) == 2
+    assert f"cannot write {taken}/" in capsys.readouterr().err
+    assert taken.read_text() == "mine"
+
+
 def test_every_case_of_a_run(
     run_of_cases: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

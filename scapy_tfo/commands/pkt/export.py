@@ -78,10 +78,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--output",
-        type=Path,
         metavar="FILE|DIR",
-        help="write to this file instead of standard output; in an existing directory, write one"
-        " script for each connection or case",
+        help="write to this file instead of standard output; in a directory, which is there or"
+        " ends in /, write one script for each connection or case",
     )
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="also write a list of the scripts as JSON"
@@ -100,7 +99,9 @@ def _export(chosen: argparse.Namespace) -> int:
     if not found:
         raise SetupError(f"{name} holds no TCP packets: capture while the connection is made")
     wishes = Wishes(side=chosen.side, portable=chosen.portable, exact=chosen.exact)
-    directory = chosen.output is not None and chosen.output.is_dir()
+    # A path would lose the slash at the end.
+    output = None if chosen.output is None else Path(chosen.output)
+    directory = output is not None and (chosen.output.endswith("/") or output.is_dir())
     jobs = _chosen(found, chosen)
     if not directory:
         jobs = [_only(jobs, name)]
@@ -123,10 +124,10 @@ def _export(chosen: argparse.Namespace) -> int:
             print(f"{job.name}: {error}", file=sys.stderr)
             continue
         name = f"{file_name(job.name)}.pkt"
-        about["file"] = _put(text, chosen.output, name if directory else None)
+        about["file"] = _put(text, output, name if directory else None)
     if directory:
         scripts = sum(each["file"] is not None for each in made)
-        print(f"{scripts} scripts in {chosen.output}, {len(made) - scripts} could not be made")
+        print(f"{scripts} scripts in {output}, {len(made) - scripts} could not be made")
     if chosen.json is not None:
         _write(chosen.json, json.dumps({"schema": _SCHEMA, "scripts": made}, indent=2) + "\n")
     return 0 if any(each["file"] is not None for each in made) or not directory else 2
@@ -223,6 +224,7 @@ def _put(text: str, output: Path | None, name: str | None) -> str | None:
         return str(output)
     path = output / name
     try:
+        output.mkdir(parents=True, exist_ok=True)
         put(path, text)
     except OSError as error:
         raise SetupError(f"cannot write {path}: {error.strerror}") from error
