@@ -21,6 +21,7 @@ from scapy_tfo.report.journal import NAME as JOURNAL
 from scapy_tfo.report.output import REPORTS
 
 TEST = ("test", "sim:reference", "--only", "OPT")
+STATUSES = ("0", "1", "2", "3", "70", "130", "141")
 CASES = r"of [1-9]\d* cases was judged"
 SCRIPT = own_directory() / "remote" / "cookie-without-data-opens-as-usual.pkt"
 
@@ -85,12 +86,23 @@ def test_it_is_told_where_no_file_can_be_written(
     assert "Traceback (most recent call last):" in capsys.readouterr().err
 
 
-def test_help_names_the_status(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in (["--help"], ["test", "--help"]):
-        with pytest.raises(SystemExit) as ended:
-            main(arguments)
-        assert ended.value.code == 0
-        assert "\n  70  an error of scapy-tfo itself" in capsys.readouterr().out
+@pytest.mark.parametrize(
+    "command", ["", "test", "client", "pkt", "pkt run", "fuzz"], ids=lambda each: each or "main"
+)
+def test_help_names_each_status(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*command.split(), "--help"])
+    assert ended.value.code == 0
+    told = capsys.readouterr().out.partition("exit status:")[2].split()
+    assert [each for each in STATUSES if each not in told] == []
+
+
+@pytest.mark.parametrize("document", ["README", "docs/fuzzing", "docs/scripts"])
+def test_documents_name_each_status(document: str) -> None:
+    text = (Path(__file__).parents[1] / f"{document}.md").read_text("utf-8")
+    told = re.search(r"Exit\s+status[^:]*:(.*?)\.(\s|$)", text, re.DOTALL)
+    assert told is not None
+    assert [each for each in STATUSES if each not in told[1].split()] == []
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is missing")

@@ -48,7 +48,10 @@ exit status:
   1  a requirement failed (MUST, step or robust; SHOULD with --strict), or
      the client never opens fast and --require-fast-open is given
   2  wrong usage or set-up
-  3  the client could not be judged: not even a plain connection succeeds"""
+  3  the client could not be judged: not even a plain connection succeeds
+  70  an error of scapy-tfo itself, which names a file to send with a report
+  130 interrupted; the reports hold what was finished
+  141 nobody reads the output any more, as after | head"""
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -23,7 +23,8 @@ EXIT_STATUS = """exit status:
   2  wrong usage or set-up
   3  the target could not be judged: no control handshake succeeds
   70  an error of scapy-tfo itself, which names a file to send with a report
-  130 interrupted; the reports hold what was finished"""
+  130 interrupted; the reports hold what was finished
+  141 nobody reads the output any more, as after | head"""
 
 _TEST = f"""Judge a target, clause by clause.
 

@@ -33,8 +33,9 @@ database and web UI. 'scapy-tfo fuzz capture N' writes a capture of fuzzed
 packets, and lets tshark read it.
 
 exit status: 0 nothing new, 1 a finding that --known does not list, 2 wrong
-usage or set-up, 3 the target could not be judged, 130 interrupted (finished
-work is kept)"""
+usage or set-up, 3 the target could not be judged, 70 an error of scapy-tfo
+itself, 130 interrupted (finished work is kept), 141 nobody reads the output any
+more"""
 
 _RUN = "run"
 _NAMES = (_RUN, *findings.NAMES, boofuzz.NAME, capture.NAME)

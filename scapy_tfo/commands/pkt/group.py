@@ -46,7 +46,9 @@ all, they run over each version that they are for.
 'scapy-tfo pkt COMMAND --help' describes the options of a command.
 
 exit status: 0 all is well, 1 a script is not valid, or failed, 2 wrong usage, a
-file cannot be read, or a script cannot be run"""
+file cannot be read, or a script cannot be run, 3 the target could not be
+judged, 70 an error of scapy-tfo itself, 130 interrupted, 141 nobody reads the
+output any more"""
 CHECK = "check whether scripts are valid, without touching the network"
 FORMAT = "rewrite scripts in canonical form; comments stay"
 _CHECK_TEXT = """Check whether each script is valid: in the language of packetdrill with this

@@ -27,9 +27,14 @@ Scripts run over IPv4, unless their name (*v6.pkt) or their --ip_version says
 otherwise. Symbols are defined in symbols.toml, in the directory of the scripts
 or above it; -D overrides them.
 
-exit status: 0 all scripts passed, 1 a script failed or the engines disagree,
-2 a script cannot be run, or wrong usage, 130 interrupted (the reports hold what
-was finished)"""
+exit status:
+  0  all scripts passed
+  1  a script failed, or the engines disagree
+  2  a script cannot be run, or wrong usage
+  3  the target could not be judged: no control handshake succeeds
+  70  an error of scapy-tfo itself, which names a file to send with a report
+  130 interrupted; the reports hold what was finished
+  141 nobody reads the output any more, as after | head"""
 
 LOCAL, PACKETDRILL, BOTH = "local", "packetdrill", "both"
 EVERY_VERSION = "all"
