@@ -33,6 +33,7 @@ def did_you_mean(name: str, known: Iterable[str], *, alike: float = _ALIKE) -> s
     """
     from difflib import get_close_matches
 
-    names = {each.casefold(): each for each in known}
-    near = get_close_matches(name.casefold(), names, n=1, cutoff=alike)
+    # The dashes of options, which all have in common, make no two of them alike.
+    names = {each.casefold().lstrip("-"): each for each in known}
+    near = get_close_matches(name.casefold().lstrip("-"), names, n=1, cutoff=alike)
     return f"; did you mean '{names[near[0]]}'?" if near else ""

@@ -58,7 +58,9 @@ def test_a_target_without_its_kind_is_recognised(capsys: pytest.CaptureFixture[s
     assert "did you mean 'lab:accepts-any-cookie'?" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("line", ["xyzzy", "test sim:reference --only QQQ-1", "test lab:qqq"])
+@pytest.mark.parametrize(
+    "line", ["xyzzy", "test sim:reference --only QQQ-1", "test lab:qqq", "path sim:none --out x"]
+)
 def test_nothing_is_suggested_where_nothing_is_near(
     line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -72,6 +74,18 @@ def test_options_of_a_command_are_refused_with_its_own_usage(
     with pytest.raises(SystemExit):
         main(["pkt", "check", "--portabel", "x.pkt"])
     assert "usage: scapy-tfo pkt check" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "line", ["test sim:reference --nonsense", "fuzz lab:linux --rate x", "path"]
+)
+def test_what_is_wrong_stands_last_and_the_usage_is_short(
+    line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status_of(line) == 2
+    *usage, wrong = capsys.readouterr().err.splitlines()
+    assert len(usage) <= 1
+    assert wrong.startswith("scapy-tfo")
 
 
 def test_case_does_not_matter() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import Any, NoReturn
 
 from scapy_tfo.errors import did_you_mean
 from scapy_tfo.units import seconds_of, shown
@@ -21,6 +21,11 @@ class Parser(argparse.ArgumentParser):
         except argparse.ArgumentError as error:
             hint = did_you_mean(str(value), map(str, action.choices or ()))
             raise argparse.ArgumentError(action, f"{error.message}{hint}") from None
+
+    def error(self, message: str) -> NoReturn:
+        """End with what is wrong in the last line, below no more than where help is."""
+        prog = self.prog
+        self.exit(2, f"usage: {prog} ... ('{prog} --help' lists it)\n{prog}: error: {message}\n")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         chosen, left = super().parse_known_args(args, namespace)
