@@ -69,7 +69,7 @@ def show_matrix(
         print(document, end="")
     else:
         write.write_text(document, encoding="utf-8")
-        kept = {**coverage.witnesses(), "concerns": coverage.concerns}
+        kept = {**coverage.witnesses(), "concerns": coverage.concerns, "left": coverage.left}
         write.with_suffix(".json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     if kills is not None:
         kills.write_text(json.dumps(coverage.kills, indent=0) + "\n", encoding="utf-8")

@@ -29,7 +29,9 @@ class Row:
 class Coverage:
     """The whole table, and what is wrong with it.
 
-    concerns: of each mutant that fails a case, group by group, what its failures concern.
+    concerns: of each mutant that fails a case, group by group, what its failures concern. left:
+    of each how many failures a report leaves of requirements that it breaks, and how many of
+    others.
     unchecked: requirements that can be observed and have no case. idle: cases that catch no
     mutant. survivors: mutants that no case catches and nobody declared equivalent. revived:
     mutants declared equivalent that a case catches after all.
@@ -38,6 +40,7 @@ class Coverage:
     rows: tuple[Row, ...]
     kills: dict[str, tuple[str, ...]]
     concerns: dict[str, tuple[tuple[str, ...], ...]]
+    left: dict[str, tuple[int, int]]
     unchecked: tuple[str, ...]
     idle: tuple[str, ...]
     survivors: tuple[str, ...]
@@ -74,6 +77,15 @@ class Coverage:
         )
 
 
+def left_of(kills: Kills, mutants: Sequence[Mutant]) -> tuple[int, int]:
+    """How many failures a report leaves of requirements that the mutant breaks, and of others."""
+    broken = {
+        name for each in mutants if each.name == kills.mutant for name in (each.breaks, *each.also)
+    }
+    own = sum(bool(broken & set(each)) for each in kills.left)
+    return own, len(kills.left) - own
+
+
 def cover(
     catalogue: Catalogue,
     cases: Sequence[Case],
@@ -93,6 +105,7 @@ def cover(
         rows=tuple(rows),
         kills=killed,
         concerns={each.mutant: each.concerns for each in kills if each.concerns},
+        left={each.mutant: left_of(each, mutants) for each in kills if each.left},
         unchecked=tuple(row.requirement.id for row in rows if not row.cases),
         idle=tuple(each.id for each in cases if each.id not in busy),
         survivors=tuple(name for name, by in killed.items() if not by and name not in equivalent),

@@ -64,12 +64,14 @@ class Kills:
     """What was found of one mutant: ids of the cases that caught it, in their order.
 
     concerns: for each group of failures with one cause, the largest first, the ids of the
-    requirements that it is said to concern.
+    requirements that it is said to concern. left: the requirements of each failure that a report
+    leaves, those that could not be judged being none.
     """
 
     mutant: str
     cases: tuple[str, ...]
     concerns: tuple[tuple[str, ...], ...] = ()
+    left: tuple[tuple[str, ...], ...] = ()
 
 
 def killed_by(reference: Sequence[Result], mutated: Sequence[Result]) -> tuple[str, ...]:
@@ -126,19 +128,19 @@ _references: dict[tuple[Arena, tuple[str, ...], int], tuple[Result, ...]] = {}
 
 def _kills_of(arena: Arena, name: str, ids: tuple[str, ...], families: tuple[int, ...]) -> Kills:
     killers: tuple[str, ...] = ()
-    concerns: list[tuple[str, ...]] = []
+    found: tuple[Result, ...] = ()
     for family in families:
         mutated, killers = _killers(arena, name, ids, family)
-        concerns = [each.concerns for each in leads(explained(mutated))]
+        found = explained(mutated)
         if killers:
             break
-    return Kills(name, killers, tuple(concerns))
+    left = tuple(each.requirements for each in found if each.verdict is Verdict.FAIL)
+    return Kills(name, killers, tuple(each.concerns for each in leads(found)), left)
 
 
-def concerns(mutant: str, arena: Arena = SERVERS) -> tuple[tuple[str, ...], ...]:
-    """What the failures of all cases against a mutant over IPv4 concern, group by group."""
-    ids = tuple(each.id for each in arena.cases())
-    return _kills_of(arena, mutant, ids, (4,)).concerns
+def failures(mutant: str, arena: Arena = SERVERS) -> Kills:
+    """What all cases find of a mutant over IPv4."""
+    return _kills_of(arena, mutant, tuple(each.id for each in arena.cases()), (4,))
 
 
 def catches(case: str, mutant: str, arena: Arena = SERVERS) -> bool:
