@@ -158,6 +158,9 @@ def iss_repeats(history: History, came: Came) -> Judged:
     before = history.population.before(history.key)
     if before is None or before[0] == history.isn:
         return False
+    if came.ack is None or not 1 <= came.ack <= history.sent.end:
+        # It is the connection before this one that answers.
+        return False
     return held(before[1] != came.segment.seq, "another ISS than before", f"{before[1]} again")
 
 
