@@ -15,6 +15,9 @@ _MOST_SHIFT = 14
 _ALIKE = 4
 """Connections in a row before one with the same ISS: none by chance, however few an end chooses
 from."""
+_TICK = 0.02
+"""Seconds in which the clock behind the ISNs moves on, several times at least: it should tick every
+4 microseconds (RFC 9293 section 3.4.1)."""
 
 
 def acknowledges_the_syn(history: History, came: Came) -> Judged:
@@ -139,8 +142,10 @@ def iss_constant(history: History, came: Came) -> Judged:
     """The ISS changes from connection to connection (RFC 9293 section 3.4.1, MUST-8)."""
     if not came.segment.is_syn_ack or history.answer is not None or history.isn is None:
         return False
-    alike = history.population.alike(history.key, came.segment.seq)
-    return held(alike < _ALIKE, "another ISS than before", f"{came.segment.seq} again")
+    population = history.population
+    alike = population.alike(history.key, came.segment.seq)
+    stands = alike >= _ALIKE and came.at - population.since > _TICK
+    return held(not stands, "another ISS than before", f"{came.segment.seq} again")
 
 
 def iss_of_the_peer(history: History, came: Came) -> Judged:

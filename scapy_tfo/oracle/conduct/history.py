@@ -236,7 +236,7 @@ class History:
             self.iss = came.segment.seq
             self.answer = came
             if self.isn is not None:
-                self.population.learn(self.key, self.isn, self.iss)
+                self.population.learn(self.key, self.isn, self.iss, came.at)
             for each in self.last_sent:
                 if each.flags & (SYN | ACK) == SYN:
                     # The peer's SYN offers a window that is not scaled.

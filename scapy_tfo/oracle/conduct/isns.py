@@ -8,12 +8,14 @@ from collections.abc import Hashable
 class Population:
     """The ISNs that the judged end has used, by the connection's ends.
 
-    Each entry has the ISN of the peer beside it: a SYN cookie is a function of both.
+    Each entry has the ISN of the peer beside it: a SYN cookie is a function of both. since: when
+    the first of those connections began that have one ISS, in seconds.
     """
 
     def __init__(self) -> None:
         self._last: tuple[Hashable, int] | None = None
         self._alike = 0
+        self.since = 0.0
         self._shift: tuple[Hashable, int] | None = None
         self._shifted = 0
         self._of: dict[Hashable, tuple[int, int]] = {}
@@ -35,9 +37,11 @@ class Population:
         """The peer's ISN and the ISS of the last connection between these ends."""
         return self._of.get(key)
 
-    def learn(self, key: Hashable, isn: int, iss: int) -> None:
-        """A connection got its SYN-ACK."""
+    def learn(self, key: Hashable, isn: int, iss: int, at: float) -> None:
+        """A connection got its SYN-ACK. at: seconds."""
         self._alike = self.alike(key, iss)
+        if not self._alike:
+            self.since = at
         self._shifted = self.shifted(key, isn, iss)
         self._shift = key, (iss - isn) & 0xFFFFFFFF
         self._last = key, iss

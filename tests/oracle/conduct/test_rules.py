@@ -76,6 +76,7 @@ def _two(talk: Conversation, iss: int) -> None:
 
 def _five(talk: Conversation, last: int) -> None:
     for number, theirs in enumerate((7_000, 7_000, 7_000, 7_000, last)):
+        talk.now += 0.01
         talk.begin(f"port {number}")
         talk.ours(SYN)
         talk.theirs(SYN | ACK, iss=theirs)
