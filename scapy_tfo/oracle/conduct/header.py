@@ -15,9 +15,10 @@ _SYN_ONLY = {opt.MSS: "MSS", opt.WINDOW_SCALE: "window scale", opt.SACK_PERMITTE
 
 
 def flags_together(_: History, came: Came) -> Judged:
-    """No two of SYN, FIN and RST in one segment."""
-    found = came.flags & (SYN | FIN | RST)
-    return held(found in (0, SYN, FIN, RST), "one of SYN, FIN and RST at most", came.segment)
+    """RST stands alone. SYN with FIN may be that of an application that closes at once (RFC 9293
+    section 3.10.4)."""
+    alone = not came.flags & RST or not came.flags & (SYN | FIN)
+    return held(alone, "RST without SYN and FIN", came.segment)
 
 
 def has_ack(_: History, came: Came) -> Judged:
@@ -120,14 +121,14 @@ def hop_limit(_: History, came: Came) -> Judged:
 
 
 def flow_label(history: History, came: Came) -> Judged:
-    """The packets of a connection have one flow label (RFC 6437 section 3), unless a timer that ran
-    out meanwhile sends them by another path."""
+    """A connection has one flow label (RFC 6437 section 3), unless something was sent
+    again: then an end may look for another path."""
     best = history.best
     if history.family != 6 or best is None or not (came.length and best.length):
         return False
-    if (came.flags | best.flags) & (SYN | RST) or not history.is_newer(came) or history.gaps:
+    if (came.flags | best.flags) & (SYN | RST) or not history.is_newer(came):
         return False
-    if came.at - best.at > _AT_ONCE:
+    if history.repeated or came.at - best.at > _AT_ONCE:
         return False
     before, now = best.segment.flow_label, came.segment.flow_label
     return held(before == now, f"flow label {before:#x} as before", f"{now:#x}")

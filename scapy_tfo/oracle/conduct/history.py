@@ -80,8 +80,9 @@ class History:
     the largest window that the peer offered. their_una: what the peer acknowledged of the text that
     came. best: the youngest segment of the judged end. heard_at: when the last one came.
     spoke_since, interrupted: whether the peer has sent something since then, and since the first
-    text. repeats, gaps: the text that came last, when it did, and the seconds between its copies,
-    while the peer says nothing. resets, errors: RSTs of the peer, and ICMP errors.
+    text. repeated: either end has sent something again. repeats, gaps: the text that came last,
+    when it did, and the seconds between its copies, while the peer says nothing. resets, errors:
+    RSTs of the peer, and ICMP errors.
     """
 
     def __init__(
@@ -122,6 +123,7 @@ class History:
         self.heard_at: float | None = None
         self.spoke_since = False
         self.interrupted = False
+        self.repeated = False
 
     # What the peer sends
 
@@ -173,6 +175,8 @@ class History:
             return
         start = distance(self.isn, segment.seq)
         syn = bool(segment.flags & SYN)
+        if segment.length and start < self.sent.end:
+            self.repeated = True
         if not segment.flags & RST:
             self.sent.add(start, b"", int(syn))
             self.sent.add(start + syn, segment.payload, segment.length - syn)
@@ -249,6 +253,7 @@ class History:
         if not came.length:
             return
         assert came.seq is not None
+        self.repeated = self.repeated or came.seq < self.theirs.end
         if self.repeats is not None and self.repeats[0] == came.seq:
             self.gaps.append(came.at - self.repeats[1])
             self.repeats = came.seq, came.at

@@ -8,6 +8,8 @@ from scapy_tfo.segment import FIN, RST, SYN
 
 _FAR = 1 << 30
 _SEGMENTS, _ETHERNET = 10, 1460
+_FLOOR = 536
+"""Bytes that stacks send, however small the MSS that they are told: FreeBSD 216, others more."""
 _PROBE = 1
 """Bytes that may go beyond a closed window (RFC 9293 section 3.8.6.1)."""
 
@@ -59,7 +61,7 @@ def over_the_mss(history: History, came: Came) -> Judged:
     """A segment has no more text than the MSS leaves beside its options (RFC 9293 3.7.1)."""
     if not _is_text(came) or history.isn is None or not history.whole:
         return False
-    most = history.largest
+    most = max(history.largest, _FLOOR)
     size = len(came.segment.payload) + len(came.segment.options)
     return held(size <= most, f"{most} bytes with options at most", f"{size}")
 

@@ -126,7 +126,7 @@ def _labels(talk: Conversation, label: int) -> None:
 
 TABLE: dict[str, tuple[Script, Script]] = {
     # rule: what breaks it, what nearly does.
-    "flags-together": (both(opened, theirs(SYN | FIN)), both(opened, theirs(FIN | ACK))),
+    "flags-together": (both(opened, theirs(RST | FIN)), both(opened, theirs(FIN | ACK))),
     "no-ack-flag": (both(opened, theirs(PSH, b"x")), both(opened, theirs(ACK | PSH, b"x"))),
     "bare-syn": (both(syn(), theirs(SYN)), both(syn(), theirs(SYN | ACK))),
     "syn-ack-unasked": (theirs(SYN | ACK), both(syn(), theirs(SYN | ACK))),
