@@ -196,6 +196,7 @@ class History:
     def learn_error(self) -> None:
         """The peer, or somebody on the path, sent an ICMP error."""
         self.errors += 1
+        self.interrupted = True
 
     # What the judged end sends
 

@@ -377,3 +377,12 @@ def test_a_4_tuple_that_was_used_before_has_no_numbers_to_judge() -> None:
     opened(talk)
     talk.theirs(ack=9_000)
     assert talk.broken == []
+
+
+def test_an_icmp_error_may_let_text_out() -> None:
+    talk = Conversation()
+    opened(talk)
+    talk.icmp()
+    for number in range(11):
+        talk.theirs(ACK, b"x" * 1_460, seq=1 + 1_460 * number)
+    assert talk.broken == []
