@@ -80,9 +80,10 @@ class History:
     the largest window that the peer offered. their_una: what the peer acknowledged of the text that
     came. best: the youngest segment of the judged end. heard_at: when the last one came.
     spoke_since, interrupted: whether the peer has sent something since then, and since the first
-    text. repeated: either end has sent something again. repeats, gaps: the text that came last,
-    when it did, and the seconds between its copies, while the peer says nothing. resets, errors:
-    RSTs of the peer, and ICMP errors.
+    text. repeated: either end has sent something again. unanswered: segments with text of the peer,
+    less the segments that came. repeats, gaps: the text that came last, when it did, and the
+    seconds between its copies, while the peer says nothing. resets, errors: RSTs of the peer, and
+    ICMP errors.
     """
 
     def __init__(
@@ -124,6 +125,7 @@ class History:
         self.spoke_since = False
         self.interrupted = False
         self.repeated = False
+        self.unanswered = 0
 
     # What the peer sends
 
@@ -147,6 +149,7 @@ class History:
         if flags & RST:
             self.resets += 1
         self._learn_numbers(segment)
+        self.unanswered += bool(segment.payload)
         self.last_sent.append(segment)
         del self.last_sent[:-_KEPT]
         self.gaps.clear()
@@ -223,6 +226,8 @@ class History:
         """What the segment tells, once it is judged."""
         segment, flags = came.segment, came.flags
         self.heard_at, self.spoke_since = came.at, False
+        whole = came.ack is not None and came.ack >= self.sent.end
+        self.unanswered = 0 if whole else max(self.unanswered - 1, 0)
         if flags & SYN and not flags & RST:
             self._learn_syn_ack(came)
         if flags & RST or came.seq is None or self.mixed:

@@ -13,8 +13,6 @@ from scapy_tfo.seq import distance
 _BLOCK = struct.Struct("!II")
 _MOST = 4
 """Blocks that fit into 40 bytes; one less beside timestamps (RFC 2018 section 3)."""
-_ANSWERED = 4
-"""Segments sent last, of which any may have caused what comes."""
 
 
 def _blocks(history: History, came: Came) -> list[tuple[int, int]]:
@@ -74,22 +72,23 @@ def blocks_apart(history: History, came: Came) -> Judged:
 
 
 def first_block_is_newest(history: History, came: Came) -> Judged:
-    """The first block holds the segment that caused the ACK (RFC 2018 section 4)."""
+    """The first block holds the segment that caused the ACK (RFC 2018 section 4); judged where only
+    one can have caused it."""
     blocks = _blocks(history, came)
-    if not blocks or came.ack is None or came.segment.payload:
+    if not blocks or came.segment.payload or history.unanswered != 1:
         return False
+    newest = history.last_sent[-1]
+    if not newest.payload:
+        # A window or an acknowledgement may be answered, too: with what was reported before.
+        return False
+    assert history.isn is not None
+    seq = distance(history.isn, newest.seq)
     start, end = blocks[0]
-    for each in history.last_sent[-_ANSWERED:]:
-        assert history.isn is not None
-        seq = distance(history.isn, each.seq)
-        if each.payload and start < seq + len(each.payload) and seq < end:
-            return True
-        if not each.payload:
-            # A window or an acknowledgement may be answered, too: with what was reported before.
-            return False
-    if len(history.last_sent) < _ANSWERED:
-        return False
-    return Breach("the newest segment in the first block", f"{start}:{end}")
+    return held(
+        start < seq + len(newest.payload) and seq < end,
+        "the newest segment in the first block",
+        f"{start}:{end}",
+    )
 
 
 RULES = (
