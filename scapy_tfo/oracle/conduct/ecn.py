@@ -50,8 +50,8 @@ def echo_of_no_mark(history: History, came: Came) -> Judged:
 
 
 RULES = (
-    Rule("mark-not-agreed", mark_not_agreed, complete=True),
-    Rule("mark-without-text", ack_marked, complete=True),
+    Rule("mark-not-agreed", mark_not_agreed, complete=True, ordered=True),
+    Rule("mark-without-text", ack_marked, complete=True, ordered=True),
     Rule("ecn-flags-not-agreed", flags_not_agreed, complete=True, on="a"),
     Rule("ece-without-ce", echo_of_no_mark, complete=True, on="a"),
 )

@@ -147,7 +147,7 @@ RULES = (
     Rule("option-twice", options_agree, options=True),
     Rule("syn-option-elsewhere", syn_options_elsewhere, on="ra", options=True),
     Rule("fast-open-elsewhere", fast_open_elsewhere, on="ra", options=True),
-    Rule("from-many", from_many),
-    Rule("hop-limit", hop_limit),
-    Rule("flow-label", flow_label, on="a", text=True),
+    Rule("from-many", from_many, ordered=True),
+    Rule("hop-limit", hop_limit, ordered=True),
+    Rule("flow-label", flow_label, on="a", text=True, ordered=True),
 )

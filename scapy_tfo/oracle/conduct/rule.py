@@ -29,8 +29,9 @@ class Rule:
     """name: as specs/ refers to it. judge: is told what was known before the packet came.
 
     complete: it needs every packet of the other end, and so says nothing about a capture that
-    lacks some. ordered: it needs every packet of the end that is judged, in the order in which they
-    were sent. numbers: it needs sequence numbers that can be compared: those of one incarnation.
+    lacks some. ordered: it needs the packets of the end that is judged as they were sent, each
+    once, in their order, with their IP header. numbers: it needs sequence numbers that can be
+    compared: those of one incarnation.
     on: which segments it may apply to, some of `KINDS`. options, text: only those with any.
     """
 

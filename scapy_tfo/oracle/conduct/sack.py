@@ -103,5 +103,6 @@ RULES = (
         numbers=True,
         on="sa",
         options=True,
+        ordered=True,
     ),
 )
