@@ -38,7 +38,7 @@ def losing(connection: socket.socket) -> None:
     """An echo that loses what its send buffer refuses, slow enough to find much to read."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
     while data := connection.recv(65536):
-        time.sleep(0.05)
+        time.sleep(0.2)
         with contextlib.suppress(BlockingIOError):
             connection.send(data, socket.MSG_DONTWAIT)
 
