@@ -7,7 +7,6 @@ import socket
 import socketserver
 import sys
 import threading
-import time
 
 
 class Server(socketserver.ThreadingTCPServer):
@@ -35,12 +34,20 @@ def banner(connection: socket.socket) -> None:
 
 
 def losing(connection: socket.socket) -> None:
-    """An echo that loses what its send buffer refuses, slow enough to find much to read."""
+    """An echo that loses what its send buffer refuses, and waits for as much as comes soon."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
     while data := connection.recv(65536):
-        time.sleep(0.2)
+        connection.settimeout(0.3)
+        with contextlib.suppress(TimeoutError):
+            while len(data) < _MUCH and (more := connection.recv(65536)):
+                data += more
+        connection.settimeout(None)
         with contextlib.suppress(BlockingIOError):
             connection.send(data, socket.MSG_DONTWAIT)
+
+
+_MUCH = 1 << 16
+"""Bytes, and more than a send buffer of 4,096 takes."""
 
 
 def closing_http(connection: socket.socket) -> None:
