@@ -116,7 +116,7 @@ async def judge(
     runner.tell_deferred()
     wanted = options.requests and not board.bounds.over
     keys = [await runner.look_for_holders(each) for each in families if wanted]
-    keys.append(target.broken())
+    more = [*board.watch.notes, *keys, target.broken()]
     for result in results:
         said = f"{result.verdict.name}: {result.reason or result.title}"
         board.conclude(f"{result.case} [ipv{result.family}]", result.packets, said)
@@ -127,7 +127,7 @@ async def judge(
         seconds=asyncio.get_running_loop().time() - began,
         results=tuple(results),
         packets=tuple(board.packets),
-        notes=(*path.notes, *runner.notes, *board.bounds.notes, *filter(None, keys)),
+        notes=(*path.notes, *runner.notes, *board.bounds.notes, *filter(None, more)),
         gone=path.gone or board.bounds.over or target.broken(),
         loses=not path.is_clean,
         breaches=tuple(board.watch.breaches),

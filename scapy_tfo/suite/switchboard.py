@@ -15,6 +15,7 @@ from scapy_tfo.oracle.conduct.history import History
 from scapy_tfo.oracle.conduct.isns import Population
 from scapy_tfo.segment import Address, MalformedPacketError, Segment
 from scapy_tfo.suite.limits import Bounds
+from scapy_tfo.suite.outcome import BROKEN, broken
 from scapy_tfo.suite.result import Breach, CapturedPacket, label_of
 from scapy_tfo.wire.link import Link
 
@@ -50,7 +51,7 @@ class Watch:
     """The rules, and what was found, over all conversations of a run.
 
     breaches: in the order in which they came, the first ones of each rule and case. ordered, whole:
-    as in `History`.
+    as in `History`. notes: what broke in the rules themselves.
     """
 
     def __init__(self) -> None:
@@ -59,6 +60,7 @@ class Watch:
         self._population = Population()
         self.tally = Tally()
         self.breaches: list[Breach] = []
+        self.notes: list[str] = []
         self._met: set[Key] = set()
         self._found: Counter[tuple[str, str]] = Counter()
 
@@ -74,7 +76,14 @@ class Watch:
         self, flow: Watched, conduct: Conduct, segment: Segment, number: int, at: float
     ) -> None:
         """The target sent a segment. number: of the packet in the capture. at: seconds."""
-        for each in conduct.came(segment, at, number):
+        try:
+            found = conduct.came(segment, at, number)
+        except BROKEN as error:
+            # The case goes on: what it is about has nothing to do with it.
+            if not self.notes:
+                self.notes.append(f"rules of TCP: {broken(error).reason}")
+            return
+        for each in found:
             self._found[each.rule, flow.owner] += 1
             if self._found[each.rule, flow.owner] > _KEPT:
                 continue

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scapy_tfo import tcp_rules
+import pytest
+
+from scapy_tfo import spec, tcp_rules
+from scapy_tfo.oracle.conduct.conduct import Conduct
 from scapy_tfo.report.text import summary
 from scapy_tfo.runner.causes import explained
+from scapy_tfo.runner.simulation import simulate
 from scapy_tfo.runner.verdicts import case_ids, with_breaches
+from scapy_tfo.suite.registry import all_cases, select
 from scapy_tfo.suite.result import Breach, Level, Result, Run, Verdict
 
 RULES = tcp_rules.load()
@@ -76,3 +81,13 @@ def test_the_report_cites_the_rule() -> None:
 def test_a_list_of_known_failures_can_name_it() -> None:
     known = {name for each in RULES.values() for name in case_ids(each)}
     assert "TCP-ACK-1.ack-of-a-gap" in known
+
+
+def test_a_rule_that_breaks_takes_no_case_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def came(*_: object) -> None:
+        raise IndexError("nobody thought of this packet")
+
+    monkeypatch.setattr(Conduct, "came", came)
+    run = simulate("sim:reference", select(all_cases(), ["OPT-12"]), spec.load())
+    assert {each.verdict for each in run.results} == {Verdict.PASS}
+    assert "a fault of scapy-tfo" in "".join(run.notes)
