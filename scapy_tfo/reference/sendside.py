@@ -202,7 +202,9 @@ class SendSide:
         self._duplicates = 0
         self.timer = now + self.rto if self.outstanding else None
         if not self._recovering:
-            self._grow(size)
+            if done:
+                # The ACK of a SYN opens no window (RFC 5681 section 3.1).
+                self._grow(done)
             return False
         if seq.at_most(self._recover, ack):
             self._recovering = False

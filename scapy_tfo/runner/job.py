@@ -27,8 +27,8 @@ class Job:
 
     silences: the attempts that ended on something that did not come. queue_was_full: of pending
     fast opens, at the end of the last attempt. target_was_full: then not even a plain handshake was
-    answered, while the case held all that it had opened. refuted: symptoms that its assertions met
-    and did not find.
+    answered, while the case held all that it had opened. opened: connections of the case, when
+    something did not come. refuted: symptoms that its assertions met and did not find.
     """
 
     case: Case
@@ -40,6 +40,7 @@ class Job:
     ending: Ending | None = None
     queue_was_full: bool = False
     target_was_full: bool = False
+    opened: int = 0
     silences: list[Silence] = field(default_factory=list)
     refuted: set[str] = field(default_factory=set)
 

@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 
 from scapy_tfo.lab.hooks import HooksBrokenError, NotOfferedError
 from scapy_tfo.lab.links.impairment import Impairment
+from scapy_tfo.runner.clock import VirtualLoop
+from scapy_tfo.runner.excuses import comes_back, connections_at_a_time, cookies_are_good_once
 from scapy_tfo.runner.job import Job, silence_of, was_accepted
-from scapy_tfo.runner.one_time_cookies import comes_back, cookies_are_good_once
 from scapy_tfo.runner.preflight import meet_the_applications, think_time
 from scapy_tfo.runner.record import TOOL, Record
 from scapy_tfo.runner.shared_keys import look_for_holders
@@ -37,14 +38,6 @@ from scapy_tfo.suite.registry import Case
 from scapy_tfo.suite.result import Result, Run
 from scapy_tfo.suite.switchboard import Switchboard
 from scapy_tfo.suite.target import Target
-
-_AT_ONCE, _WITHIN_A_CASE = (40, 16, 8), (8, 4, 4)
-"""Cases under way at a time, at most, and conversations of one case, but one where room was short:
-at first, then for those tried again, in a quieter setting; later attempts are like the third."""
-
-_AT_ONCE_WHERE_SLOW, _WITHIN_WHERE_SLOW = (40, 8, 4), (8, 4, 2)
-"""The same at a target that was ever late with a control. One that never was bears more: cases that
-are tried again mostly wait."""
 
 _MORE_PATIENCE = (1.0, 2.0, 3.0)
 
@@ -85,8 +78,8 @@ async def judge(
     options = options or Options()
     began, started = asyncio.get_running_loop().time(), time.time()
     board = Switchboard(target.link, seed=options.seed, capture=options.capture)
-    board.watch.ordered = target.is_ours and options.impairment is None
-    board.watch.whole = target.whole
+    watch = board.watch
+    watch.ordered, watch.whole = target.is_ours and options.impairment is None, target.whole
     await target.link.prepare()
     path = PathRecord()
     control = Control(target, board, path)
@@ -95,28 +88,26 @@ async def judge(
     runner = _Runner(target, board, control, path, options)
     if not target.is_ours and target.main.app.answers:
         for each in families:
-            needs = set[str]().union(*(case.needs for case in cases))
-            await meet_the_applications(runner.peer(each, "control request"), needs)
+            peer = runner.peer(each, "control request")
+            await meet_the_applications(peer, set[str]().union(*(case.needs for case in cases)))
             await runner.finds_it_slow(each)
     jobs = [Job(case, family, catalogue) for family in families for case in cases]
-    if options.on_plan is not None:
+    if options.on_plan:
         options.on_plan(len(jobs))
-    if options.record is not None:
+    if options.record:
         options.record.packets = board.packets
-    watch = asyncio.create_task(control.keep_watch(families, runner.pace))
-    try:
+    watches = [control.keep_watch(families, runner.pace)]
+    if not isinstance(asyncio.get_running_loop(), VirtualLoop):
+        watches.append(watch.keep_time(target.link.now))
+    async with _beside(*watches):
         await runner.run(jobs)
-    finally:
-        watch.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await watch
     await runner.look_into_refusals(jobs)
     await control.conclude(families)
     results = [runner.verdicts.result(job) for job in jobs]
     runner.tell_deferred()
     wanted = options.requests and not board.bounds.over
     keys = [await runner.look_for_holders(each) for each in families if wanted]
-    more = [*board.watch.notes, *keys, target.broken()]
+    more = filter(None, [*watch.notes, *keys, target.broken()])
     for result in results:
         said = f"{result.verdict.name}: {result.reason or result.title}"
         board.conclude(f"{result.case} [ipv{result.family}]", result.packets, said)
@@ -127,12 +118,24 @@ async def judge(
         seconds=asyncio.get_running_loop().time() - began,
         results=tuple(results),
         packets=tuple(board.packets),
-        notes=(*path.notes, *runner.notes, *board.bounds.notes, *filter(None, more)),
+        notes=(*path.notes, *runner.pace.notes, *board.bounds.notes, *more),
         gone=path.gone or board.bounds.over or target.broken(),
         loses=not path.is_clean,
-        breaches=tuple(board.watch.breaches),
-        watched=board.watch.tally.by_name,
+        breaches=tuple(watch.breaches),
+        watched=watch.tally.by_name,
     )
+
+
+@contextlib.asynccontextmanager
+async def _beside(*watches: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    """Run these until the block ends."""
+    watch = asyncio.gather(*watches)
+    try:
+        yield
+    finally:
+        watch.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await watch
 
 
 class _Runner:
@@ -150,8 +153,9 @@ class _Runner:
         self._control = control
         self._deferred: list[Job] = []
         self._timed: set[int] = set()
+        self._asked_for_room: set[int] = set()
         self.verdicts = self._verdicts = Verdicts(path, loses_nothing=options.attempts == 1)
-        self.pace = Pace(_AT_ONCE[0])
+        self.pace = Pace()
 
     async def run(self, jobs: Sequence[Job]) -> None:
         """Run every job, as often as it needs; those that need the target to themselves at last,
@@ -167,13 +171,12 @@ class _Runner:
         self._deferred = [job for job in jobs if job.is_silent]
 
     async def _in_waves(self, jobs: Sequence[Job]) -> None:
-        for number in range(self._options.attempts):
+        for number in range(max(self._options.attempts, 2)):
             wave = [job for job in jobs if self._verdicts.wants(job)]
             if not wave:
                 return
             self._path.begin_period()
-            bears = _AT_ONCE_WHERE_SLOW if self.pace.was_slowed else _AT_ONCE
-            self.pace.at_most(bears[min(number, len(bears) - 1)])
+            self.pace.begin_wave(number)
             shared = [job for job in wave if not self._goes_alone(job)]
             alone = [job for job in wave if self._goes_alone(job)]
             # The longest first, so that they end with the others: by what they took before, and at
@@ -187,7 +190,26 @@ class _Runner:
                 await self._control.conclude(sorted({job.family for job in jobs}))
             if self._path.gone:
                 return
+            await self._look_for_room(wave)
             await self._search(wave)
+
+    async def _look_for_room(self, wave: Sequence[Job]) -> None:
+        """Ask once for how many connections the target has room, if cases heard nothing.
+
+        Where there is little, what was lost so far was lost for that: it counts no more.
+        """
+        silent = {job.family for job in wave if job.heard_nothing}
+        for family in sorted(silent - self._asked_for_room):
+            self._asked_for_room.add(family)
+            peer = functools.partial(self.peer, family, "search for room")
+            room = await connections_at_a_time(peer)
+            if room is None:
+                continue
+            self._path.has_room_for(family, room)
+            self.pace.at_most(1)
+            for job in wave:
+                if job.family == family:
+                    job.silences.clear()
 
     async def _search(self, wave: Sequence[Job]) -> None:
         """Look for loss, until it is known whether it explains the silences of a wave."""
@@ -224,11 +246,10 @@ class _Runner:
 
     def _within_a_case(self, job: Job) -> int:
         """Conversations of a case under way at a time."""
-        if (job.was_refused or job.was_reset) and job.attempts > 1:
+        cramped = job.family in self._path.room
+        if cramped or ((job.was_refused or job.was_reset) and job.attempts > 1):
             return 1
-        at_most = _WITHIN_WHERE_SLOW if self.pace.was_slowed else _WITHIN_A_CASE
-        usual = at_most[min(job.attempts, len(at_most) - 1)]
-        return min(usual, max(2, self.pace.limit // 2)) if self.pace.was_slowed else usual
+        return self.pace.within_a_case(job.attempts)
 
     async def _attempt(self, job: Job) -> None:
         await self._run_once(job)
@@ -274,6 +295,7 @@ class _Runner:
                 await self._control.handshake(job.family)
             if isinstance(ending, Missing):
                 self._path.holding.add(job.owner)
+                job.opened = len(peer.flows)
                 job.target_was_full = await self._is_full(job)
             if isinstance(ending, Refused):
                 job.queue_was_full = await self._queue_is_full(job.family)
@@ -297,7 +319,7 @@ class _Runner:
             tally.count()
         if reset_before and answered:
             self._path.squeezed += 1
-        elif silent_before and answered:
+        elif silent_before and answered and job.family not in self._path.room:
             self._path.recovered += 1
             for each in job.silences:
                 each.tally.count(lost=True)
@@ -306,23 +328,10 @@ class _Runner:
 
     async def _is_full(self, job: Job) -> bool:
         """Whether not even plain handshakes are answered at the moment."""
-        if self._options.attempts == 1:
+        if self._options.attempts == 1 or job.family in self._path.room:
             return False
-        for _ in range(2):
-            if not await self._control.handshake(job.family):
-                return False
-        return True
-
-    @property
-    def notes(self) -> list[str]:
-        """What is to be said in a report of how the cases were run."""
-        if not self.pace.was_slowed:
-            return []
-        fewest = self.pace.lowest
-        return [
-            f"cases ran {fewest} at a time at the least, where {_AT_ONCE[0]} might: with more,"
-            " control handshakes were answered late or not at all"
-        ]
+        fails = self._control.handshake
+        return bool(await fails(job.family) and await fails(job.family))
 
     def peer(self, family: int, owner: str, factor: float = 1.0, attempt: int = 1) -> Peer:
         return Peer(
@@ -342,46 +351,40 @@ class _Runner:
         """
         if self._target.is_ours or family not in self._path.accepts:
             return False
-        peer = self.peer(family, "control fast open")
+        with self._asking(family, "control fast open") as peer:
+            try:
+                return not await peer.accepts(await peer.cookie())
+            except Ending:
+                return True
+
+    @contextlib.contextmanager
+    def _asking(self, family: int, owner: str) -> Iterator[Peer]:
+        """A peer for a question of the run's own, which hangs up afterwards."""
+        peer = self.peer(family, owner)
         try:
-            return not await peer.accepts(await peer.cookie())
-        except Ending:
-            return True
+            yield peer
         finally:
             peer.hang_up()
 
     async def look_into_refusals(self, jobs: Sequence[Job]) -> None:
-        """Find out what else than a fault explains that valid cookies were refused."""
+        """Find out what else than a fault explains that valid cookies were refused.
+
+        Each may be good for one fast open; and a full queue empties once all our flows have ended:
+        what stays off was not full.
+        """
         for family in {job.family for job in jobs if isinstance(job.ending, Refused)}:
-            await self.look_for_one_time_cookies(family)
+            with self._asking(family, "search for one-time cookies") as peer:
+                if await cookies_are_good_once(peer):
+                    self._path.one_time.add(family)
         for family in {job.family for job in jobs if job.found_no_room}:
-            await self.wait_for_fast_open(family)
-
-    async def look_for_one_time_cookies(self, family: int) -> None:
-        """A refusal may be of a cookie that was used before, where each is good once."""
-        peer = self.peer(family, "search for one-time cookies")
-        try:
-            if await cookies_are_good_once(peer):
-                self._path.one_time.add(family)
-        finally:
-            peer.hang_up()
-
-    async def wait_for_fast_open(self, family: int) -> None:
-        """A full queue empties once all our flows have ended; what stays off was not full."""
-        peer = self.peer(family, "wait for fast open")
-        try:
-            if not await comes_back(peer):
-                self._path.off.add(family)
-        finally:
-            peer.hang_up()
+            with self._asking(family, "wait for fast open") as peer:
+                if not await comes_back(peer):
+                    self._path.off.add(family)
 
     async def look_for_holders(self, family: int) -> str:
         """What holds the keys at an address, which several servers may share; "" for nothing."""
-        peer = self.peer(family, "search for key holders")
-        try:
+        with self._asking(family, "search for key holders") as peer:
             return await look_for_holders(peer, self._options.requests)
-        finally:
-            peer.hang_up()
 
     def tell_deferred(self) -> None:
         """Announce the jobs whose verdict waited for what the whole run says of the path."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from scapy_tfo.runner.excuses import ENOUGH, LONGEST
 from scapy_tfo.runner.job import Job
-from scapy_tfo.runner.one_time_cookies import LONGEST
 from scapy_tfo.silence.likelihood import bound_of, chance_of_loss, in_words
 from scapy_tfo.suite.control import PathRecord
 from scapy_tfo.suite.outcome import (
@@ -57,8 +57,11 @@ class Verdicts:
         """Whether a job is worth another attempt."""
         if not job.attempts:
             return True
-        if self._loses_nothing or self._path.gone or not self.is_silent(job):
+        if self._path.gone or not self.is_silent(job):
             return False
+        if self._loses_nothing:
+            # Its silence was our own doing, if others took the little room that there is.
+            return job.family in self._path.room and job.attempts == 1 and job.heard_nothing
         if job.target_was_full and job.case.exclusive:
             # It had the target to itself, as it would have again.
             return False
@@ -146,7 +149,10 @@ class Verdicts:
         """What else than loss explains that something did not come, "" for nothing."""
         if job.found_no_room and job.family not in self._path.off:
             return "the queue of pending fast opens was full, too small for what the cases open"
-        if job.target_was_full:
+        room = self._path.room.get(job.family)
+        if room is not None and job.opened > room:
+            return f"the target holds {room} at a time of the {job.opened} connections of the case"
+        if job.target_was_full and job.opened >= ENOUGH:
             return (
                 "while the case held its connections, the target answered no control handshake:"
                 " it has too little room for what the case opens"

@@ -21,6 +21,14 @@ _STEP, _SMALL_STEP = 8, 1
 _ROUND = 1.0
 """Seconds in which one overload halves the number once."""
 
+_AT_ONCE, _WITHIN_A_CASE = (40, 16, 8), (8, 4, 4)
+"""Cases under way at a time, at most, and conversations of one case, but one where room was short:
+at first, then for those tried again, in a quieter setting; later attempts are like the third."""
+
+_AT_ONCE_WHERE_SLOW, _WITHIN_WHERE_SLOW = (40, 8, 4), (8, 4, 2)
+"""The same at a target that was ever late with a control. One that never was bears more: cases that
+are tried again mostly wait."""
+
 _LATE, _TIMES = 0.25, 4.0
 """An answer is late after the shortest round trip so many times, and so many seconds."""
 
@@ -36,8 +44,8 @@ class Pace:
     most: cases at a time at most. lowest: the fewest that it was ever brought down to.
     """
 
-    def __init__(self, most: int) -> None:
-        self.most = self.lowest = most
+    def __init__(self, most: int = _AT_ONCE[0]) -> None:
+        self.most = self.lowest = self._hoped_for = most
         self.limit = min(FIRST, most)
         self._under_way = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -53,6 +61,28 @@ class Pace:
     def was_slowed(self) -> bool:
         """Whether the target bore fewer cases than there were."""
         return self._was_full
+
+    def begin_wave(self, number: int) -> None:
+        """From now on let in as many as for attempt `number`, counted from 0."""
+        bears = _AT_ONCE_WHERE_SLOW if self._was_full else _AT_ONCE
+        self.at_most(bears[min(number, len(bears) - 1)])
+
+    def within_a_case(self, number: int) -> int:
+        """Conversations of one case that may be under way, in attempt `number`."""
+        if not self._was_full:
+            return _WITHIN_A_CASE[min(number, len(_WITHIN_A_CASE) - 1)]
+        usual = _WITHIN_WHERE_SLOW[min(number, len(_WITHIN_WHERE_SLOW) - 1)]
+        return min(usual, max(2, self.limit // 2))
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be said of it in a report."""
+        if not self._was_full:
+            return []
+        return [
+            f"cases ran {self.lowest} at a time at the least, where {self._hoped_for} might: with"
+            " more, control handshakes were answered late or not at all"
+        ]
 
     def prompt(self) -> None:
         """A control was answered soon."""

@@ -68,7 +68,8 @@ class PathRecord:
     stopped answering, and how; "" while it answers. holding: cases that hold so many connections
     open that a control may fail for it; such controls say nothing of the path, and count for `held`
     alone.
-    thinking: seconds that the application may take to answer, 0.0 where that is no time.
+    thinking: seconds that the application may take to answer, 0.0 where that is no time. room: how
+    many connections the target holds at a time, by family, where that is few.
     """
 
     rtt: float = 0.0
@@ -87,6 +88,7 @@ class PathRecord:
     holding: set[str] = field(default_factory=set)
     held: Tally = field(default_factory=Tally)
     thinking: float = 0.0
+    room: dict[int, int] = field(default_factory=dict)
     recent: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT))
     _period: dict[int, Tally] = field(default_factory=dict)
 
@@ -118,6 +120,10 @@ class PathRecord:
             notes.append(
                 f"the application takes time to answer: each wait is {self.thinking:.1f} s longer"
             )
+        notes += [
+            f"over IPv{family} the target holds {room} connection(s) at a time: cases ran singly"
+            for family, room in sorted(self.room.items())
+        ]
         if self.lost:
             lost = "were lost on the way, or answered as late as if they were"
             notes.append(f"{self.lost} of {self.sent} control handshakes {lost}")
@@ -157,6 +163,13 @@ class PathRecord:
         self.recent.append(seconds)
         self.rtt = max(each for each in self.recent if each <= self.shortest + _SENT_AGAIN)
         return late
+
+    def has_room_for(self, family: int, connections: int) -> None:
+        """The target holds so few connections at a time: what it did not answer so far was one
+        more, and tells nothing of the path."""
+        self.room[family] = connections
+        self.lost = self.recovered = 0
+        self.begin_period()
 
     def begin_period(self) -> None:
         """What is counted from now on is another period's."""
@@ -223,7 +236,9 @@ class Control:
             await asyncio.sleep(_QUICK_PAUSE if hurried else pause)
             pause = pause if hurried else min(pause * 1.5, _LONGEST_PAUSE)
             for family in families:
-                await self._tell(pace, family)
+                # With so little room, a control would take that of a case.
+                if family not in self._path.room:
+                    await self._tell(pace, family)
 
     async def _tell(self, pace: Pace, family: int) -> None:
         """One handshake, and whether the target bore it well."""
@@ -300,7 +315,7 @@ class Control:
             self._board.close((source, port, target.addresses[family], target.main.port))
             link.release_port(source, port)
         path.reset += flow.was_reset
-        if held or path.holding:
+        if held or path.holding or family in path.room:
             path.held.count(lost=bool(failure))
             return failure
         path.sent += 1

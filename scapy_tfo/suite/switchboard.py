@@ -5,8 +5,11 @@ It also holds the rules of TCP against what the target sends, whatever a case is
 
 from __future__ import annotations
 
+import asyncio
+import math
 import random
 from collections import Counter
+from collections.abc import Callable
 from typing import Protocol
 
 from scapy_tfo.icmp import IcmpError
@@ -34,6 +37,9 @@ class Heard(Protocol):
     def hear_icmp(self, error: IcmpError, number: int) -> None: ...
 
 
+_BEAT, _STALL = 0.02, 0.05
+"""Seconds between looks at the clock, and how late one is where the process was held up."""
+
 _KEPT = 5
 """Breaches of one rule by one case that are kept."""
 
@@ -51,18 +57,32 @@ class Watch:
     """The rules, and what was found, over all conversations of a run.
 
     breaches: in the order in which they came, the first ones of each rule and case. ordered, whole:
-    as in `History`. notes: what broke in the rules themselves.
+    as in `History`. notes: what broke in the rules themselves. stalled_at: when this process last
+    had no time to read what came, so that times before it say little.
     """
 
     def __init__(self) -> None:
         self.ordered = False
         self.whole = True
         self._population = Population()
+        self.stalled_at = -math.inf
+        self._beat: float | None = None
         self.tally = Tally()
         self.breaches: list[Breach] = []
         self.notes: list[str] = []
         self._met: set[Key] = set()
         self._found: Counter[tuple[str, str]] = Counter()
+
+    async def keep_time(self, now: Callable[[], float]) -> None:
+        """Notice when this process is held up; ends by being cancelled. now: the link's clock."""
+        while True:
+            self._notice(now())
+            self._beat = now()
+            await asyncio.sleep(_BEAT)
+
+    def _notice(self, now: float) -> None:
+        if self._beat is not None and now - self._beat > _BEAT + _STALL:
+            self.stalled_at = now
 
     def begin(self, key: Key) -> Conduct:
         """A conversation on a 4-tuple begins."""
@@ -76,6 +96,8 @@ class Watch:
         self, flow: Watched, conduct: Conduct, segment: Segment, number: int, at: float
     ) -> None:
         """The target sent a segment. number: of the packet in the capture. at: seconds."""
+        self._notice(at)
+        conduct.history.stalled_at = self.stalled_at
         try:
             found = conduct.came(segment, at, number)
         except BROKEN as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -12,17 +13,21 @@ from scapy_tfo.errors import TargetError
 from scapy_tfo.lab.hooks import ListenerOptions
 from scapy_tfo.lab.memory.target import ReferenceLab
 from scapy_tfo.mutants.registry import named
+from scapy_tfo.reference.server import Listener, PassiveConnection
 from scapy_tfo.reference.stack import Stack
+from scapy_tfo.reference.states import State
 from scapy_tfo.runner.clock import run_virtually
 from scapy_tfo.runner.runner import Options, judge
+from scapy_tfo.runner.simulation import simulate
 from scapy_tfo.segment import ACK, RST, SYN, Segment
 from scapy_tfo.suite.application import App, Echo, Http
 from scapy_tfo.suite.outcome import Absent
 from scapy_tfo.suite.peer import Peer
-from scapy_tfo.suite.registry import Case
+from scapy_tfo.suite.registry import Case, all_cases
 from scapy_tfo.suite.result import Result, Run, Verdict
 from scapy_tfo.suite.target import Service
 from scapy_tfo.targets.own import reference_target
+from scapy_tfo.variants.registry import named as named_variant
 
 Spoil = Callable[[ReferenceLab], None]
 
@@ -70,6 +75,17 @@ def reset_of(syn: Segment) -> bytes:
 
 async def one_pending(peer: Peer) -> None:
     await peer.open()
+
+
+async def one_plain(peer: Peer) -> None:
+    await peer.connect()
+
+
+async def four_half_open(peer: Peer) -> None:
+    for _ in range(4):
+        flow = peer.flow()
+        flow.syn()
+        await flow.syn_ack()
 
 
 async def four_pending(peer: Peer) -> None:
@@ -194,3 +210,59 @@ def test_a_reset_is_no_loss_of_the_path() -> None:
     assert run.results[0].verdict in (Verdict.UNSUPPORTED, Verdict.INCONCLUSIVE)
     assert not [each.reason for each in run.results if "the path loses packets" in each.reason]
     assert any("were reset" in note for note in run.notes)
+
+
+def test_a_host_of_one_connection_is_told_from_outside() -> None:
+    run = judged(four_pending, *[one_plain] * 12, stack=named_variant("one-connection").stack)
+    first, *others = run.results
+    assert first.verdict is Verdict.INCONCLUSIVE
+    assert "the target holds 1 at a time of the" in first.reason
+    assert {each.verdict for each in others} == {Verdict.PASS}
+    assert any("holds 1 connection(s) at a time" in each for each in run.notes)
+
+
+def test_a_host_of_one_connection_is_told_in_a_quick_run_too() -> None:
+    options = Options(families=(4,), capture=False)
+    run = simulate("sim:one-connection", all_cases(), spec.load(), options)
+    counts = Counter(each.verdict for each in run.results)
+    assert counts[Verdict.FAIL] == 0
+    assert counts[Verdict.PASS] > 2 * counts[Verdict.INCONCLUSIVE]
+    assert all(
+        "the target holds 1 at a time" in each.reason
+        for each in run.results
+        if each.verdict is Verdict.INCONCLUSIVE
+    )
+
+
+class DeafWhilePending(Listener):
+    """Wrong: while a fast open is pending, every SYN is dropped."""
+
+    def syn_arrives(self, segment: Segment, now: float) -> None:
+        pending = (
+            each
+            for each in self.stack.connections.values()
+            if isinstance(each, PassiveConnection)
+            and each.fast_opened
+            and each.state is State.SYN_RCVD
+        )
+        if next(pending, None) is None:
+            super().syn_arrives(segment, now)
+
+
+def test_a_short_backlog_is_told_from_a_fault() -> None:
+    def with_two_half_open(lab: ReferenceLab) -> None:
+        for listener in lab.host.stack.listeners.values():
+            listener.backlog = 2
+
+    run = judged(four_half_open, spoil=with_two_half_open)
+    assert only(run).verdict is Verdict.INCONCLUSIVE
+    assert "the target holds 2 at a time of the" in only(run).reason
+
+
+def test_a_listener_that_is_deaf_while_one_pends_is_not_short_of_room() -> None:
+    class Deaf(Stack):
+        listener_class = DeafWhilePending
+
+    run = judged(four_pending, stack=Deaf)
+    assert only(run).verdict is Verdict.FAIL
+    assert not any("the target holds" in each for each in run.notes)

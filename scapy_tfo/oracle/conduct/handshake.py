@@ -93,7 +93,8 @@ def same_iss(history: History, came: Came) -> Judged:
     if not again or history.resets or history.errors or history.mixed:
         return False
     assert answer is not None
-    if came.at - answer.at > 1.0 or len(_syns(history)) > 1:
+    lasts = came.at - answer.at <= 1.0 and history.is_timed(answer.at)
+    if not lasts or len(_syns(history)) > 1:
         # It may have been given up, or never kept: SYN cookies change with time.
         return False
     iss = answer.segment.seq

@@ -128,7 +128,7 @@ def flow_label(history: History, came: Came) -> Judged:
         return False
     if (came.flags | best.flags) & (SYN | RST) or not history.is_newer(came):
         return False
-    if history.repeated or came.at - best.at > _AT_ONCE:
+    if history.repeated or came.at - best.at > _AT_ONCE or not history.is_timed(best.at):
         return False
     before, now = best.segment.flow_label, came.segment.flow_label
     return held(before == now, f"flow label {before:#x} as before", f"{now:#x}")

@@ -6,6 +6,8 @@ the peer's first SYN. Times are in seconds.
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -21,6 +23,10 @@ _DEFAULT_MSS = {4: 536, 6: 1220}
 _MOST_SHIFT = 14
 """RFC 7323 section 2.3."""
 _REMEMBERED = 1024
+_EARLIER = 0.1
+"""Seconds before a packet in which a stall may have held it up."""
+BLOCK = struct.Struct("!II")
+"""Edges of a block of SACK."""
 _KEPT = 64
 """Packets of the peer that the rules look back upon."""
 
@@ -80,10 +86,10 @@ class History:
     the largest window that the peer offered. their_una: what the peer acknowledged of the text that
     came. best: the youngest segment of the judged end. heard_at: when the last one came.
     spoke_since, interrupted: whether the peer has sent something since then, and since the first
-    text. repeated: either end has sent something again. unanswered: segments with text of the peer,
-    less the segments that came. repeats, gaps: the text that came last, when it did, and the
-    seconds between its copies, while the peer says nothing. resets, errors: RSTs of the peer, and
-    ICMP errors.
+    text. repeated: either end has sent something again. reported: what the blocks of the judged end
+    named. stalled_at: when packets were last read later than they came. repeats, gaps: the text
+    that came last, when it did, and the seconds between its copies, while the peer says nothing.
+    resets, errors: RSTs of the peer, and ICMP errors.
     """
 
     def __init__(
@@ -125,7 +131,8 @@ class History:
         self.spoke_since = False
         self.interrupted = False
         self.repeated = False
-        self.unanswered = 0
+        self.reported = Pieces(0)
+        self.stalled_at = -math.inf
 
     # What the peer sends
 
@@ -149,7 +156,6 @@ class History:
         if flags & RST:
             self.resets += 1
         self._learn_numbers(segment)
-        self.unanswered += bool(segment.payload)
         self.last_sent.append(segment)
         del self.last_sent[:-_KEPT]
         self.gaps.clear()
@@ -222,12 +228,23 @@ class History:
             segment.timestamps if opt.TIMESTAMPS in options else None,
         )
 
+    def blocks(self, came: Came) -> list[tuple[int, int]]:
+        """Of its SACK option: relative edges, in their order."""
+        option = came.options.get(opt.SACK)
+        if option is None or self.isn is None or came.flags & RST:
+            return []
+        whole = len(option.data) // BLOCK.size * BLOCK.size
+        return [
+            (distance(self.isn, a), distance(self.isn, b))
+            for a, b in BLOCK.iter_unpack(option.data[:whole])
+        ]
+
     def learn_came(self, came: Came) -> None:
         """What the segment tells, once it is judged."""
         segment, flags = came.segment, came.flags
         self.heard_at, self.spoke_since = came.at, False
-        whole = came.ack is not None and came.ack >= self.sent.end
-        self.unanswered = 0 if whole else max(self.unanswered - 1, 0)
+        for start, end in self.blocks(came):
+            self.reported.add(start, b"", end - start)
         if flags & SYN and not flags & RST:
             self._learn_syn_ack(came)
         if flags & RST or came.seq is None or self.mixed:
@@ -281,6 +298,10 @@ class History:
             return before(best.times[0], came.times[0])
         assert came.seq is not None
         return bool(came.length) and came.seq >= self.theirs.end
+
+    def is_timed(self, since: float) -> bool:
+        """Whether every packet from then on was read when it came. since: seconds."""
+        return self.stalled_at < since - _EARLIER
 
     # What was agreed
 

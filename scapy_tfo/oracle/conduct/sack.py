@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-import struct
-
 from scapy_tfo import option as opt
-from scapy_tfo.oracle.conduct.history import Came, History
+from scapy_tfo.oracle.conduct.history import BLOCK, Came, History
 from scapy_tfo.oracle.conduct.rule import Breach, Judged, Rule, held
-from scapy_tfo.segment import RST
-from scapy_tfo.seq import distance
 
-_BLOCK = struct.Struct("!II")
 _MOST = 4
 """Blocks that fit into 40 bytes; one less beside timestamps (RFC 2018 section 3)."""
-
-
-def _blocks(history: History, came: Came) -> list[tuple[int, int]]:
-    """Relative edges, in the order of the option."""
-    option = came.options.get(opt.SACK)
-    if option is None or history.isn is None or came.flags & RST:
-        return []
-    whole = len(option.data) // _BLOCK.size * _BLOCK.size
-    return [
-        (distance(history.isn, a), distance(history.isn, b))
-        for a, b in _BLOCK.iter_unpack(option.data[:whole])
-    ]
 
 
 def sack_not_agreed(history: History, came: Came) -> Judged:
@@ -39,7 +22,7 @@ def sack_size(_: History, came: Came) -> Judged:
     option = came.options.get(opt.SACK)
     if option is None:
         return False
-    count, rest = divmod(len(option.data), _BLOCK.size)
+    count, rest = divmod(len(option.data), BLOCK.size)
     return held(
         not rest and 1 <= count <= _MOST, "1 to 4 whole blocks", f"{len(option.data)} bytes"
     )
@@ -47,7 +30,7 @@ def sack_size(_: History, came: Came) -> Judged:
 
 def block_of_nothing(history: History, came: Came) -> Judged:
     """A block reports what was sent, all of it."""
-    blocks = _blocks(history, came)
+    blocks = history.blocks(came)
     if not blocks:
         return False
     for start, end in blocks:
@@ -59,7 +42,7 @@ def block_of_nothing(history: History, came: Came) -> Judged:
 def blocks_apart(history: History, came: Came) -> Judged:
     """Blocks beyond the acknowledgement neither touch it nor each other (RFC 2018 section 3); the
     first one may be of a duplicate (RFC 2883)."""
-    blocks = _blocks(history, came)
+    blocks = history.blocks(came)
     if not blocks or came.ack is None:
         return False
     first, *rest = blocks
@@ -72,23 +55,21 @@ def blocks_apart(history: History, came: Came) -> Judged:
 
 
 def first_block_is_newest(history: History, came: Came) -> Judged:
-    """The first block holds the segment that caused the ACK (RFC 2018 section 4); judged where only
-    one can have caused it."""
-    blocks = _blocks(history, came)
-    if not blocks or came.segment.payload or history.unanswered != 1:
+    """The first block holds the segment that caused the ACK (RFC 2018 section 4).
+
+    Judged where one block reports what none did before: its segment is what came last. Only a block
+    of a duplicate may stand before it (RFC 2883 section 4).
+    """
+    blocks = history.blocks(came)
+    if not blocks or came.ack is None or history.repeated:
         return False
-    newest = history.last_sent[-1]
-    if not newest.payload:
-        # A window or an acknowledgement may be answered, too: with what was reported before.
+    new = [each for each in blocks if not history.reported.covers(*each)]
+    if len(new) != 1:
         return False
-    assert history.isn is not None
-    seq = distance(history.isn, newest.seq)
-    start, end = blocks[0]
-    return held(
-        start < seq + len(newest.payload) and seq < end,
-        "the newest segment in the first block",
-        f"{start}:{end}",
-    )
+    first, *rest = blocks
+    is_duplicate = first[1] <= came.ack or any(a <= first[0] and first[1] <= b for a, b in rest)
+    newest = rest[0] if is_duplicate and rest else first
+    return held(newest == new[0], f"{new[0][0]}:{new[0][1]} in the first block", f"{blocks}")
 
 
 RULES = (

@@ -23,7 +23,8 @@ def _gaps(history: History, came: Came) -> list[float]:
         return []
     if history.repeats[0] != came.seq:
         return []
-    return [*history.gaps, came.at - history.repeats[1]]
+    gaps = [*history.gaps, came.at - history.repeats[1]]
+    return gaps if history.is_timed(came.at - sum(gaps)) else []
 
 
 def _backs_off(gaps: list[float]) -> Judged:
@@ -61,8 +62,10 @@ def syn_ack_waits(history: History, came: Came) -> Judged:
 
 def first_comes_first(history: History, came: Came) -> Judged:
     """A timer sends the earliest text that is not acknowledged (RFC 6298 5.4)."""
-    waited = history.heard_at is not None and came.at - history.heard_at > _REAL
-    if not waited or history.spoke_since or came.seq is None or not came.segment.payload:
+    heard_at = history.heard_at
+    if heard_at is None or came.at - heard_at <= _REAL or not history.is_timed(heard_at):
+        return False
+    if history.spoke_since or came.seq is None or not came.segment.payload:
         return False
     if came.flags & (SYN | RST) or came.seq + came.length > history.theirs.end:
         return False

@@ -304,7 +304,7 @@ TABLE: dict[str, tuple[Script, Script]] = {
         lambda talk: _blocks(talk, (31, 41), (11, 21)),
     ),
     "first-block-is-old": (
-        lambda talk: _reports(talk, (11, 21)),
+        lambda talk: _reports(talk, (11, 21), (31, 41)),
         lambda talk: _reports(talk, (31, 41), (11, 21)),
     ),
     "rst-to-nothing": (theirs(RST), both(ours(ACK), theirs(RST))),
