@@ -22,6 +22,8 @@ from scapy_tfo.commands.client import add_command as add_client
 from scapy_tfo.commands.crash import STATUS as CRASHED
 from scapy_tfo.commands.crash import tell_crash
 from scapy_tfo.commands.dissector import add_commands as add_dissector
+from scapy_tfo.commands.explore.group import add_commands as add_explore
+from scapy_tfo.commands.explore.group import spelled_out as with_explore
 from scapy_tfo.commands.fuzz.group import add_commands as add_fuzz
 from scapy_tfo.commands.fuzz.group import spelled_out
 from scapy_tfo.commands.gain.group import add_command as add_gain
@@ -49,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status. Raises SystemExit as argparse does."""
     for name in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, _interrupted)
-    given = spelled_out(arguments)
+    given = with_explore(spelled_out(arguments))
     try:
         chosen = parser_of_all().parse_args(given)
     except SystemExit as ended:
@@ -153,6 +155,7 @@ def parser_of_all() -> argparse.ArgumentParser:
     _add_variants(commands)
     _add_lab(commands)
     add_fuzz(commands)
+    add_explore(commands)
     add_pkt(commands)
     add_capture(commands)
     add_dissector(commands)

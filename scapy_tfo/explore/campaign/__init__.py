@@ -1,0 +1,1 @@
+"""Runs an exploration: on several processors, within a time, with its results in files."""

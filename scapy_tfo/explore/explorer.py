@@ -1,0 +1,226 @@
+"""Explores one target: plays schedules in worlds that live for a while, and audits each world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from scapy_tfo.executor.simulated import SimulatedBench
+from scapy_tfo.explore.audits import Served, compared, served
+from scapy_tfo.explore.judge import judged
+from scapy_tfo.explore.plan import STAGES, cells, shuffled, with_one_more
+from scapy_tfo.explore.play import Play
+from scapy_tfo.explore.run import Problem, Run
+from scapy_tfo.explore.schedule import FAULTS, Schedule
+from scapy_tfo.explore.world import World
+from scapy_tfo.variants.registry import named
+
+LIFE = 48
+"""Schedules in one world, before it is audited."""
+_TRIED = 3
+"""Schedules of one rule that are played again; the others are only counted."""
+
+
+@dataclass(slots=True)
+class Found:
+    """One cause: a rule, and the smallest schedule that breaks it. before: schedules that it takes
+    in the same world, first. count: schedules that broke it."""
+
+    problem: Problem
+    schedule: Schedule
+    before: tuple[Schedule, ...] = ()
+    count: int = 1
+
+
+@dataclass(slots=True)
+class Result:
+    """What an exploration did. played: schedules by stage. merged: runs whose packets came as those
+    of another run of their cell, and which were not gone into."""
+
+    target: str
+    seed: int
+    played: dict[str, int] = field(default_factory=dict)
+    merged: int = 0
+    audits: int = 0
+    found: dict[str, Found] = field(default_factory=dict)
+    complete: bool = True
+
+    @property
+    def total(self) -> int:
+        return sum(self.played.values())
+
+    def join(self, other: Result) -> None:
+        """Add what another process did."""
+        for stage, count in other.played.items():
+            self.played[stage] = self.played.get(stage, 0) + count
+        self.merged += other.merged
+        self.audits += other.audits
+        self.complete = self.complete and other.complete
+        for rule, each in other.found.items():
+            known = self.found.get(rule)
+            count = each.count + (0 if known is None else known.count)
+            if known is None or _order(each) < _order(known):
+                self.found[rule] = known = each
+            known.count = count
+
+
+class Explorer:
+    """name: of a simulated stack, without `sim:`. stop: asked before each schedule.
+
+    Raises SetupError where there is no such stack, TargetError where it is not to be judged.
+    """
+
+    def __init__(
+        self, name: str, *, seed: int = 0, stop: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._stack = named(name)
+        self._profile = SimulatedBench(f"sim:{name}").profile
+        self._stop = stop
+        self._seed = seed
+        self._world = World(self._stack, self._profile, seed)
+        self._lived: list[Schedule] = []
+        self._served: dict[str, Served] = {}
+        self.result = Result(f"sim:{name}", seed)
+
+    def explore(self, faults: int = 2, *, shard: int = 0, of: int = 1) -> Result:
+        """Everything within bounds, until it is stopped. faults: at most, in one schedule. shard,
+        of: explore this part of so many."""
+        some = shuffled(cells(), self._seed)[shard::of]
+        seen: set[tuple[Schedule, int]] = set()
+        level = list(self._all(STAGES[0], iter(some)))
+        for number in range(1, faults + 1):
+            following: list[Run] = []
+            for run in level:
+                mark = run.schedule.cell, run.mark
+                if mark in seen:
+                    self.result.merged += 1
+                    continue
+                seen.add(mark)
+                runs = self._all(STAGES[number], with_one_more(run))
+                if number < faults:
+                    following += runs
+                else:
+                    for _ in runs:
+                        pass
+                if self._stop():
+                    self.result.complete = False
+                    break
+            level = following
+        self.audit()
+        return self.result
+
+    def _all(self, stage: str, schedules: Iterator[Schedule]) -> Iterator[Run]:
+        for schedule in schedules:
+            if self._stop():
+                self.result.complete = False
+                return
+            run = self.play(schedule)
+            self.result.played[stage] = self.result.played.get(stage, 0) + 1
+            yield run
+
+    def play(self, schedule: Schedule) -> Run:
+        """Play a schedule, and keep what it shows."""
+        if schedule.server not in self._served:
+            fresh = World(self._stack, self._profile, self._seed)
+            self._served[schedule.server] = served(fresh, schedule.server)
+        run = Play(self._world, schedule).play()
+        self._lived.append(schedule)
+        problems = judged(run)
+        if problems:
+            self._wrong(first_of(problems), schedule)
+        if len(self._lived) >= LIFE:
+            self.audit()
+        return run
+
+    def audit(self) -> None:
+        """See whether the world is as at first, and begin another one."""
+        lived, self._lived = self._lived, []
+        for application in dict.fromkeys(each.server for each in lived):
+            self.result.audits += 1
+            problems = compared(self._served[application], served(self._world, application))
+            if problems:
+                self._left_behind(problems[0], application, lived)
+        self._seed += 1
+        self._world = World(self._stack, self._profile, self._seed)
+
+    def _wrong(self, problem: Problem, schedule: Schedule) -> None:
+        known = self.result.found.get(problem.rule)
+        if known is not None:
+            known.count += 1
+            if known.count > _TRIED and known.schedule.size <= schedule.size:
+                return
+        alone = self.problems_of(schedule)
+        if any(each.rule == problem.rule for each in alone):
+            self._keep(Found(first_of(alone), schedule))
+        elif known is None:
+            self._keep(Found(problem, schedule, tuple(self._lived[:-1])))
+
+    def _left_behind(self, problem: Problem, application: str, lived: list[Schedule]) -> None:
+        known = self.result.found.get(problem.rule)
+        if known is not None:
+            known.count += 1
+            if known.count > _TRIED:
+                return
+        for schedule in sorted((each for each in lived if each.server == application), key=_size):
+            if self.left_by((schedule,), application):
+                self._keep(Found(problem, schedule))
+                return
+        self._keep(Found(problem, lived[-1], tuple(lived[:-1])))
+
+    def _keep(self, found: Found) -> None:
+        known = self.result.found.get(found.problem.rule)
+        if known is not None:
+            found.count = known.count
+            if known.schedule.size < found.schedule.size and len(known.before) <= len(found.before):
+                return
+        self.result.found[found.problem.rule] = found
+
+    def replay(self, schedule: Schedule, before: Sequence[Schedule]) -> tuple[Run, list[Problem]]:
+        """Play a schedule in a world of its own, with its packets; what shows, and what is left."""
+        application = schedule.server
+        fresh = World(self._stack, self._profile, self._seed)
+        first = served(fresh, application)
+        world = World(self._stack, self._profile, self._seed)
+        for each in before:
+            Play(world, each).play()
+        run = Play(world, schedule, keep=True).play()
+        return run, judged(run) + compared(first, served(world, application))
+
+    def plan(self, faults: int) -> dict[str, int]:
+        """Schedules by stage, by what is known when each cell was played once."""
+        some = cells()
+        sizes = [len(Play(self._world, each).play().order) for each in some]
+        counts = {STAGES[0]: len(some)}
+        if faults > 0:
+            counts[STAGES[1]] = sum(size * len(FAULTS) for size in sizes)
+        if faults > 1:
+            each = len(FAULTS) ** 2
+            counts[STAGES[2]] = sum(each * size * (size - 1) // 2 for size in sizes)
+        return counts
+
+    # Playing alone
+
+    def problems_of(self, schedule: Schedule) -> list[Problem]:
+        """What a schedule shows in a world of its own."""
+        world = World(self._stack, self._profile, self._seed)
+        return judged(Play(world, schedule).play())
+
+    def left_by(self, schedules: Sequence[Schedule], application: str) -> list[Problem]:
+        """What schedules leave behind in a world of their own."""
+        world = World(self._stack, self._profile, self._seed)
+        for each in schedules:
+            Play(world, each).play()
+        return compared(self._served[application], served(world, application))
+
+
+def first_of(problems: Sequence[Problem]) -> Problem:
+    """The one that shows at the earliest packet; those at the end come last."""
+    return min(problems, key=lambda each: (each.packet < 0, each.packet))
+
+
+def _order(found: Found) -> tuple[int, tuple[int, int, int]]:
+    return len(found.before), found.schedule.size
+
+
+def _size(schedule: Schedule) -> tuple[int, int, int]:
+    return schedule.size

@@ -1,0 +1,100 @@
+"""Judges what one schedule showed: by what the applications got, and by reasons for getting less.
+
+TCP gives every byte once and in order, whatever two faults do to its packets. Less is right where
+there is a reason: an application that reset the connection, that closed before all had come, or
+that does not read.
+"""
+
+from __future__ import annotations
+
+from scapy_tfo.explore.actors import Actor
+from scapy_tfo.explore.run import Problem, Run
+
+_END = -1
+"""Problems that show at the end belong to no packet."""
+
+
+def judged(run: Run, excused: bool = False) -> list[Problem]:
+    """All that is wrong with a run, what its packets showed first. excused: a segment was sent that
+    may end the connection."""
+    found = list(run.problems)
+    server, client = run.server, run.client
+    found += _kept("text", server, client)
+    found += _kept("answer", client, server)
+    if server.accepted > 1:
+        found.append(_wrong("handed-over-twice", "one connection", f"{server.accepted}"))
+    # What was acknowledged is the target's to deliver (RFC 9293 section 3.8), but for a reset.
+    alive = server.accepted and server.reading and not server.done and not server.error
+    if alive and len(server.received) < run.acked:
+        found.append(
+            _wrong(
+                "acknowledged-not-delivered",
+                f"{run.acked} bytes for the application",
+                f"{len(server.received)} bytes",
+            )
+        )
+    if run.killed and server.accepted and not server.ended:
+        found.append(_wrong("reset-not-believed", "the connection ended", "it goes on"))
+    if not (excused or reasons(run)):
+        found += _complete(run)
+    return found
+
+
+def reasons(run: Run) -> set[str]:
+    """Why not all may have come to its end."""
+    server, client = run.server, run.client
+    found = set()
+    if server.aborted or client.aborted:
+        found.add("an application reset the connection")
+    if server.done and server.had < len(client.wrote):
+        found.add("the target's application closed before all had come")
+    if not (server.reading and client.reading):
+        found.add("an application does not read")
+    return found
+
+
+def _kept(what: str, reader: Actor, writer: Actor) -> list[Problem]:
+    """The reader got what the writer wrote, from its beginning, and the end where it ended."""
+    got, wrote = bytes(reader.received), bytes(writer.wrote)
+    if not wrote.startswith(got):
+        at = next(
+            (at for at, (one, two) in enumerate(zip(got, wrote, strict=False)) if one != two),
+            len(wrote),
+        )
+        return [_wrong(f"{what}-changed", f"what was written ({len(wrote)} bytes)", f"byte {at}")]
+    if reader.eof > 1:
+        return [_wrong(f"{what}-ends-twice", "one end of the stream", f"{reader.eof}")]
+    if reader.eof and not writer.finished:
+        return [_wrong(f"{what}-ends-early", "no end before its writer ended", "an end")]
+    if reader.eof and len(got) < len(wrote):
+        return [_wrong(f"{what}-cut", f"{len(wrote)} bytes before the end", f"{len(got)}")]
+    return []
+
+
+def _complete(run: Run) -> list[Problem]:
+    """Both ends got all, and both have ended in order."""
+    server, client = run.server, run.client
+    for name, actor in (("server", server), ("client", client)):
+        if actor.error:
+            return [_wrong(f"{name}-failed", "a connection that ends in order", actor.error)]
+    if not server.accepted:
+        return [_wrong("never-accepted", "a connection for the application", "none")]
+    for name, reader, writer in (("text", server, client), ("answer", client, server)):
+        if len(reader.received) < len(writer.wrote):
+            return [
+                _wrong(
+                    f"{name}-missing",
+                    f"{len(writer.wrote)} bytes within two minutes",
+                    f"{len(reader.received)}",
+                )
+            ]
+        if writer.finished and not (reader.eof or reader.done):
+            return [_wrong(f"{name}-without-end", "the end of the stream told", "no end")]
+    for name, actor in (("server", server), ("client", client)):
+        if not actor.ended:
+            return [_wrong(f"{name}-never-done", "both ends done within two minutes", "not done")]
+    return []
+
+
+def _wrong(rule: str, expected: str, actual: str) -> Problem:
+    return Problem(rule, _END, expected, actual)

@@ -1,0 +1,54 @@
+"""What one schedule showed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from scapy_tfo.explore.actors import Actor
+from scapy_tfo.explore.schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that no right target does. rule: its name. packet: the number of the packet that
+    shows it, from 0 on; -1 for what shows at the end. expected, actual: one line each."""
+
+    rule: str
+    packet: int
+    expected: str
+    actual: str
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A packet on the way. at: seconds from the start. fate: what befell it, or ""."""
+
+    at: float
+    to_target: bool
+    data: bytes
+    fate: str = ""
+
+
+@dataclass(slots=True)
+class Run:
+    """One schedule, played. server, client: the applications as they ended. problems: in their
+    order. order: of its packets, in the order in which they were sent, which went to the target.
+    passed: packets that the target got or sent. acked: bytes of the client's text that the target
+    acknowledged. reset: the target sent a RST. killed: it got one that it has to believe. mark:
+    alike for runs in which the same packets came at the same times. seconds: on the virtual clock.
+    quiet: it ended by itself, and not because its time was over.
+    """
+
+    schedule: Schedule
+    server: Actor
+    client: Actor
+    problems: list[Problem] = field(default_factory=list)
+    order: tuple[bool, ...] = ()
+    passed: int = 0
+    acked: int = 0
+    reset: bool = False
+    killed: bool = False
+    mark: int = 0
+    seconds: float = 0.0
+    quiet: bool = True
+    trace: list[Traced] = field(default_factory=list)
