@@ -12,7 +12,6 @@ from typing import Any
 
 from scapy_tfo.address import known_address
 from scapy_tfo.errors import SetupError
-from scapy_tfo.option import Form
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.segment import Address
 
@@ -27,16 +26,13 @@ _CLIENT = _at("192.0.2.10")
 @dataclass(frozen=True, slots=True)
 class Context:
     """family: 4 or 6. client: its address. port: its port, 0 for any that is free. settings: of the
-    client's stack. flip: which bit of a cookie is turned to spoil it. mss: that the client believes
-    the target to have. form: of the option."""
+    client's stack. mss: that the client believes the target to have."""
 
     family: int = 4
     client: Address = _CLIENT
     port: int = 0
     settings: Settings = field(default_factory=lambda: Settings(first_isn=0x10203040))
-    flip: int = 0
     mss: int = 1460
-    form: Form = Form.IANA
 
 
 USUAL = Context()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from scapy_tfo import tcp_rules
 from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.explore.audits import Served, compared, served
 from scapy_tfo.explore.judge import judged
@@ -31,6 +33,11 @@ class Found:
     before: tuple[Schedule, ...] = ()
     count: int = 1
 
+    @property
+    def is_advice(self) -> bool:
+        """The rule is advice, which a stack may have reason not to follow."""
+        return self.problem.rule in advice()
+
 
 @dataclass(slots=True)
 class Result:
@@ -44,6 +51,11 @@ class Result:
     audits: int = 0
     found: dict[str, Found] = field(default_factory=dict)
     complete: bool = True
+
+    @property
+    def failed(self) -> bool:
+        """Whether something was found that no right target does."""
+        return any(not each.is_advice for each in self.found.values())
 
     @property
     def total(self) -> int:
@@ -213,9 +225,18 @@ class Explorer:
         return compared(self._served[application], served(world, application))
 
 
+@functools.cache
+def advice() -> frozenset[str]:
+    """Rules of conduct that say what should be, and not what must."""
+    rules = tcp_rules.load()
+    firm = {name for each in rules.values() if each.level.fails_run for name in each.rule}
+    return frozenset(name for each in rules.values() for name in each.rule) - firm
+
+
 def first_of(problems: Sequence[Problem]) -> Problem:
-    """The one that shows at the earliest packet; those at the end come last."""
-    return min(problems, key=lambda each: (each.packet < 0, each.packet))
+    """The one that shows at the earliest packet. Those at the end come after all packets, and
+    breaches of mere advice after everything else."""
+    return min(problems, key=lambda each: (each.rule in advice(), each.packet < 0, each.packet))
 
 
 def _order(found: Found) -> tuple[int, tuple[int, int, int]]:

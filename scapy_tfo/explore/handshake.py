@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.explore.run import Problem
 from scapy_tfo.option import FastOpen
 from scapy_tfo.oracle.parts.profile import ANY, REQUEST, Profile
 from scapy_tfo.segment import Segment
+
+_OFFERS = {opt.MSS, opt.WINDOW_SCALE, opt.SACK_PERMITTED, opt.TIMESTAMPS}
 
 
 class Handshake:
@@ -58,16 +61,48 @@ class Handshake:
 
     def _first(self, segment: Segment, opening: Segment, acked: int, number: int) -> Problem | None:
         profile = self._profile
-        wanted = min(len(opening.payload), profile.syn_text)
-        if self._taken and self._cookie and opening.cookie == self._cookie and acked < wanted:
+        # More than every stack takes at once may be cut (RFC 7413 section 4.1.3).
+        wanted = len(opening.payload) if len(opening.payload) <= profile.syn_text else 0
+        asked = [each for each in opening.fast_open if isinstance(each, FastOpen)]
+        forms = {each.form for each in asked}
+        is_read = bool(forms & profile.forms)
+        is_good = bool(self._cookie) and opening.cookie == self._cookie and is_read
+        if self._taken and is_good and acked < wanted:
             return Problem("fast-open-refused", number, f"{wanted} bytes taken", f"{acked} bytes")
         granted = [each for each in segment.fast_open if isinstance(each, FastOpen)]
-        if opening.cookie is None and segment.fast_open:
+        if not asked and segment.fast_open:
             return Problem("option-unasked", number, "no Fast Open option", str(segment))
-        grants = profile.fast_open and not profile.opens_without
-        if opening.cookie == b"" and grants and not any(each.cookie for each in granted):
+        if len(segment.fast_open) > 1 or len(granted) < len(segment.fast_open):
+            return Problem("option-odd", number, "one Fast Open option, and whole", str(segment))
+        if granted and granted[0].form not in forms:
+            kinds = ", ".join(str(int(each)) for each in sorted(forms))
+            return Problem("option-form", number, f"kind {kinds}, as asked", str(segment))
+        if (found := self._options(segment, opening, number)) is not None:
+            return found
+        grants = profile.fast_open and profile.grants_each and not profile.opens_without
+        wants = opening.cookie == b"" and is_read and len(asked) == 1
+        if wants and grants and not any(each.cookie for each in granted):
             return Problem("no-cookie", number, "a cookie for a request", str(segment))
         return None
+
+    def _options(self, segment: Segment, opening: Segment, number: int) -> Problem | None:
+        """Fast open changes nothing about the other options (RFC 7413 section 4.1)."""
+        usual = self._profile.options
+        offered = {each.kind for each in opt.pull_options(opening.options)}
+        if usual is None or not offered >= _OFFERS:
+            return None
+        scale = segment.option(opt.WINDOW_SCALE)
+        came = (
+            segment.mss,
+            None if scale is None else scale.data[0],
+            segment.option(opt.SACK_PERMITTED) is not None,
+            segment.timestamps is not None,
+        )
+        wanted = (usual.mss[segment.src.version], usual.scale, usual.sack, usual.times)
+        if came == wanted:
+            return None
+        told = "MSS, window scale, SACK and timestamps as in other SYN-ACKs"
+        return Problem("options-changed", number, f"{told}: {wanted}", f"{came}")
 
     def handed_over(self) -> Problem | None:
         """The application got the connection."""

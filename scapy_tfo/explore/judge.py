@@ -24,7 +24,7 @@ def judged(run: Run, excused: bool = False) -> list[Problem]:
     if server.accepted > 1:
         found.append(_wrong("handed-over-twice", "one connection", f"{server.accepted}"))
     # What was acknowledged is the target's to deliver (RFC 9293 section 3.8), but for a reset.
-    alive = server.accepted and server.reading and not server.done and not server.error
+    alive = server.accepted and server.reading and not (server.done or server.error or run.killed)
     if alive and len(server.received) < run.acked:
         found.append(
             _wrong(

@@ -6,8 +6,9 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
+from scapy_tfo.explore.opening import ODD, USUAL
 from scapy_tfo.explore.run import Run
-from scapy_tfo.explore.schedule import FAULTS, OPENINGS, Fault, Schedule
+from scapy_tfo.explore.schedule import FAULTS, Fault, Schedule
 
 SERVERS = (
     *("echo", "think:20", "think:300", "late-close:50", "slow-reader:100", "send:3000"),
@@ -22,12 +23,13 @@ STAGES = ("cells", "one fault", "two faults")
 
 def cells() -> list[Schedule]:
     """Every opening with every application at both ends, and nothing else."""
-    return [
+    usual = [
         Schedule(opening, server, client)
-        for opening in OPENINGS
+        for opening in USUAL
         for server in SERVERS
         for client in CLIENTS
     ]
+    return usual + [Schedule(opening, server) for opening in ODD for server in ("echo", "mute")]
 
 
 def shuffled(some: list[Schedule], seed: int) -> list[Schedule]:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from scapy_tfo import seq
 from scapy_tfo.explore.actors import Actor, Writer, client_of, server_of
 from scapy_tfo.explore.context import Context, context_of
 from scapy_tfo.explore.handshake import Handshake
+from scapy_tfo.explore.opening import (
+    OLD_KEY,
+    PLAIN,
+    REQUEST,
+    opening_of,
+    relative_of,
+    rewritten,
+)
 from scapy_tfo.explore.run import Problem, Run, Traced
 from scapy_tfo.explore.schedule import CORRUPTED, DELAYED, DOUBLED, LOST, SWAPPED, Schedule
 from scapy_tfo.explore.world import TARGETS, World
+from scapy_tfo.option import Form
 from scapy_tfo.oracle.conduct.conduct import Conduct
 from scapy_tfo.oracle.conduct.history import History
 from scapy_tfo.reference.client import ActiveConnection
@@ -42,9 +52,13 @@ _MOST = 3000
 
 
 class Client(Stack):
-    """The reference as a client that sends segments, not bytes. port: the one it connects from."""
+    """The reference as a client that sends segments, not bytes.
+
+    port: the one that it connects from. instead: what stands in its SYN for the Fast Open option.
+    """
 
     port = 0
+    instead: bytes | None = None
 
     def __init__(self, address: Address, settings: Settings, seed: int) -> None:
         super().__init__([address], settings, seed=seed)
@@ -53,6 +67,8 @@ class Client(Stack):
     def send(self, segment: Segment) -> None:
         if self._ip_fields is not None:
             segment = self._ip_fields.dress(segment)
+        if segment.flags & SYN and self.instead is not None and segment.fast_open:
+            segment = replace(segment, options=rewritten(segment.options, self.instead))
         self.outgoing.append(segment)
 
     def first_port(self) -> int:
@@ -101,9 +117,7 @@ class Play:
         self._port = port = world.port_of(self.schedule.server)
         self._address = context.client
         target = TARGETS[context.family]
-        self._stack = Client(context.client, context.settings, seed=world.played)
-        self._stack.port = context.port or world.free_port()
-        self._give_cookie(target, port)
+        self._make_client(target, port)
         world.played += 1
         self._began = world.now
         key = (target, port, context.client, self._stack.port)
@@ -114,35 +128,42 @@ class Play:
             target,
             port,
             data=self.client.first(),
-            fast_open=self.schedule.opening != "plain",
+            fast_open=self._opening.asks,
             now=world.now,
         )
         self._isn = self._connection.send.iss
         self._sport = self._connection.local[1]
         self._handshake = Handshake(
-            world.profile, self._isn, self.cookie, taken=self.schedule.opening == "good"
+            world.profile, self._isn, self.cookie, taken=self.schedule.opening != OLD_KEY
         )
         self._pump_client()
         self._drive()
         return self._ended()
 
-    def _give_cookie(self, target: Address, port: int) -> None:
-        """Let the client hold the cookie that its opening wants."""
-        world, opening = self.world, self.schedule.opening
+    def _make_client(self, target: Address, port: int) -> None:
+        """A client that holds the cookie that its opening wants."""
+        world, name, context = self.world, self.schedule.opening, self.context
         self.cookie = b""
-        if opening in ("plain", "request"):
-            return
-        cookie = self.world.cookie(self._address, port, anew=opening == "old-key")
-        self.cookie = cookie
-        if opening == "refused":
-            at = self.context.flip % (8 * len(cookie)) if cookie else 0
-            number = int.from_bytes(cookie, "big") ^ (1 << at)
-            cookie = number.to_bytes(max(len(cookie), 8), "big")
-        elif opening == "old-key":
+        if name not in (PLAIN, REQUEST):
+            self.cookie = world.cookie(self._address, port, anew=name == OLD_KEY)
+        self._opening = opening = opening_of(name, self.cookie, self._cookie_of)
+        settings = context.settings
+        if opening.form is not Form.IANA or opening.sends_data:
+            settings = replace(
+                settings, client_form=opening.form, data_without_cookie=opening.sends_data
+            )
+        self._stack = stack = Client(context.client, settings, seed=world.played)
+        stack.port = context.port or world.free_port()
+        stack.instead = opening.option
+        if opening.holds:
+            cookie = self.cookie or bytes(8)
+            stack.cache.learn(self._address, target, cookie=cookie, mss=context.mss)
+        if name == OLD_KEY:
             world.rotate_keys()
-        self._stack.cache.learn(
-            self._address, target, cookie=cookie, mss=self.context.mss, form=self.context.form
-        )
+
+    def _cookie_of(self, bit: int) -> bytes:
+        other = relative_of(self._address, bit)
+        return self.world.cookie(other, self._port)
 
     def _drive(self) -> None:
         world, target, client = self.world, self.world.target, self._stack

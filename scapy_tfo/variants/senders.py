@@ -136,6 +136,7 @@ class GathersWrites(PassiveConnection):
     def close(self, now: float) -> None:
         self.gathering = False
         super().close(now)
+        self.flush(now)
 
     def send_gathered(self, now: float) -> None:
         if self.gathering and self.state is not State.CLOSED:
