@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from scapy_tfo import option as opt
 from scapy_tfo import seq
-from scapy_tfo.explore.context import USUAL
-from scapy_tfo.explore.judge import judged
-from scapy_tfo.explore.play import Play
-from scapy_tfo.explore.run import Problem
-from scapy_tfo.explore.schedule import Schedule
-from scapy_tfo.explore.world import ROOM, TARGETS, World
+from scapy_tfo.explore.conversation.context import USUAL
+from scapy_tfo.explore.conversation.judge import judged
+from scapy_tfo.explore.conversation.play import Play
+from scapy_tfo.explore.conversation.run import Problem
+from scapy_tfo.explore.conversation.schedule import Schedule
+from scapy_tfo.explore.conversation.world import ROOM, TARGETS, World
 from scapy_tfo.segment import RST, SYN, Segment
 
 _REST = 400.0

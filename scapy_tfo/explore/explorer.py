@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from scapy_tfo import tcp_rules
 from scapy_tfo.executor.simulated import SimulatedBench
+from scapy_tfo.explore import plan
 from scapy_tfo.explore.audits import Served, compared, served
-from scapy_tfo.explore.judge import judged
-from scapy_tfo.explore.plan import STAGES, cells, shuffled, with_one_more
-from scapy_tfo.explore.play import Play
-from scapy_tfo.explore.run import Problem, Run
-from scapy_tfo.explore.schedule import FAULTS, Schedule
-from scapy_tfo.explore.world import World
+from scapy_tfo.explore.conversation.judge import judged
+from scapy_tfo.explore.conversation.play import Play
+from scapy_tfo.explore.conversation.run import Problem, Run
+from scapy_tfo.explore.conversation.schedule import FAULTS, Schedule
+from scapy_tfo.explore.conversation.world import World
+from scapy_tfo.explore.conversation.wrong import KINDS
+from scapy_tfo.explore.plan import (
+    batches,
+    cells,
+    in_contexts,
+    interleaved,
+    with_a_wrong_segment,
+    with_one_more,
+)
+from scapy_tfo.explore.rows import ROWS
 from scapy_tfo.variants.registry import named
 
-LIFE = 48
-"""Schedules in one world, before it is audited."""
 _TRIED = 3
 """Schedules of one rule that are played again; the others are only counted."""
 
@@ -97,38 +106,48 @@ class Explorer:
     def explore(self, faults: int = 2, *, shard: int = 0, of: int = 1) -> Result:
         """Everything within bounds, until it is stopped. faults: at most, in one schedule. shard,
         of: explore this part of so many."""
-        some = shuffled(cells(), self._seed)[shard::of]
-        seen: set[tuple[Schedule, int]] = set()
-        level = list(self._all(STAGES[0], iter(some)))
-        for number in range(1, faults + 1):
-            following: list[Run] = []
-            for run in level:
-                mark = run.schedule.cell, run.mark
-                if mark in seen:
-                    self.result.merged += 1
-                    continue
-                seen.add(mark)
-                runs = self._all(STAGES[number], with_one_more(run))
-                if number < faults:
-                    following += runs
-                else:
-                    for _ in runs:
-                        pass
-                if self._stop():
-                    self.result.complete = False
-                    break
-            level = following
-        self.audit()
+        dice = random.Random(self._seed)
+        some = cells()
+        dice.shuffle(some)
+        bases = list(self._all(plan.CELLS, batches(some[shard::of], dice)))
+        singles = batches(
+            (each for run in bases for each in with_one_more(run.schedule, run.order)), dice
+        )
+        wrongs = batches(
+            (each for run in bases for each in with_a_wrong_segment(run.schedule, run.passed)), dice
+        )
+        contexts = batches((each for run in bases for each in in_contexts(run.schedule)), dice)
+        firsts: list[tuple[Schedule, tuple[bool, ...]]] = []
+        marks: set[tuple[Schedule, int]] = {(run.schedule, run.mark) for run in bases}
+        for run in self._all("", interleaved(singles if faults else [], wrongs, contexts)):
+            if not run.schedule.faults:
+                continue
+            mark = run.schedule.cell, run.mark
+            if mark in marks:
+                self.result.merged += 1
+            else:
+                marks.add(mark)
+                firsts.append((run.schedule, run.order))
+        if faults > 1:
+            dice.shuffle(firsts)
+            pairs = (list(with_one_more(*each)) for each in firsts)
+            for _ in self._all(plan.FAULTS_TWO, pairs):
+                pass
         return self.result
 
-    def _all(self, stage: str, schedules: Iterator[Schedule]) -> Iterator[Run]:
-        for schedule in schedules:
-            if self._stop():
-                self.result.complete = False
-                return
-            run = self.play(schedule)
-            self.result.played[stage] = self.result.played.get(stage, 0) + 1
-            yield run
+    def _all(self, stage: str, some: Iterable[list[Schedule]]) -> Iterator[Run]:
+        """Play batches, each in a world that is audited behind it."""
+        for batch in some:
+            for schedule in batch:
+                if self._stop():
+                    self.result.complete = False
+                    self.audit()
+                    return
+                run = self.play(schedule)
+                name = stage or _stage_of(schedule)
+                self.result.played[name] = self.result.played.get(name, 0) + 1
+                yield run
+            self.audit()
 
     def play(self, schedule: Schedule) -> Run:
         """Play a schedule, and keep what it shows."""
@@ -140,8 +159,6 @@ class Explorer:
         problems = judged(run)
         if problems:
             self._wrong(first_of(problems), schedule)
-        if len(self._lived) >= LIFE:
-            self.audit()
         return run
 
     def audit(self) -> None:
@@ -200,14 +217,16 @@ class Explorer:
 
     def plan(self, faults: int) -> dict[str, int]:
         """Schedules by stage, by what is known when each cell was played once."""
-        some = cells()
-        sizes = [len(Play(self._world, each).play().order) for each in some]
-        counts = {STAGES[0]: len(some)}
-        if faults > 0:
-            counts[STAGES[1]] = sum(size * len(FAULTS) for size in sizes)
+        some = [Play(self._world, each).play() for each in cells()]
+        sizes = [len(run.order) for run in some]
+        counts = {plan.CELLS: len(some)}
+        if faults:
+            counts[plan.FAULT] = sum(size * len(FAULTS) for size in sizes)
+        counts[plan.WRONG] = sum((run.passed + 1) * len(KINDS) for run in some)
+        counts[plan.CONTEXT] = len(some) * len(ROWS)
         if faults > 1:
             each = len(FAULTS) ** 2
-            counts[STAGES[2]] = sum(each * size * (size - 1) // 2 for size in sizes)
+            counts[plan.FAULTS_TWO] = sum(each * size * (size - 1) // 2 for size in sizes)
         return counts
 
     # Playing alone
@@ -237,6 +256,12 @@ def first_of(problems: Sequence[Problem]) -> Problem:
     """The one that shows at the earliest packet. Those at the end come after all packets, and
     breaches of mere advice after everything else."""
     return min(problems, key=lambda each: (each.rule in advice(), each.packet < 0, each.packet))
+
+
+def _stage_of(schedule: Schedule) -> str:
+    if schedule.faults:
+        return plan.FAULT
+    return plan.WRONG if schedule.wrong is not None else plan.CONTEXT
 
 
 def _order(found: Found) -> tuple[int, tuple[int, int, int]]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
-from scapy_tfo.explore.opening import ODD, USUAL
-from scapy_tfo.explore.run import Run
-from scapy_tfo.explore.schedule import FAULTS, Fault, Schedule
+from scapy_tfo.explore.conversation.opening import ODD, USUAL
+from scapy_tfo.explore.conversation.schedule import FAULTS, Fault, Schedule, Wrong
+from scapy_tfo.explore.conversation.wrong import KINDS
+from scapy_tfo.explore.rows import ROWS
 
 SERVERS = (
     *("echo", "think:20", "think:300", "late-close:50", "slow-reader:100", "send:3000"),
@@ -18,7 +20,12 @@ CLIENTS = (
     *("write:100", "two-writes:100", "write-end:100", "write-close:100", "write-abort:100"),
     *("late-reader:100", "write:4000"),
 )
-STAGES = ("cells", "one fault", "two faults")
+CELLS, FAULT, WRONG, CONTEXT, FAULTS_TWO = (
+    *("cells", "one fault", "one wrong segment", "contexts", "two faults"),
+)
+STAGES = (CELLS, FAULT, WRONG, CONTEXT, FAULTS_TWO)
+BATCH = 48
+"""Schedules with one application of the target that are played in one world."""
 
 
 def cells() -> list[Schedule]:
@@ -32,20 +39,28 @@ def cells() -> list[Schedule]:
     return usual + [Schedule(opening, server) for opening in ODD for server in ("echo", "mute")]
 
 
-def shuffled(some: list[Schedule], seed: int) -> list[Schedule]:
-    """In an order that a seed decides."""
-    out = list(some)
-    random.Random(seed).shuffle(out)
+def batches(schedules: Iterable[Schedule], dice: random.Random) -> list[list[Schedule]]:
+    """In an order that chance decides, a few dozen with one application at a time."""
+    by_server: dict[str, list[Schedule]] = {}
+    for each in schedules:
+        by_server.setdefault(each.server, []).append(each)
+    out = []
+    for some in by_server.values():
+        dice.shuffle(some)
+        out += [some[at : at + BATCH] for at in range(0, len(some), BATCH)]
+    dice.shuffle(out)
     return out
 
 
-def with_one_more(run: Run) -> Iterator[Schedule]:
-    """A run's schedule, and each fault at each of its packets behind those that had one."""
-    schedule = run.schedule
+def with_one_more(schedule: Schedule, order: Sequence[bool]) -> Iterator[Schedule]:
+    """A schedule, and each fault at each of its packets behind those that had one.
+
+    order: of its packets, which went to the target.
+    """
     taken = schedule.faults[-1] if schedule.faults else None
     at = [0, 0]
     open_now = taken is None
-    for to_target in run.order:
+    for to_target in order:
         index = at[to_target]
         at[to_target] = index + 1
         if open_now:
@@ -56,6 +71,22 @@ def with_one_more(run: Run) -> Iterator[Schedule]:
             open_now = True
 
 
-def count_one_more(run: Run) -> int:
-    """How many `with_one_more` yields."""
-    return sum(1 for _ in with_one_more(run))
+def with_a_wrong_segment(schedule: Schedule, passed: int) -> Iterator[Schedule]:
+    """A schedule, and each wrong segment at each place. passed: packets at the target."""
+    for after in range(passed + 1):
+        for kind in KINDS:
+            yield replace(schedule, wrong=Wrong(kind, after))
+
+
+def in_contexts(schedule: Schedule) -> Iterator[Schedule]:
+    """A schedule in each row of the covering array."""
+    for row in ROWS:
+        yield replace(schedule, context=row)
+
+
+def interleaved(*many: list[list[Schedule]]) -> Iterator[list[Schedule]]:
+    """Batches of several stages in turn, so that none waits for the others."""
+    for some in zip_longest(*many):
+        for each in some:
+            if each is not None:
+                yield each

@@ -5,11 +5,19 @@ from __future__ import annotations
 import pytest
 
 from scapy_tfo.executor.simulated import SimulatedBench
-from scapy_tfo.explore.judge import judged
-from scapy_tfo.explore.play import Play
-from scapy_tfo.explore.run import Run
-from scapy_tfo.explore.schedule import CORRUPTED, DELAYED, DOUBLED, LOST, SWAPPED, Fault, Schedule
-from scapy_tfo.explore.world import World
+from scapy_tfo.explore.conversation.judge import judged
+from scapy_tfo.explore.conversation.play import Play
+from scapy_tfo.explore.conversation.run import Run
+from scapy_tfo.explore.conversation.schedule import (
+    CORRUPTED,
+    DELAYED,
+    DOUBLED,
+    LOST,
+    SWAPPED,
+    Fault,
+    Schedule,
+)
+from scapy_tfo.explore.conversation.world import World
 from scapy_tfo.segment import FIN, Segment
 from scapy_tfo.variants.registry import named
 

@@ -14,8 +14,8 @@ from scapy_tfo.commands.arguments import count, duration, limit
 from scapy_tfo.errors import SetupError
 
 if TYPE_CHECKING:
+    from scapy_tfo.explore.conversation.run import Problem, Run
     from scapy_tfo.explore.explorer import Result
-    from scapy_tfo.explore.run import Problem, Run
 
 SUMMARY = "play every schedule of faults within bounds, and judge what becomes of it"
 DESCRIPTION = """Play schedules of conversations, systematically, and judge each of them.
@@ -138,7 +138,7 @@ def command(chosen: argparse.Namespace) -> int:
         text = json.dumps({**result_json(result), "seconds": round(seconds, 1)}, indent=2)
         chosen.json.write_text(text + "\n", encoding="utf-8")
     _tell(result, seconds, files)
-    return 1 if result.found else 0
+    return 1 if result.failed else 0
 
 
 def _tell_plan(target: str, counts: dict[str, int]) -> int:
@@ -159,7 +159,8 @@ def _tell(result: Result, seconds: float, files: dict[str, Path]) -> None:
         print("nothing found")
     for rule, each in sorted(result.found.items(), key=lambda item: item[1].schedule.size):
         problem = each.problem
-        print(f"\n{rule}: {problem.actual}; expected: {problem.expected}")
+        word = "warning, " if each.is_advice else ""
+        print(f"\n{word}{rule}: {problem.actual}; expected: {problem.expected}")
         after = f", behind {len(each.before)} others" if each.before else ""
         print(f"  {each.schedule}{after}")
         print(f"  {each.count:,} schedules; scapy-tfo explore replay {files[rule]}")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from scapy_tfo.errors import SetupError
+from scapy_tfo.explore.conversation.schedule import Schedule, from_json, to_json
 from scapy_tfo.explore.explorer import Found, Result
-from scapy_tfo.explore.schedule import Schedule, from_json, to_json
 
 FORMAT = "scapy-tfo explore 1"
 

@@ -7,16 +7,15 @@ that does not read.
 
 from __future__ import annotations
 
-from scapy_tfo.explore.actors import Actor
-from scapy_tfo.explore.run import Problem, Run
+from scapy_tfo.explore.conversation.actors import Actor
+from scapy_tfo.explore.conversation.run import Problem, Run
 
 _END = -1
 """Problems that show at the end belong to no packet."""
 
 
-def judged(run: Run, excused: bool = False) -> list[Problem]:
-    """All that is wrong with a run, what its packets showed first. excused: a segment was sent that
-    may end the connection."""
+def judged(run: Run) -> list[Problem]:
+    """All that is wrong with a run, what its packets showed first."""
     found = list(run.problems)
     server, client = run.server, run.client
     found += _kept("text", server, client)
@@ -35,7 +34,7 @@ def judged(run: Run, excused: bool = False) -> list[Problem]:
         )
     if run.killed and server.accepted and not server.ended:
         found.append(_wrong("reset-not-believed", "the connection ended", "it goes on"))
-    if not (excused or reasons(run)):
+    if not reasons(run):
         found += _complete(run)
     return found
 
@@ -44,6 +43,10 @@ def reasons(run: Run) -> set[str]:
     """Why not all may have come to its end."""
     server, client = run.server, run.client
     found = set()
+    if run.excuse:
+        found.add(run.excuse)
+    if run.broken:
+        found.add("an option of the SYN has a wrong length")
     if server.aborted or client.aborted:
         found.add("an application reset the connection")
     if server.done and server.had < len(client.wrote):

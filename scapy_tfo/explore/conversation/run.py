@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from scapy_tfo.explore.actors import Actor
-from scapy_tfo.explore.schedule import Schedule
+from scapy_tfo.explore.conversation.actors import Actor
+from scapy_tfo.explore.conversation.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,11 @@ class Run:
     """One schedule, played. server, client: the applications as they ended. problems: in their
     order. order: of its packets, in the order in which they were sent, which went to the target.
     passed: packets that the target got or sent. acked: bytes of the client's text that the target
-    acknowledged. reset: the target sent a RST. killed: it got one that it has to believe. mark:
-    alike for runs in which the same packets came at the same times. seconds: on the virtual clock.
-    quiet: it ended by itself, and not because its time was over.
+    acknowledged. reset: the target sent a RST. killed: it got one that it has to believe. broken:
+    an option of its SYN had a wrong length. excuse: why what was sent beside the conversation may
+    end it, or "". injected: something was. mark: alike for runs in which the same packets came at
+    the same times. seconds: on the virtual clock. quiet: it ended by itself, and not because its
+    time was over.
     """
 
     schedule: Schedule
@@ -48,6 +50,9 @@ class Run:
     acked: int = 0
     reset: bool = False
     killed: bool = False
+    broken: bool = False
+    excuse: str = ""
+    injected: bool = False
     mark: int = 0
     seconds: float = 0.0
     quiet: bool = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scapy_tfo import option as opt
 from scapy_tfo import seq
-from scapy_tfo.explore.run import Problem
+from scapy_tfo.explore.conversation.run import Problem
 from scapy_tfo.option import FastOpen
 from scapy_tfo.oracle.parts.profile import ANY, REQUEST, Profile
 from scapy_tfo.segment import Segment

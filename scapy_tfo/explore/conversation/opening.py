@@ -42,7 +42,8 @@ class Opening:
     """option: bytes that stand for the option in the first SYN; None where the client writes it.
 
     holds: the client believes to hold a cookie, and sends data. asks: the application allows fast
-    open. form: of a client that asks.
+    open. form: of a client that asks. sends_data: it sends data beside a request. broken: the
+    option's length is a lie, so that the SYN may be dropped or refused.
     """
 
     option: bytes | None = None
@@ -50,6 +51,7 @@ class Opening:
     asks: bool = True
     form: Form = Form.IANA
     sends_data: bool = False
+    broken: bool = False
 
 
 def opening_of(name: str, cookie: bytes, cookie_of: Callable[[int], bytes]) -> Opening:
@@ -81,7 +83,7 @@ def _odd(word: str, size: int, cookie: bytes, cookie_of: Callable[[int], bytes])
     if word == "of":
         return _with(cookie_of(size) or bytes(8))
     if word == "length":
-        return Opening(raw[:1] + bytes((size,)) + raw[2:], holds=True)
+        return Opening(raw[:1] + bytes((size,)) + raw[2:], holds=True, broken=True)
     if word == "kind":
         return Opening(bytes((size, 4 + len(cookie))) + _EXID + cookie, holds=True)
     if word == "exid":

@@ -6,26 +6,26 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from scapy_tfo import seq
-from scapy_tfo.explore.actors import Actor, Writer, client_of, server_of
-from scapy_tfo.explore.context import Context, context_of
-from scapy_tfo.explore.handshake import Handshake
-from scapy_tfo.explore.opening import (
+from scapy_tfo.explore.conversation.actors import Actor, Writer, client_of, server_of
+from scapy_tfo.explore.conversation.client import Client
+from scapy_tfo.explore.conversation.context import Context, context_of
+from scapy_tfo.explore.conversation.handshake import Handshake
+from scapy_tfo.explore.conversation.opening import (
     OLD_KEY,
     PLAIN,
     REQUEST,
     opening_of,
     relative_of,
-    rewritten,
 )
-from scapy_tfo.explore.run import Problem, Run, Traced
-from scapy_tfo.explore.schedule import CORRUPTED, DELAYED, DOUBLED, LOST, SWAPPED, Schedule
-from scapy_tfo.explore.world import TARGETS, World
+from scapy_tfo.explore.conversation.path import Path
+from scapy_tfo.explore.conversation.run import Problem, Run, Traced
+from scapy_tfo.explore.conversation.schedule import Schedule
+from scapy_tfo.explore.conversation.world import TARGETS, World
+from scapy_tfo.explore.conversation.wrong import KINDS, Situation
 from scapy_tfo.option import Form
 from scapy_tfo.oracle.conduct.conduct import Conduct
 from scapy_tfo.oracle.conduct.history import History
 from scapy_tfo.reference.client import ActiveConnection
-from scapy_tfo.reference.settings import Settings
-from scapy_tfo.reference.stack import Stack
 from scapy_tfo.reference.states import (
     Accepted,
     Closed,
@@ -36,43 +36,12 @@ from scapy_tfo.reference.states import (
 )
 from scapy_tfo.segment import ACK, RST, SYN, Address, MalformedPacketError, Segment
 
-LATENCY = 0.01
-"""Seconds, each way."""
 HORIZON = 120.0
 """Seconds after which a conversation should have ended, whatever two faults did to it."""
-_DELAY = 1.6
-"""Seconds by which a packet is late, beyond the first timeout of most stacks."""
-_BEHIND = 0.35
-"""Seconds for which a packet waits for the next one that is to overtake it."""
-_SHORTLY = 0.001
 _LINGER = 5.0
 """Seconds in which an application may still read what has come."""
 _MOST = 3000
 """Packets of one schedule at most: a stack that never comes to rest is a finding, not a hang."""
-
-
-class Client(Stack):
-    """The reference as a client that sends segments, not bytes.
-
-    port: the one that it connects from. instead: what stands in its SYN for the Fast Open option.
-    """
-
-    port = 0
-    instead: bytes | None = None
-
-    def __init__(self, address: Address, settings: Settings, seed: int) -> None:
-        super().__init__([address], settings, seed=seed)
-        self.outgoing: list[Segment] = []
-
-    def send(self, segment: Segment) -> None:
-        if self._ip_fields is not None:
-            segment = self._ip_fields.dress(segment)
-        if segment.flags & SYN and self.instead is not None and segment.fast_open:
-            segment = replace(segment, options=rewritten(segment.options, self.instead))
-        self.outgoing.append(segment)
-
-    def first_port(self) -> int:
-        return self.port
 
 
 class Play:
@@ -86,14 +55,11 @@ class Play:
         self.client: Writer = client_of(schedule.client, self)
         self.run = Run(schedule, self.server, self.client)
         self._keep = keep
-        self._faults = {(each.to_target, each.index): each.kind for each in schedule.faults}
-        self._sent = [0, 0]
-        self._order: list[bool] = []
-        self._held: list[Callable[[], None] | None] = [None, None]
         self._marks: list[tuple[float, int, int, int]] = []
         self._spare: Actor | None = None
-        self._left = _MOST
         self._over = False
+        self._waits = schedule.wrong is not None
+        self._answers_wrong = False
 
     # What its applications use, see `actors.Clock`.
 
@@ -120,6 +86,15 @@ class Play:
         self._make_client(target, port)
         world.played += 1
         self._began = world.now
+        self._path = Path(
+            world,
+            self.schedule.faults,
+            self._at_client,
+            self._at_target,
+            self._spoilt_at_target,
+        )
+        if self._keep:
+            self._path.trace = self.run.trace
         key = (target, port, context.client, self._stack.port)
         history = History(key, world.population, ordered=True)
         self._conduct = Conduct(history, world.tally)
@@ -133,10 +108,21 @@ class Play:
         )
         self._isn = self._connection.send.iss
         self._sport = self._connection.local[1]
+        self._situation = Situation(
+            client=context.client,
+            target=target,
+            sport=self._sport,
+            dport=port,
+            isn=self._isn,
+            cookie=self.cookie,
+            awaits=self._isn,
+        )
         self._handshake = Handshake(
             world.profile, self._isn, self.cookie, taken=self.schedule.opening != OLD_KEY
         )
         self._pump_client()
+        if self.schedule.wrong is not None:
+            self._go_wrong()
         self._drive()
         return self._ended()
 
@@ -147,6 +133,7 @@ class Play:
         if name not in (PLAIN, REQUEST):
             self.cookie = world.cookie(self._address, port, anew=name == OLD_KEY)
         self._opening = opening = opening_of(name, self.cookie, self._cookie_of)
+        self.run.broken = opening.broken
         settings = context.settings
         if opening.form is not Form.IANA or opening.sends_data:
             settings = replace(
@@ -168,7 +155,7 @@ class Play:
     def _drive(self) -> None:
         world, target, client = self.world, self.world.target, self._stack
         end = self._began + HORIZON
-        while self._left > 0:
+        while len(self._path.order) < _MOST:
             act, ours, theirs = world.next_act(), client.deadline(), target.deadline()
             due = min((each for each in (act, ours, theirs) if each is not None), default=None)
             if due is None:
@@ -198,7 +185,7 @@ class Play:
     def _ended(self) -> Run:
         run, world = self.run, self.world
         world.forget_agenda()
-        run.order = tuple(self._order)
+        run.order = tuple(self._path.order)
         run.mark = hash(tuple(self._marks))
         run.seconds = world.now - self._began
         if not self.server.ended and self.server.accepted:
@@ -232,7 +219,7 @@ class Play:
         while True:
             out, client.outgoing = client.outgoing, []
             for segment in out:
-                self._leaves(True, segment)
+                self._path.carry(True, segment)
             events = client.take_events()
             if not events and not client.outgoing:
                 return
@@ -246,55 +233,12 @@ class Play:
                 elif isinstance(event, Reset | Closed):
                     self.client.end(event.error if isinstance(event, Reset) else None)
 
-    def _leaves(self, to_target: bool, segment: Segment) -> None:
-        """A packet goes on its way, where something may befall it."""
-        index = self._sent[to_target is False]
-        self._sent[to_target is False] = index + 1
-        self._left -= 1
-        self._order.append(to_target)
-        fate = self._faults.get((to_target, index), "") if self._faults else ""
-        if self._keep:
-            at = self.world.now - self._began
-            self.run.trace.append(Traced(at, to_target, segment.to_bytes(), fate))
-        arrive = self._at_target if to_target else self._at_client
-        held, self._held[to_target] = self._held[to_target], None
-        later = self.world.later
-        if not fate:
-            later(LATENCY, lambda: arrive(segment))
-        elif fate == DOUBLED:
-            later(LATENCY, lambda: arrive(segment))
-            later(LATENCY + _SHORTLY, lambda: arrive(segment))
-        elif fate == DELAYED:
-            later(LATENCY + _DELAY, lambda: arrive(segment))
-        elif fate == CORRUPTED:
-            spoilt = corrupted(segment.to_bytes())
-            if to_target:
-                later(LATENCY, lambda: self._spoilt_at_target(spoilt))
-        elif fate == SWAPPED:
-            self._hold(to_target, lambda: arrive(segment))
-        else:
-            assert fate == LOST
-        if held is not None:
-            later(LATENCY + _SHORTLY, held)
-
-    def _hold(self, to_target: bool, act: Callable[[], None]) -> None:
-        """Until the next packet of the direction has gone, or for a while."""
-        done = False
-
-        def once() -> None:
-            nonlocal done
-            if not done:
-                done = True
-                act()
-
-        self._held[to_target] = once
-        self.world.later(LATENCY + _BEHIND, once)
-
     def _at_target(self, segment: Segment) -> None:
         world = self.world
         self.run.passed += 1
         self._marks.append((world.now - self._began, 0, segment.flags, segment.length))
         self._conduct.sent(segment)
+        self._situation.sent(segment)
         flags = segment.flags
         if flags & SYN:
             if self.server.ended or self._over:
@@ -303,11 +247,51 @@ class Play:
             self._handshake.sent(segment)
         elif flags & RST:
             self._over = True
-            self.run.killed |= segment.seq == self._next_at_target and self._handshake.answered
+            self.run.killed |= self._kills(segment)
         elif flags & ACK:
             self._handshake.acked = self._handshake.answered
         world.target.receive(segment.to_bytes(), world.now)
         self._pump_target()
+        if self._waits:
+            self._go_wrong()
+
+    # Wrong segments
+
+    def _go_wrong(self) -> None:
+        """Send the wrong segment, where its place has come."""
+        wrong, world, run = self.schedule.wrong, self.world, self.run
+        if wrong is None or run.passed < wrong.after:
+            return
+        self._waits = False
+        kind = KINDS[wrong.kind]
+        if self._situation.over or self.server.ended:
+            # The connection is gone; what comes now belongs to none, or opens another.
+            run.excuse = "the connection was over"
+            self._conduct.history.mixed = True
+        made = kind.make(self._situation)
+        if made is None:
+            return
+        run.excuse = run.excuse or kind.ends
+        run.injected = True
+        packet = made.to_bytes()
+        if self._keep:
+            run.trace.append(Traced(world.now - self._began, True, packet, "wrong"))
+        if isinstance(made, Segment):
+            told = made.sport == self._sport and self._situation.syn is not None
+            if made.checksum is None and told:
+                self._conduct.sent(made)
+                run.killed |= bool(made.flags & RST) and self._kills(made)
+                if made.flags & SYN and made.seq != self._isn:
+                    self._conduct.history.mixed = True
+        else:
+            self._conduct.error()
+        self._answers_wrong = True
+        world.target.receive(packet, world.now)
+        self._pump_target()
+        self._answers_wrong = False
+
+    def _kills(self, segment: Segment) -> bool:
+        return segment.seq == self._next_at_target and self._handshake.answered
 
     def _spoilt_at_target(self, packet: bytes) -> None:
         self.run.passed += 1
@@ -361,6 +345,9 @@ class Play:
             return
         if segment.dst != self._address or segment.dport != self._sport:
             return
+        if self._answers_wrong and self._situation.syn is None:
+            # It answers what came before the connection.
+            return
         world, run = self.world, self.run
         number = len(self._marks)
         self._marks.append((world.now - self._began, 1, segment.flags, segment.length))
@@ -369,8 +356,10 @@ class Play:
             breach = broken.breach
             run.problems.append(Problem(broken.rule, number, breach.expected, breach.actual))
         flags = segment.flags
-        if flags & SYN and (wrong := self._handshake.came(segment, number)):
-            run.problems.append(wrong)
+        if flags & SYN:
+            wrong = self._handshake.came(segment, number)
+            if wrong is not None and not self._conduct.history.mixed:
+                run.problems.append(wrong)
         if flags & RST:
             run.reset = self._over = True
         elif flags & ACK:
@@ -379,15 +368,15 @@ class Play:
             if acked > run.acked:
                 run.acked = min(acked, most)
                 self._fin_acked = int(acked > most)
-        self._leaves(False, segment)
+        shift = self._conduct.history.their_shift
+        self._situation.came(segment, packet, self._next_at_target, shift)
+        if flags & RST and self._answers_wrong:
+            # It answers what the client never sent: nobody waits for it.
+            return
+        self._path.carry(False, segment)
 
     def _at_client(self, segment: Segment) -> None:
         client = self._stack
         if client.is_sound(segment):
             client.segment_arrives(segment, self.world.now)
             self._pump_client()
-
-
-def corrupted(packet: bytes) -> bytes:
-    """The packet with one bit of its last byte turned, behind its checksum's back."""
-    return packet[:-1] + bytes((packet[-1] ^ 0x10,))

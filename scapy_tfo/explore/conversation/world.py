@@ -56,7 +56,7 @@ class World:
         self._serial = itertools.count()
         self._ports: dict[str, int] = {}
         self._cookies: dict[tuple[Address, int], tuple[float, bytes]] = {}
-        self._sports = itertools.count(40000)
+        self._sports = itertools.count(40000, 2)
 
     # Time
 
@@ -99,7 +99,7 @@ class World:
         return port
 
     def free_port(self) -> int:
-        """A port of a client that no schedule has used in this world."""
+        """A port of a client that no schedule has used in this world, nor the one beside it."""
         return 10000 + next(self._sports) % 50000
 
     def rotate_keys(self) -> None:

@@ -1,0 +1,101 @@
+"""The path between the client and the target: it numbers packets, and does to them what a schedule
+says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from scapy_tfo.explore.conversation.run import Traced
+from scapy_tfo.explore.conversation.schedule import (
+    CORRUPTED,
+    DELAYED,
+    DOUBLED,
+    LOST,
+    SWAPPED,
+    Fault,
+)
+from scapy_tfo.explore.conversation.world import World
+from scapy_tfo.segment import Segment
+
+LATENCY = 0.01
+"""Seconds, each way."""
+_DELAY = 1.6
+"""Seconds by which a packet is late, beyond the first timeout of most stacks."""
+_BEHIND = 0.35
+"""Seconds for which a packet waits for the next one that is to overtake it."""
+_SHORTLY = 0.001
+"""Seconds between a packet and the one that comes right behind it."""
+
+
+class Path:
+    """faults: of the packets of one schedule. to_client, to_target: take what arrives. spoilt:
+    takes what arrives at the target with a wrong checksum, as bytes.
+
+    order: of the packets so far, which went to the target. trace: they, where they are kept.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        faults: Sequence[Fault],
+        to_client: Callable[[Segment], None],
+        to_target: Callable[[Segment], None],
+        spoilt: Callable[[bytes], None],
+    ) -> None:
+        self.order: list[bool] = []
+        self.trace: list[Traced] | None = None
+        self._world = world
+        self._began = world.now
+        self._faults = {(each.to_target, each.index): each.kind for each in faults}
+        self._takers = to_client, to_target
+        self._spoilt = spoilt
+        self._sent = [0, 0]
+        self._held: list[Callable[[], None] | None] = [None, None]
+
+    def carry(self, to_target: bool, segment: Segment) -> None:
+        """A packet goes on its way, where something may befall it."""
+        index = self._sent[to_target]
+        self._sent[to_target] = index + 1
+        self.order.append(to_target)
+        fate = self._faults.get((to_target, index), "") if self._faults else ""
+        if self.trace is not None:
+            at = self._world.now - self._began
+            self.trace.append(Traced(at, to_target, segment.to_bytes(), fate))
+        arrive = self._takers[to_target]
+        held, self._held[to_target] = self._held[to_target], None
+        later = self._world.later
+        if not fate:
+            later(LATENCY, lambda: arrive(segment))
+        elif fate == DOUBLED:
+            later(LATENCY, lambda: arrive(segment))
+            later(LATENCY + _SHORTLY, lambda: arrive(segment))
+        elif fate == DELAYED:
+            later(LATENCY + _DELAY, lambda: arrive(segment))
+        elif fate == CORRUPTED:
+            spoilt = corrupted(segment.to_bytes())
+            if to_target:
+                later(LATENCY, lambda: self._spoilt(spoilt))
+        elif fate == SWAPPED:
+            self._hold(to_target, lambda: arrive(segment))
+        else:
+            assert fate == LOST
+        if held is not None:
+            later(LATENCY + _SHORTLY, held)
+
+    def _hold(self, to_target: bool, act: Callable[[], None]) -> None:
+        """Until the next packet of the direction has gone, or for a while."""
+        done = False
+
+        def once() -> None:
+            nonlocal done
+            if not done:
+                done = True
+                act()
+
+        self._held[to_target] = once
+        self._world.later(LATENCY + _BEHIND, once)
+
+
+def corrupted(packet: bytes) -> bytes:
+    """The packet with one bit of its last byte turned, behind its checksum's back."""
+    return packet[:-1] + bytes((packet[-1] ^ 0x10,))

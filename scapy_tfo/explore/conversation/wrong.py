@@ -1,0 +1,288 @@
+"""Wrong segments: what a target gets beside its conversation, and must not fall for.
+
+Each kind is built from what a target has got and sent so far, as if the client had sent it, or
+somebody in its name. Texts in them are never those of the conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from scapy_tfo import option as opt
+from scapy_tfo import seq
+from scapy_tfo.icmp import IcmpError, packet_too_big, unreachable
+from scapy_tfo.segment import ACK, CWR, ECE, FIN, PSH, RST, SYN, URG, Address, Segment
+
+_TEXT = b"\xee" * 24
+_FAR = 1 << 30
+_HALF = 1 << 31
+
+
+@dataclass(slots=True)
+class Situation:
+    """What is known of a conversation. client, target, sport, dport: its ends. isn: the client's.
+
+    syn: its first SYN, as the target got it. awaits: the number that the target expects next, by
+    what it acknowledged. edge: of its window. iss: the target's, None before its SYN-ACK. sent_end:
+    behind all that it sent. unacked: the first of that that was not acknowledged. times: the newest
+    timestamps of the client, None without. last: the target's last packet with text, SYN or FIN.
+    over: the target sent or got a RST. cookie: a good one.
+    """
+
+    client: Address
+    target: Address
+    sport: int
+    dport: int
+    isn: int
+    cookie: bytes
+    syn: Segment | None = None
+    awaits: int = 0
+    edge: int = 0
+    iss: int | None = None
+    sent_end: int = 0
+    unacked: int = 0
+    times: tuple[int, int] | None = None
+    last: bytes = b""
+    over: bool = False
+
+    def sent(self, segment: Segment) -> None:
+        """A segment of the client's came to the target."""
+        if segment.flags & SYN and self.syn is None:
+            self.syn = segment
+        if segment.flags & ACK and self.iss is not None and seq.before(self.unacked, segment.ack):
+            self.unacked = segment.ack
+        if segment.options and (times := segment.timestamps) is not None:
+            self.times = times
+
+    def came(self, segment: Segment, packet: bytes, awaits: int, shift: int) -> None:
+        """The target sent a segment. awaits: see above. shift: of its windows."""
+        flags = segment.flags
+        if flags & RST:
+            self.over = True
+            return
+        if self.iss is None and flags & SYN:
+            self.iss = self.unacked = self.sent_end = segment.seq
+            if segment.timestamps is None:
+                self.times = None
+        if self.iss is not None and seq.before(self.sent_end, segment.end):
+            self.sent_end = segment.end
+        if segment.length:
+            self.last = packet
+        self.awaits = awaits
+        self.edge = seq.add(segment.ack, segment.window << (0 if flags & SYN else shift))
+
+    def segment(
+        self, number: int, flags: int, ack: int | None = None, text: bytes = b"", age: int = 0
+    ) -> Segment:
+        """A segment of the client's. age: of its timestamps, in units of their clock."""
+        options = b""
+        if self.times is not None:
+            value, echo = self.times
+            options = opt.push_options(
+                [opt.nop(), opt.nop(), opt.timestamps(seq.add(value, -age), echo)]
+            )
+        return Segment(
+            src=self.client,
+            dst=self.target,
+            sport=self.sport,
+            dport=self.dport,
+            seq=seq.add(number, 0),
+            ack=0 if ack is None else seq.add(ack, 0),
+            flags=flags | (0 if ack is None else ACK),
+            window=512,
+            options=options,
+            payload=text,
+        )
+
+
+Made = Segment | IcmpError | None
+"""None: the situation has no such segment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """make: the segment. ends: why it may end the connection, or ""."""
+
+    make: Callable[[Situation], Made]
+    ends: str = ""
+
+
+def _opened(make: Callable[[Situation], Made]) -> Callable[[Situation], Made]:
+    """Only behind a SYN-ACK."""
+    return lambda now: None if now.iss is None else make(now)
+
+
+def _spoilt(segment: Segment) -> Segment:
+    return replace(segment, checksum=0x1234)
+
+
+def _syn(now: Situation, isn: int, *, data: bytes = _TEXT, flags: int = SYN) -> Segment:
+    options = [opt.mss(1460), opt.fast_open(now.cookie)] if now.cookie else [opt.mss(1460)]
+    return replace(
+        now.segment(isn, flags, None, data),
+        options=opt.padded(opt.push_options(options)),
+    )
+
+
+def _error(quote: bytes, code: int, kind: int | None = None) -> IcmpError | None:
+    if not quote:
+        return None
+    error = unreachable(quote, code=code)
+    return error if kind is None else replace(error, type=kind)
+
+
+def _old(quote: bytes) -> bytes:
+    """What is quoted, with a number that the target never sent."""
+    if not quote:
+        return b""
+    at = (20 if quote[0] >> 4 == 4 else 40) + 4
+    number = seq.add(int.from_bytes(quote[at : at + 4], "big"), 1 << 20)
+    return quote[:at] + number.to_bytes(4, "big") + quote[at + 4 :]
+
+
+def _v4(now: Situation) -> bool:
+    return now.client.version == 4
+
+
+_BY_RST = "a RST with the number that is expected ends a connection (RFC 9293 section 3.10.7.4)"
+_BY_ICMP = "a hard ICMP error may end a connection (RFC 1122 section 4.2.3.9)"
+_IN_SYN_RCVD = "in SYN-RCVD another SYN may end the connection (RFC 9293 section 3.10.7.4)"
+
+KINDS: dict[str, Kind] = {
+    "rst-before": Kind(_opened(lambda now: now.segment(now.awaits - 1, RST))),
+    "rst-isn": Kind(
+        lambda now: (
+            None
+            if now.iss is None or now.awaits in (now.isn, seq.add(now.isn, 1))
+            else now.segment(now.isn + 1, RST)
+        )
+    ),
+    "rst-exact": Kind(_opened(lambda now: now.segment(now.awaits, RST)), _BY_RST),
+    "rst-in-window": Kind(_opened(lambda now: now.segment(now.awaits + 300, RST))),
+    "rst-beyond": Kind(_opened(lambda now: now.segment(now.edge + _FAR, RST))),
+    "rst-text-beyond": Kind(
+        _opened(lambda now: now.segment(now.edge + _FAR, RST | ACK, now.sent_end, _TEXT))
+    ),
+    "rst-checksum": Kind(_opened(lambda now: _spoilt(now.segment(now.awaits, RST)))),
+    "syn-again": Kind(lambda now: now.syn),
+    "syn-again-bare": Kind(lambda now: None if now.syn is None else replace(now.syn, payload=b"")),
+    "syn-again-plain": Kind(
+        lambda now: (
+            None
+            if now.syn is None
+            else replace(
+                now.syn, payload=b"", options=opt.padded(opt.push_options([opt.mss(1460)]))
+            )
+        )
+    ),
+    "syn-behind": Kind(_opened(lambda now: _syn(now, now.isn - _FAR)), _IN_SYN_RCVD),
+    "syn-in-window": Kind(_opened(lambda now: _syn(now, now.awaits + 40)), _IN_SYN_RCVD),
+    "syn-fin": Kind(_opened(lambda now: _syn(now, now.isn - _FAR, flags=SYN | FIN)), _IN_SYN_RCVD),
+    "syn-ack": Kind(
+        _opened(lambda now: now.segment(now.awaits, SYN, now.sent_end, _TEXT)), _IN_SYN_RCVD
+    ),
+    "ack-one-above": Kind(_opened(lambda now: now.segment(now.awaits, 0, now.sent_end + 1))),
+    "ack-above": Kind(_opened(lambda now: now.segment(now.awaits, 0, now.sent_end + 5000))),
+    "ack-far": Kind(_opened(lambda now: now.segment(now.awaits, 0, now.sent_end + _HALF - 9))),
+    "ack-above-text": Kind(
+        _opened(lambda now: now.segment(now.awaits, PSH, now.sent_end + 5000, _TEXT))
+    ),
+    "ack-above-fin": Kind(_opened(lambda now: now.segment(now.awaits, FIN, now.sent_end + 5000))),
+    "ack-old-text": Kind(
+        _opened(lambda now: now.segment(now.awaits, PSH, now.unacked - (1 << 29), _TEXT))
+    ),
+    "ack-old-fin": Kind(_opened(lambda now: now.segment(now.awaits, FIN, now.unacked - (1 << 29)))),
+    "ack-iss": Kind(
+        lambda now: (
+            None
+            if now.iss is None
+            else now.segment(now.awaits, PSH, now.iss - 5, _TEXT)
+            if now.unacked == now.iss
+            else None
+        )
+    ),
+    "no-flags": Kind(lambda now: now.segment(now.awaits, 0, None, _TEXT)),
+    "fin-alone": Kind(lambda now: now.segment(now.awaits, FIN)),
+    "urg-push": Kind(lambda now: now.segment(now.awaits, URG | PSH, None, _TEXT)),
+    "every-flag": Kind(
+        lambda now: now.segment(
+            now.isn - _FAR, SYN | FIN | RST | PSH | URG | ECE | CWR, now.sent_end, _TEXT
+        )
+    ),
+    "text-below": Kind(
+        lambda now: (
+            None
+            if now.iss is None or seq.distance(now.isn, now.awaits) < 30
+            else now.segment(now.awaits - 25, PSH, now.unacked, _TEXT)
+        )
+    ),
+    "text-beyond": Kind(_opened(lambda now: now.segment(now.edge + _FAR, PSH, now.unacked, _TEXT))),
+    "text-far-below": Kind(
+        _opened(lambda now: now.segment(now.isn - 5000, PSH, now.unacked, _TEXT))
+    ),
+    "fin-below": Kind(
+        lambda now: (
+            None
+            if now.iss is None or seq.distance(now.isn, now.awaits) < 30
+            else now.segment(now.awaits - 20, FIN, now.unacked)
+        )
+    ),
+    "fin-beyond": Kind(_opened(lambda now: now.segment(now.edge + _FAR, FIN, now.unacked))),
+    "text-checksum": Kind(
+        _opened(lambda now: _spoilt(now.segment(now.awaits, PSH, now.unacked, _TEXT)))
+    ),
+    "fin-checksum": Kind(_opened(lambda now: _spoilt(now.segment(now.awaits, FIN, now.unacked)))),
+    "text-old-times": Kind(
+        _opened(
+            lambda now: (
+                None
+                if now.times is None
+                else now.segment(now.awaits, PSH, now.unacked, _TEXT, age=100_000)
+            )
+        )
+    ),
+    "fin-old-times": Kind(
+        _opened(
+            lambda now: (
+                None
+                if now.times is None
+                else now.segment(now.awaits, FIN, now.unacked, age=100_000)
+            )
+        )
+    ),
+    "window-probe": Kind(_opened(lambda now: now.segment(now.awaits - 1, 0, now.unacked))),
+    "cookie-on-ack": Kind(
+        _opened(
+            lambda now: (
+                replace(
+                    now.segment(now.awaits - 1, 0, now.unacked),
+                    options=opt.padded(
+                        now.segment(0, 0).options + opt.push_options([opt.fast_open(now.cookie)])
+                    ),
+                )
+                if now.cookie
+                else None
+            )
+        )
+    ),
+    "host-unreachable": Kind(lambda now: _error(now.last, 1 if _v4(now) else 3)),
+    "net-unreachable": Kind(lambda now: _error(now.last, 0)),
+    "port-unreachable": Kind(lambda now: _error(now.last, 3 if _v4(now) else 4), _BY_ICMP),
+    "port-unreachable-old": Kind(lambda now: _error(_old(now.last), 3 if _v4(now) else 4)),
+    "time-exceeded": Kind(lambda now: _error(now.last, 0, 11 if _v4(now) else 3)),
+    "parameter-problem": Kind(lambda now: _error(now.last, 0, 12 if _v4(now) else 4)),
+    "too-big-1280": Kind(lambda now: packet_too_big(now.last, mtu=1280) if now.last else None),
+    "too-big-20": Kind(lambda now: packet_too_big(now.last, mtu=20) if now.last else None),
+    "too-big-old": Kind(lambda now: packet_too_big(_old(now.last), mtu=600) if now.last else None),
+    "rst-of-neighbour": Kind(
+        _opened(lambda now: replace(now.segment(now.awaits, RST), sport=now.sport ^ 1))
+    ),
+    "fast-open-beside": Kind(lambda now: replace(_syn(now, now.isn + 77), sport=now.sport ^ 1)),
+    "plain-syn-beside": Kind(
+        lambda now: replace(
+            _syn(replace(now, cookie=b""), now.isn + 77, data=b""), sport=now.sport ^ 1
+        )
+    ),
+}
+"""Every kind, by name."""
