@@ -55,19 +55,19 @@ class Outgoing:
         ack: int | None = None
         absolute = 0
         if step.ack is not None:
-            ack = link.received if step.ack == "all" else int(step.ack)
-            if link.iss is not None:
-                absolute = (link.iss + ack) & _MASK
+            ack = link.inbound.received if step.ack == "all" else int(step.ack)
+            if link.handshake.iss is not None:
+                absolute = (link.handshake.iss + ack) & _MASK
             elif link.states == LISTEN:
                 ack = absolute = ack & _MASK
             else:
                 return
         flags = flags_of(step.flags)
-        if flags & ACK and step.ack is None and link.iss is not None:
-            ack = distance(link.iss, 0)
+        if flags & ACK and step.ack is None and link.handshake.iss is not None:
+            ack = distance(link.handshake.iss, 0)
         options = step.options
         if options is None:
-            options = _PLAIN_SYN if flags & SYN else _TIMES if link.timestamps else ()
+            options = _PLAIN_SYN if flags & SYN else _TIMES if link.times.agreed else ()
         block = self._render(link, options)
         if block is None:
             self.ungranted = True
@@ -111,11 +111,13 @@ class Outgoing:
     def send_icmp(self, step: Icmp) -> None:
         """Send an ICMP error about a segment of the target's, if any has come."""
         link = self._links[step.flow]
-        if link.iss is None:
+        if link.handshake.iss is None:
             return
         self._oracle.icmp(link, events.Icmp(step.seq, step.what == "too-big"))
         client, target, sport, dport = self._ends[step.flow]
-        quoted = build(Ends(target, client, dport, sport), (link.iss + step.seq) & _MASK, 0, ACK)
+        quoted = build(
+            Ends(target, client, dport, sport), (link.handshake.iss + step.seq) & _MASK, 0, ACK
+        )
         if step.what == "too-big":
             error = packet_too_big(quoted, mtu=step.mtu)
         else:
@@ -124,20 +126,22 @@ class Outgoing:
 
     def acknowledge(self, link: Connection) -> None:
         """A bare ACK of all that came, on a connection that may be there."""
-        if link.iss is not None and link.states & (RCVD | OPEN) and not link.vague:
+        if link.handshake.iss is not None and link.states & (RCVD | OPEN) and not link.vague:
             # One behind what the target has taken would be too old for it.
-            self.send(Send(link.index, ".", max(link.acked, link.must.next), "all"))
+            self.send(
+                Send(link.index, ".", max(link.outbound.acked, link.outbound.must.next), "all")
+            )
 
     def resend(self, link: Connection, more: int) -> None:
         """What is not acknowledged, again, and `more` bytes behind it unless the stream ended; as
         far as the window goes."""
-        ended = link.may.fin is not None
-        start = link.acked
-        end = max(link.sent_end - ended, start)
-        if not ended and not link.may.ended:
+        ended = link.outbound.may.fin is not None
+        start = link.outbound.acked
+        end = max(link.outbound.sent_end - ended, start)
+        if not ended and not link.outbound.may.ended:
             end += more
-        if end > link.room_end > start:
-            ended, end = False, link.room_end
+        if end > link.outbound.room_end > start:
+            ended, end = False, link.outbound.room_end
         while end - start > _LARGEST:
             self.send(Send(link.index, "P.", start, "all", _LARGEST))
             start += _LARGEST
@@ -145,32 +149,36 @@ class Outgoing:
 
     def end_stream(self, link: Connection) -> None:
         """FIN behind all that is acknowledged."""
-        self.send(Send(link.index, "F.", link.acked, "all"))
+        self.send(Send(link.index, "F.", link.outbound.acked, "all"))
 
     def part(self, link: Connection) -> None:
         """Leave nothing behind: acknowledged, since a RST alone would keep a place (RFC 7413
         section 5.1), and then reset."""
-        if link.iss is None or link.states == LISTEN:
+        if link.handshake.iss is None or link.states == LISTEN:
             return
-        if link.their_fin is not None and link.our_ack > link.their_fin and link.may.ended:
+        if (
+            link.inbound.fin is not None
+            and link.inbound.our_ack > link.inbound.fin
+            and link.outbound.may.ended
+        ):
             # Both ends have closed.
             return
         ends = self._ends[link.index]
-        ack = (link.iss + link.received) & _MASK
-        seq = (link.isn + link.acked) & _MASK
-        half_open = link.opened_at is None
-        if link.taken and half_open:
+        ack = (link.handshake.iss + link.inbound.received) & _MASK
+        seq = (link.isn + link.outbound.acked) & _MASK
+        half_open = link.handshake.opened_at is None
+        if link.handshake.taken and half_open:
             if link.vague:
-                usual = self._render(link, _TIMES if link.timestamps else ())
+                usual = self._render(link, _TIMES if link.times.agreed else ())
                 self.packets.append(build(ends, seq, ack, ACK, options=usual or b""))
             else:
                 self.acknowledge(link)
         self.packets.append(build(ends, seq, ack, RST | ACK))
         if half_open:
             # Some ignore a RST with ACK while a connection is half open, and know its ISN only.
-            first = (link.isn + link.base + 1) & _MASK
+            first = (link.isn + link.outbound.base + 1) & _MASK
             self.packets += [build(ends, each, 0, RST) for each in {seq: 0, first: 0}]
-        taken = (link.isn + link.may.next) & _MASK
+        taken = (link.isn + link.outbound.may.next) & _MASK
         if taken != seq:
             # What it has taken and not acknowledged yet: the other RST is too old for it.
             self.packets.append(build(ends, taken, ack, RST | ACK))
@@ -180,7 +188,9 @@ class Outgoing:
             return b""
         if options is _TIMES:
             elapsed = int((self.now - self.began) * 1000) + self._ahead
-            return _TIMES_ALONE.pack(0x0101080A, (self._clock + elapsed) & _MASK, link.echo or 0)
+            return _TIMES_ALONE.pack(
+                0x0101080A, (self._clock + elapsed) & _MASK, link.times.echo or 0
+            )
         ahead = None
         has_cookie = False
         for each in options:
@@ -193,10 +203,14 @@ class Outgoing:
             if ahead < _HALF:
                 self._ahead = max(self._ahead, ahead)
             elapsed = int((self.now - self.began) * 1000) + self._ahead - max(ahead, 0)
-            times = Times((self._clock + elapsed) & _MASK, link.echo or 0)
+            times = Times((self._clock + elapsed) & _MASK, link.times.echo or 0)
         seen: dict[int, bytes] = {}
         if has_cookie:
-            seen = {each.index: each.cookie for each in self._links if each.cookie is not None}
+            seen = {
+                each.index: each.history.cookie
+                for each in self._links
+                if each.history.cookie is not None
+            }
         return render(options, times, self._jar, link.client, seen)
 
 

@@ -124,7 +124,7 @@ class Play:
         before = link.states
         number = len(self.trace) - 1 if self._keep else -1
         self._oracle.came(link, read(packet), now, number)
-        kind = link.heard[-1]
+        kind = link.evidence.heard[-1]
         self._reached.add((before, kind))
         if self._acking and kind in ("text", "fin", "syn-ack"):
             self._out.acknowledge(link)
@@ -133,12 +133,12 @@ class Play:
         expecting = self._expecting
         if expecting is not None:
             flow, reply, seen = expecting
-            if reply in self.links[flow].heard[seen:]:
+            if reply in self.links[flow].evidence.heard[seen:]:
                 self._expecting = None
                 self.deadline = now
         elif self._settling and not self._oracle.is_owing(link) and not self._is_owed():
             self.deadline = now + self._patience.linger
-        if link.violations and not self._keep:
+        if link.evidence.violations and not self._keep:
             self._finish()
 
     def on_timer(self, now: float) -> None:
@@ -172,7 +172,7 @@ class Play:
         )
 
     def _violations(self) -> tuple[Violation, ...]:
-        found = [each for link in self.links for each in link.violations]
+        found = [each for link in self.links for each in link.evidence.violations]
         return tuple(sorted(found, key=lambda each: each.step))
 
     # The script.
@@ -211,8 +211,8 @@ class Play:
             elif isinstance(step, Icmp):
                 self._out.send_icmp(step)
             elif isinstance(step, Expect):
-                self._expecting = (step.flow, step.reply, len(self.links[step.flow].heard))
-                if step.reply == "syn-ack" and self.links[step.flow].iss is not None:
+                self._expecting = (step.flow, step.reply, len(self.links[step.flow].evidence.heard))
+                if step.reply == "syn-ack" and self.links[step.flow].handshake.iss is not None:
                     self._expecting = None
                     continue
                 yield self._now + self._patience.answer
@@ -227,7 +227,7 @@ class Play:
             yield from self._finishing()
 
     def _is_wrong(self) -> bool:
-        return any(link.violations for link in self.links)
+        return any(link.evidence.violations for link in self.links)
 
     def _settle(self) -> float:
         """Until nothing is owed any more, and a little longer."""
@@ -263,11 +263,11 @@ class Play:
         yield self._settle()
         yield from self._conversing()
         for link in self._living():
-            if not link.may.ended:
+            if not link.outbound.may.ended:
                 self._out.end_stream(link)
         yield self._settle()
         for link in self._living():
-            if link.our_ack < link.received:
+            if link.inbound.our_ack < link.inbound.received:
                 self._out.acknowledge(link)
 
     def _conversing(self) -> Iterator[float]:
@@ -276,13 +276,13 @@ class Play:
         for _ in range(_ROUNDS):
             busy = False
             for link in self._living():
-                if acked.get(link.index, -1) < link.acked < link.sent_end:
+                if acked.get(link.index, -1) < link.outbound.acked < link.outbound.sent_end:
                     self._out.resend(link, 0)
-                elif link.our_ack < link.received:
+                elif link.inbound.our_ack < link.inbound.received:
                     self._out.acknowledge(link)
                 else:
                     continue
-                acked[link.index] = link.acked
+                acked[link.index] = link.outbound.acked
                 busy = True
             if not busy:
                 return
@@ -293,7 +293,7 @@ class Play:
         return [
             link
             for link in self.links
-            if link.iss is not None and link.states & (RCVD | OPEN) and not link.vague
+            if link.handshake.iss is not None and link.states & (RCVD | OPEN) and not link.vague
         ]
 
 

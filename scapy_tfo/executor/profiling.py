@@ -89,7 +89,7 @@ def _usual(ask: Ask, families: tuple[int, ...]) -> Usual | None:
     scale, sack, times = None, False, False
     for family in families:
         for link in _opened(ask, family, _syn(_EVERYTHING), Wait()):
-            answer = link.answer
+            answer = link.history.answer
             mss[family] = answer.mss
             scale, sack, times = answer.scale, answer.sack, answer.times is not None
     return Usual(mss, scale, sack, times) if mss else None
@@ -103,7 +103,7 @@ def _forms(ask: Ask, family: int, pause: float) -> frozenset[int]:
         asking = Option("fo", kind=kind)
         for options in ((_MSS, asking), (asking,)):
             for link in _opened(ask, family, *before, _syn(options), Wait()):
-                if any(isinstance(each, opt.FastOpen) for each in link.answer.fast_open):
+                if any(isinstance(each, opt.FastOpen) for each in link.history.answer.fast_open):
                     forms.add(kind)
     return frozenset(forms)
 
@@ -112,10 +112,13 @@ def _grants_each(ask: Ask, family: int) -> bool:
     """Whether a request is granted though another one came just before, or a pause is needed."""
     flows = (Flow(family), Flow(family))
     program = Program(flows, (_syn(_REQUEST), Wait(), _syn(_REQUEST, flow=1), Wait()), end="reset")
-    if all(link.iss is None or link.answer.fast_open for link in ask(program).links):
+    if all(
+        link.handshake.iss is None or link.history.answer.fast_open for link in ask(program).links
+    ):
         return True
     return not any(
-        link.answer.fast_open for link in _opened(ask, family, Wait(_PAUSE), _syn(_REQUEST), Wait())
+        link.history.answer.fast_open
+        for link in _opened(ask, family, Wait(_PAUSE), _syn(_REQUEST), Wait())
     )
 
 
@@ -125,7 +128,7 @@ def _opens_without(ask: Ask, family: int) -> frozenset[str]:
     for what, options in ((ANY, (_MSS,)), (REQUEST, _REQUEST)):
         for link in _opened(ask, family, _syn(options, size=_SIZE), Wait(), Wait(_SOON)):
             # Who grants a cookie at the same time took what he should not have.
-            if link.received > 1 and not link.answer.fast_open:
+            if link.inbound.received > 1 and not link.history.answer.fast_open:
                 found.add(what)
     return frozenset(found)
 
@@ -138,23 +141,23 @@ def _inline(ask: Ask, family: int) -> bool:
     """Whether an urgent byte stays in the stream."""
     urgent = Send(0, "PU.", 1, 1, _SIZE, urgent=_SIZE // 2)
     links = _opened(ask, family, _syn((_MSS,)), Wait(), Send(0, ".", 1, 1), urgent, Wait(_SOON))
-    return not any(0 < link.received - 1 < _SIZE for link in links)
+    return not any(0 < link.inbound.received - 1 < _SIZE for link in links)
 
 
 def _pushed_only(ask: Ask, family: int) -> bool:
     """Whether text without PSH waits for some with it."""
     steps = (_syn((_MSS,)), Wait(), Send(0, ".", 1, 1), Send(0, ".", 1, 1, _SIZE), Wait(_SOON))
     pushed = (Send(0, "P.", 1 + _SIZE, 1, _SIZE), Wait(_SOON))
-    if any(link.received > 1 for link in _opened(ask, family, *steps)):
+    if any(link.inbound.received > 1 for link in _opened(ask, family, *steps)):
         return False
-    return any(link.received > 1 + _SIZE for link in _opened(ask, family, *steps, *pushed))
+    return any(link.inbound.received > 1 + _SIZE for link in _opened(ask, family, *steps, *pushed))
 
 
 def _think(ask: Ask, family: int) -> float:
     """Seconds within which text is answered, 0 where that is at once, or never."""
     steps = (_syn((_MSS,)), Wait(), Send(0, ".", 1, 1), Send(0, "P.", 1, 1, _SIZE))
     for seconds in (_SOON, 1.0, 4.0):
-        if any(link.received > 1 for link in _opened(ask, family, *steps, Wait(seconds))):
+        if any(link.inbound.received > 1 for link in _opened(ask, family, *steps, Wait(seconds))):
             return seconds if seconds > _SOON else 0.0
     return 0.0
 
@@ -166,7 +169,8 @@ def _connections(ask: Ask, family: int) -> int:
     for number in range(len(flows)):
         steps += [_syn((_MSS,), flow=number), Wait(_SOON)]
     answered = sum(
-        link.iss is not None for link in ask(Program(flows, tuple(steps), end="reset")).links
+        link.handshake.iss is not None
+        for link in ask(Program(flows, tuple(steps), end="reset")).links
     )
     return answered if 0 < answered < len(flows) else MANY
 
@@ -178,18 +182,18 @@ def _ports_rest(ask: Ask, family: int) -> bool:
         *(Send(0, "S", 90_000, options=(_MSS,)), Wait(_SOON)),
     )
     (link,) = ask(Program((Flow(family),), steps, end="reset")).links
-    return link.heard == ["syn-ack"]
+    return link.evidence.heard == ["syn-ack"]
 
 
 def _stateless(ask: Ask, family: int) -> bool:
     """Whether an ACK opens the connection of a SYN that was reset (RFC 4987 section 3.6)."""
     reset = (_syn((_MSS,)), Wait(), Send(0, "R", 1))
     opened = (Wait(_SOON), Send(0, "P.", 1, 1, _SIZE), Wait(_SOON))
-    if not any("text" in link.heard for link in _opened(ask, family, *reset, *opened)):
+    if not any("text" in link.evidence.heard for link in _opened(ask, family, *reset, *opened)):
         return False
     # Who has kept the SYN, and heeds no RST, sends the SYN-ACK again.
     kept = _opened(ask, family, *reset, Wait(_REPEATED))
-    return all(link.heard == ["syn-ack"] for link in kept)
+    return all(link.evidence.heard == ["syn-ack"] for link in kept)
 
 
 _REPEATED = 3.5
@@ -204,7 +208,10 @@ def _cookies_once(ask: Ask, family: int) -> bool:
     for number in (1, 2):
         steps += [_syn(granted, flow=number, size=_SIZE), Wait()]
     _, first, second = ask(Program(flows, tuple(steps), end="reset")).links
-    return bool(first.taken and first.answer.fast_open) and second.taken == 0
+    return (
+        bool(first.handshake.taken and first.history.answer.fast_open)
+        and second.handshake.taken == 0
+    )
 
 
 def _cookies_last(ask: Ask, family: int) -> bool:
@@ -223,7 +230,9 @@ def _slack(ask: Ask, family: int) -> int:
     steps: list[Step] = []
     for number in range(len(flows)):
         steps += [_syn(_GOOD, flow=number, size=_SIZE), Wait()]
-    taken = [bool(link.taken) for link in ask(Program(flows, tuple(steps), end="reset")).links]
+    taken = [
+        bool(link.handshake.taken) for link in ask(Program(flows, tuple(steps), end="reset")).links
+    ]
     return int(taken == [*[True] * (SMALL + 1), False])
 
 
@@ -238,7 +247,7 @@ def _resets_last(ask: Ask, family: int, slack: int) -> float:
     def is_over(seconds: float) -> bool:
         reset = (_syn(_GOOD, size=_SIZE), Wait(), Send(0, "R", 1 + _SIZE), Wait(seconds))
         links = ask(Program(flows, (*reset, *later), end="reset")).links[1:]
-        return all(link.taken for link in links)
+        return all(link.handshake.taken for link in links)
 
     counts_longer = not is_over(_MORE_THAN_A_MINUTE) and is_over(_MORE_THAN_THREE)
     return _MORE_THAN_THREE if counts_longer else COUNTS_NO_MORE
@@ -257,7 +266,11 @@ def _syn(options: tuple[Option, ...], *, flow: int = 0, size: int = 0) -> Send:
 def _opened(ask: Ask, family: int, *steps: Step) -> list[Connection]:
     """The one flow of a program, if it got a SYN-ACK."""
     play = ask(Program((Flow(family),), steps, end="reset"))
-    return [link for link in play.links if link.iss is not None and link.taken is not None]
+    return [
+        link
+        for link in play.links
+        if link.handshake.iss is not None and link.handshake.taken is not None
+    ]
 
 
 def _taken(
@@ -265,4 +278,4 @@ def _taken(
 ) -> list[int]:
     """Bytes of a SYN's text that its SYN-ACK acknowledges, in a list of one or none."""
     links = _opened(ask, family, *before, _syn(options, size=size), Wait())
-    return [link.taken for link in links if link.taken is not None]
+    return [link.handshake.taken for link in links if link.handshake.taken is not None]

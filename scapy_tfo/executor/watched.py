@@ -46,14 +46,14 @@ class WatchedPlay(Play):
 
     def _go_on(self) -> None:
         if not self.done and not self._acking:
-            number = self.links[0].step
+            number = self.links[0].evidence.step
             step = self.program.steps[number] if number >= 0 else None
             if isinstance(step, Wait) and (step.seconds is None or step.seconds >= LEAST):
                 self._watch.cut(number)
         super()._go_on()
 
     def _finish(self) -> None:
-        if not self.done and not any(link.violations for link in self.links):
+        if not self.done and not any(link.evidence.violations for link in self.links):
             self._watch.cut(END)
         super()._finish()
 
@@ -96,7 +96,7 @@ class _Flow:
         # One that is sent again may acknowledge more, and need not have the option.
         if flags & SYN and reply.seq != self._iss:
             self._iss, self._ack, self._text, self._fin = reply.seq, 0, 0, False
-            self._new.add(SynAck(ack - link.base, _option(reply.options)))
+            self._new.add(SynAck(ack - link.outbound.base, _option(reply.options)))
         if flags & ACK:
             self._ack = max(self._ack, ack)
         if self._iss is not None and (reply.payload or flags & FIN):
@@ -109,8 +109,8 @@ class _Flow:
         where there is none, or where it answers what acknowledged nothing."""
         if reply.flags & ACK and not reply.seq:
             return 0
-        if self._link.iss is not None:
-            return distance(self._link.iss, reply.seq)
+        if self._link.handshake.iss is not None:
+            return distance(self._link.handshake.iss, reply.seq)
         # It may belong to a connection that was there before the last SYN.
         earlier = _FAR if self._iss is None else distance(self._iss, reply.seq)
         return earlier if abs(earlier) < _FAR else reply.seq
@@ -127,9 +127,9 @@ class _Flow:
             ack=self._ack,
             text=self._text,
             fin=self._fin,
-            size=link.sent_end,
+            size=link.outbound.sent_end,
             vague=link.vague,
-            narrow="window" in link.features,
+            narrow="window" in link.evidence.features,
         )
 
 
@@ -147,6 +147,6 @@ def _named(found: FastOpen | Broken) -> str:
 def _opening(link: Connection) -> str:
     """How a flow was opened, as far as it decides what may come."""
     for feature in ("open", "refused", "plain-data"):
-        if feature in link.features:
+        if feature in link.evidence.features:
             return feature
-    return "asking" if link.offer.fast_open else "plain"
+    return "asking" if link.handshake.offer.fast_open else "plain"

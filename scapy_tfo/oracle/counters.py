@@ -38,10 +38,12 @@ class Balance:
     def note(self, link: Connection) -> None:
         """Count what came for a flow that is over. Of one that went wrong nothing is sure: it may
         have been for an older connection on its ports."""
-        if link.violations:
+        if link.evidence.violations:
             return
-        self.taken += link.iss is not None and (link.taken or 0) > link.syn_fin
-        answered = link.answer.fast_open
+        self.taken += (
+            link.handshake.iss is not None and (link.handshake.taken or 0) > link.handshake.fin
+        )
+        answered = link.history.answer.fast_open
         self.granted += any(isinstance(each, FastOpen) and bool(each.cookie) for each in answered)
 
     def begin(self, counters: Mapping[str, int]) -> None:

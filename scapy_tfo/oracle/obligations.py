@@ -37,9 +37,9 @@ def no_rst(link: Connection) -> Breach:
 
 @duty("no-syn-ack", source="RFC 9293 section 3.10.7.2", requirement="SRV-9", group="opening")
 def no_syn_ack(link: Connection) -> Breach:
-    assert link.rule is not None
+    assert link.handshake.rule is not None
     group = "" if link.room is not None else None
-    return Breach("a SYN-ACK", requirement=link.rule.silent, group=group)
+    return Breach("a SYN-ACK", requirement=link.handshake.rule.silent, group=group)
 
 
 @duty(
@@ -50,8 +50,8 @@ def no_syn_ack(link: Connection) -> Breach:
     late=True,
 )
 def no_ack(link: Connection) -> Breach:
-    must = link.must
-    clause = "AFT-2" if must.ended and link.acked == must.next - 1 else ""
+    must = link.outbound.must
+    clause = "AFT-2" if must.ended and link.outbound.acked == must.next - 1 else ""
     return Breach(f"acknowledging {must.next}", requirement=clause)
 
 
@@ -64,8 +64,8 @@ def no_answer(link: Connection) -> Breach:
 
 @duty("no-text", source="RFC 9293 section 3.9.1", requirement="ACC-9", group="stream", late=True)
 def no_text(link: Connection) -> Breach:
-    must = link.must
-    return Breach(f"the echo of {must.next - link.base - 1 - must.ended} bytes")
+    must = link.outbound.must
+    return Breach(f"the echo of {must.next - link.outbound.base - 1 - must.ended} bytes")
 
 
 @duty("no-fin", source="RFC 9293 section 3.10.4", requirement="AFT-2", group="end", late=True)
@@ -96,26 +96,26 @@ def owes(link: Connection) -> Rule | None:
     if link.vague:
         return None
     if states == LISTEN:
-        return None if link.wants_rst is None else no_rst
-    if link.iss is None:
-        return no_syn_ack if states == RCVD and link.rule is not None else None
+        return None if link.owed.rst is None else no_rst
+    if link.handshake.iss is None:
+        return no_syn_ack if states == RCVD and link.handshake.rule is not None else None
     if states != OPEN:
-        return no_answer if link.wants_answer else None
-    must = link.must
-    if link.acked < must.next:
+        return no_answer if link.owed.answer else None
+    must = link.outbound.must
+    if link.outbound.acked < must.next:
         return no_ack
-    if link.wants_answer:
+    if link.owed.answer:
         return no_answer
-    if link.sure_ack < link.received or link.their_fin is not None:
+    if link.inbound.sure_ack < link.inbound.received or link.inbound.fin is not None:
         # What is on its way may hold back the rest (RFC 9293 section 3.7.4).
         return None
-    missing = 1 + _text_due(link) - link.received
+    missing = 1 + _text_due(link) - link.inbound.received
     if missing > 0:
-        fits = link.edge - link.received >= min(missing, link.mss)
+        fits = link.inbound.edge - link.inbound.received >= min(missing, link.inbound.mss)
         return no_text if fits else None
     # FIN takes a number, and may wait for a window like text.
     due = must.ended and link.application.closes
-    return no_fin if due and link.edge > link.received else None
+    return no_fin if due and link.inbound.edge > link.inbound.received else None
 
 
 def asked(link: Connection) -> Rule | None:
@@ -136,7 +136,7 @@ def debt_of(link: Connection) -> Debt | None:
 
 def blame_debt(link: Connection, debt: Debt) -> None:
     """Note that a debt was not paid."""
-    heard = ", ".join(link.heard[-4:]) or "nothing"
+    heard = ", ".join(link.evidence.heard[-4:]) or "nothing"
     link.watch.broken[RULES[debt.rule].number] += 1
     link.blame(debt.rule, debt.requirement, debt.expected, heard, group=debt.group)
 
@@ -156,10 +156,10 @@ def _text_due(link: Connection) -> int:
     """Bytes that the application has to say, from the first one on."""
     if not link.application.told:
         return 0
-    end = link.must.next - link.must.ended
-    if link.profile.pushed_only and not link.must.ended:
-        end = min(end, max(link.pushed, link.base + 1))
-    return link.application.due(end - link.base - 1)
+    end = link.outbound.must.next - link.outbound.must.ended
+    if link.profile.pushed_only and not link.outbound.must.ended:
+        end = min(end, max(link.outbound.pushed, link.outbound.base + 1))
+    return link.application.due(end - link.outbound.base - 1)
 
 
 _PROBED = 6.5
@@ -168,14 +168,14 @@ _PROBED = 6.5
 
 def overdue(link: Connection, now: float) -> Debt | None:
     """What should have been sent again by now (RFC 6298 section 5, RFC 9293 section 3.8.1)."""
-    if link.vague or link.iss is None:
+    if link.vague or link.handshake.iss is None:
         return None
     # A round trip as slow as we made it (RFC 6298 section 2).
-    first = max(_FIRST_TIMEOUT, 0.5 + 3.2 * link.slowest)
-    wait = (now - link.their_last) / (1 << min(link.their_repeats, 5))
-    if link.states == RCVD and link.syn_acks < 4:
+    first = max(_FIRST_TIMEOUT, 0.5 + 3.2 * link.timers.slowest)
+    wait = (now - link.timers.heard_at) / (1 << min(link.timers.repeats, 5))
+    if link.states == RCVD and link.handshake.syn_acks < 4:
         rule, least = no_repeat, _FIRST_TIMEOUT
-    elif link.states == OPEN and link.received > link.our_ack:
+    elif link.states == OPEN and link.inbound.received > link.inbound.our_ack:
         rule, least = no_repeat, first
     elif link.states == OPEN and _held_back(link):
         rule, least = no_probe, max(_PROBED, first)
@@ -184,11 +184,11 @@ def overdue(link: Connection, now: float) -> Debt | None:
     watch = link.watch
     watch.passes[_BY_TIMER.number] += 1
     # What came again shows that the rule was kept.
-    watch.due[rule.number] += wait > least or link.their_repeats > 0
+    watch.due[rule.number] += wait > least or link.timers.repeats > 0
     return _debt(link, rule) if wait > least else None
 
 
 def _held_back(link: Connection) -> bool:
     """There is text to send, all that was sent is acknowledged, and the window is closed."""
     text = _text_due(link)
-    return link.edge <= link.received == link.our_ack <= text
+    return link.inbound.edge <= link.inbound.received == link.inbound.our_ack <= text

@@ -67,7 +67,7 @@ class Oracle:
     def begin_step(self, number: int) -> None:
         """What is sent from now on belongs to this step of a program."""
         for each in self.connections:
-            each.step = number
+            each.evidence.begin_step(number)
 
     def sent(self, connection: Connection, sent: Sent) -> None:
         """We sent a segment."""
@@ -84,8 +84,8 @@ class Oracle:
         self, connection: Connection, reply: Reply, now: float, packet: int = -1
     ) -> Sequence[Violation]:
         """A segment of the target's came, with the number `packet` in the trace; what it breaks.
-        Its class is the last of `connection.heard`."""
-        found = connection.violations
+        Its class is the last of `connection.evidence.heard`."""
+        found = connection.evidence.violations
         before = len(found)
         came(connection, reply, now, packet)
         return found[before:] if len(found) > before else ()
@@ -118,7 +118,7 @@ class Oracle:
     def freeze(self) -> None:
         """From now on nothing special is done, by which a violation could be explained."""
         for each in self.connections:
-            each.frozen = True
+            each.evidence.freeze()
 
     @property
     def watched(self) -> dict[str, Watched]:

@@ -94,7 +94,7 @@ class Conversation:
     ) -> Conversation:
         block = render(options, Times(self.clock, 0), self.jar, self.link.client, {})
         assert block is not None
-        number = self.link.received if ack == "all" else ack
+        number = self.link.inbound.received if ack == "all" else ack
         assert number is None or isinstance(number, int)
         sent = Sent(
             seq,
@@ -156,21 +156,23 @@ class Conversation:
         self, taken: int = 0, options: Sequence[Option] = (MSS,), **more: object
     ) -> Conversation:
         """A SYN-ACK that takes so many bytes of the last SYN's text."""
-        return self.came("S.", 0, self.link.base + 1 + taken, b"", options, **more)
+        return self.came("S.", 0, self.link.outbound.base + 1 + taken, b"", options, **more)
 
     def echoed(
         self, seq: int, size: int, flags: str = "P.", ack: int | None = None
     ) -> Conversation:
         """The echo of what we said, from there on."""
-        number = self.link.acked if ack is None else ack
-        return self.came(flags, seq, number, text(self.link.index, self.link.base + seq, size))
+        number = self.link.outbound.acked if ack is None else ack
+        return self.came(
+            flags, seq, number, text(self.link.index, self.link.outbound.base + seq, size)
+        )
 
     # What is made of it.
 
     @property
     def broken(self) -> list[tuple[str, str]]:
         """Rules that were broken, and the requirements named for it."""
-        return [(each.rule, each.requirement) for each in self.link.violations]
+        return [(each.rule, each.requirement) for each in self.link.evidence.violations]
 
     @property
     def owed(self) -> tuple[str, str] | None:
@@ -178,7 +180,7 @@ class Conversation:
         debt = debt_of(self.link)
         if debt is None:
             return None
-        return debt.rule, clause_of(debt.group, self.link.features, debt.requirement)
+        return debt.rule, clause_of(debt.group, self.link.evidence.features, debt.requirement)
 
     @property
     def overdue(self) -> str | None:

@@ -20,7 +20,7 @@ def opened() -> Conversation:
 
 
 def said(it: Conversation, flags: str = "P.") -> Conversation:
-    return it.came(flags, it.link.received, it.link.acked, OTHER)
+    return it.came(flags, it.link.inbound.received, it.link.outbound.acked, OTHER)
 
 
 RULES: dict[str, Case] = {
@@ -67,7 +67,7 @@ def test_any_text_may_come_and_none_has_to() -> None:
     it = opened()
     assert it.owed is None
     assert said(said(it)).broken == []
-    assert it.link.received == 1 + 2 * len(OTHER)
+    assert it.link.inbound.received == 1 + 2 * len(OTHER)
     assert it.send(".", 21, "all").at(30.0).overdue is None
 
 

@@ -34,7 +34,7 @@ def test_a_segment_is_told_with_what_it_breaks() -> None:
     assert oracle.came(connection, syn_ack(), 0.1) == ()
     (found,) = oracle.came(connection, syn_ack(taken=1), 0.2, 7)
     assert (found.rule, found.packet) == ("another-syn-ack", 7)
-    assert connection.heard == ["syn-ack", "syn-ack"]
+    assert connection.evidence.heard == ["syn-ack", "syn-ack"]
     assert oracle.watched["another-syn-ack"].broken == 1
 
 
@@ -44,7 +44,7 @@ def test_what_is_owed_and_does_not_come_is_a_violation() -> None:
     assert debt is not None
     assert oracle.is_owing(connection)
     oracle.unpaid(connection, debt)
-    assert [(each.rule, each.actual) for each in connection.violations] == [
+    assert [(each.rule, each.actual) for each in connection.evidence.violations] == [
         ("no-syn-ack", "nothing")
     ]
     assert oracle.watched["no-syn-ack"] == (2, 2, 1)
@@ -54,9 +54,9 @@ def test_what_does_not_come_again_in_time_is_a_violation() -> None:
     oracle, connection = asked()
     oracle.came(connection, syn_ack(), 0.1)
     oracle.waited(2.0, 2.1)
-    assert connection.violations == []
+    assert connection.evidence.violations == []
     oracle.waited(2.0, 4.1)
-    assert [each.rule for each in connection.violations] == ["no-repeat"]
+    assert [each.rule for each in connection.evidence.violations] == ["no-repeat"]
 
 
 def test_connections_know_of_each_other() -> None:
@@ -87,8 +87,8 @@ def test_lies(lies: Lies, state: str, feature: str) -> None:
     connection = oracle.open(Flow(), isn=ISN)
     oracle.sent(connection, Sent(0, SYN, None, 0, 65535, NOTHING, (), 0.0, lies=lies))
     assert connection.state == state
-    assert connection.features == ({feature} if feature else set())
-    assert connection.asks_for_ecn is lies.reserved
+    assert connection.evidence.features == ({feature} if feature else set())
+    assert connection.history.asks_for_ecn is lies.reserved
 
 
 @pytest.mark.parametrize(
@@ -104,14 +104,14 @@ def test_an_icmp_error_may_end_a_handshake(error: Icmp, state: str) -> None:
     oracle.came(connection, syn_ack(), 0.1)
     oracle.icmp(connection, error)
     assert connection.state == state
-    assert "icmp" in connection.features
+    assert "icmp" in connection.evidence.features
 
 
 def test_nothing_explains_a_violation_once_the_connections_are_frozen() -> None:
     oracle, connection = asked()
     oracle.freeze()
     oracle.icmp(connection, Icmp(1))
-    assert connection.features == set()
-    assert connection.unsettled == 1
+    assert connection.evidence.features == set()
+    assert connection.owed.unsettled == 1
     oracle.settled()
-    assert connection.unsettled == 0
+    assert connection.owed.unsettled == 0

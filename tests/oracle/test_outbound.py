@@ -166,7 +166,7 @@ def test_an_old_timestamp_is_answered_and_changes_nothing() -> None:
     assert it.owed == ("no-answer", "AFT-6")
     it.came(".", 1, 21, options=TIMED)
     assert it.owed == ("no-text", "AFT-6")
-    assert it.link.must.next == 21
+    assert it.link.outbound.must.next == 21
 
 
 OVERDUE: dict[str, tuple[Callable[[], Conversation], str | None]] = {
@@ -228,7 +228,11 @@ def test_a_second_life_has_numbers_of_its_own() -> None:
     it.link.settled()
     it.syn(1000, 10, GOOD).answered(taken=10)
     assert it.broken == []
-    assert (it.link.base, it.link.may.next, it.link.state) == (1000, 1011, "SYN-RCVD")
+    assert (it.link.outbound.base, it.link.outbound.may.next, it.link.state) == (
+        1000,
+        1011,
+        "SYN-RCVD",
+    )
     assert it.send(".", 1011, 1).echoed(1, 10).broken == []
 
 
@@ -242,7 +246,7 @@ def test_numbers_that_wrap_are_numbers() -> None:
 
 def test_wrong_bytes_may_stand_where_both_were_sent() -> None:
     it = opened(0).send("P.", 1, 1, 10).send("P.", 6, 1, 10, wrong=True)
-    assert it.link.odd_text == [(11, 16)]
+    assert it.link.outbound.odd_text == [(11, 16)]
 
 
 def test_the_features_of_others_name_clauses_too() -> None:

@@ -102,8 +102,8 @@ def test_beyond_the_limit_no_text_is_taken() -> None:
     for each in links[:4]:
         each.syn(size=20, options=GOOD).answered(taken=20)
     last = links[4].syn(size=20, options=GOOD)
-    assert last.link.rule is not None
-    assert (last.link.rule.most, last.link.rule.taken) == (0, "LIM-1")
+    assert last.link.handshake.rule is not None
+    assert (last.link.handshake.rule.most, last.link.handshake.rule.taken) == (0, "LIM-1")
 
 
 def test_a_listener_with_room_has_no_account() -> None:

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import pytest
 
 from scapy_tfo import spec
+from scapy_tfo.oracle.parts.handshake import SynRule
 from scapy_tfo.oracle.parts.profile import FORMS, Profile
-from scapy_tfo.oracle.parts.syn import SynRule, syn_rule
+from scapy_tfo.oracle.parts.syn import syn_rule
 from scapy_tfo.packet import flags_of
 from scapy_tfo.program.options import Times, offer_of, render
 from scapy_tfo.program.program import Cookie, Option

@@ -296,7 +296,7 @@ def test_a_syn_without_the_agreed_timestamps_may_be_dropped() -> None:
     it = new().syn(size=20, options=timed).answered(taken=20, options=(MSS, Option("ts")))
     it.send(".", 21, 1, options=TIMED)
     it.syn(seq=-5000)
-    assert not it.link.wants_answer
+    assert not it.link.owed.answer
 
 
 def test_a_syn_with_the_agreed_timestamps_must_be_answered() -> None:
@@ -304,4 +304,4 @@ def test_a_syn_with_the_agreed_timestamps_must_be_answered() -> None:
     it = new().syn(size=20, options=timed).answered(taken=20, options=(MSS, Option("ts")))
     it.send(".", 21, 1, options=TIMED)
     it.syn(seq=-5000, options=(MSS, Option("ts")))
-    assert it.link.wants_answer
+    assert it.link.owed.answer

@@ -6,8 +6,9 @@ import struct
 from dataclasses import dataclass, field
 
 from scapy_tfo import option as opt
+from scapy_tfo.oracle.parts.handshake import SynRule
 from scapy_tfo.oracle.parts.profile import Profile
-from scapy_tfo.oracle.parts.syn import SynRule, syn_rule
+from scapy_tfo.oracle.parts.syn import syn_rule
 from scapy_tfo.packet import Ends, build, flags_of
 from scapy_tfo.program.cookies import Client, Jar
 from scapy_tfo.program.options import Offer, Times, offer_of, render

@@ -9,7 +9,7 @@ from __future__ import annotations
 from scapy_tfo.oracle.arrives.arrival import Arrival, Step
 from scapy_tfo.oracle.arrives.text import progress, segment_text
 from scapy_tfo.oracle.parts.events import Sent
-from scapy_tfo.oracle.parts.state import LISTEN, OPEN, RCVD, Connection, later
+from scapy_tfo.oracle.parts.state import LISTEN, OPEN, RCVD, Connection
 
 
 def with_ack(link: Connection, sent: Sent) -> None:
@@ -22,14 +22,16 @@ def with_ack(link: Connection, sent: Sent) -> None:
 
 def _no_connection(link: Connection, it: Arrival) -> bool:
     """RST is owed where there is none (3.10.7.1 and 3.10.7.2)."""
-    link.releases += link.iss is not None and not it.length
+    iss = link.handshake.iss
+    if iss is not None and not it.length:
+        link.history.release()
     if it.old == LISTEN and not it.dropped:
-        link.want_rst(it.ack, 0)
+        link.owed.want_rst(it.ack, 0)
     if it.old & LISTEN:
-        link.rst_pardoned = True
+        link.owed.pardon()
     if it.old == LISTEN:
         return False
-    if link.iss is None:
+    if iss is None:
         # It acknowledges what nobody can know.
         link.may_end()
         return False
@@ -39,47 +41,46 @@ def _no_connection(link: Connection, it: Arrival) -> bool:
 def _past_pending_fin(link: Connection, it: Arrival) -> bool:
     """A FIN that came before its turn waits, or was thrown away; and this may say that there is
     more."""
-    pending = link.may.fin
-    if pending is None or link.must.ended or not it.length:
+    pending = link.outbound.may.fin
+    if pending is None or not it.length or link.outbound.must.ended:
         return True
     end = it.sent.seq + it.sent.size
     if end > pending or (it.fin and end != pending):
-        link.vague = True
+        link.blur()
         return False
     return True
 
 
 def _numbers(link: Connection, it: Arrival) -> bool:
     """The tests of its sequence number (first step) and of its timestamp (RFC 7323 section 5.3)."""
-    sent = it.sent
-    it.in_order = sent.seq <= link.may.next
-    it.may_seq, it.must_seq = link.acceptable(sent.seq, it.length)
-    it.may_time, it.must_time = link.timely(sent.offer)
-    times = sent.offer.times
-    if times is not None:
-        link.times_sent.add(times[0])
-        if it.in_order:
-            # Old ones count for some, as long as they end where the window was last told.
-            link.times_may = later(link.times_may, times[0])
+    sent, outbound, times = it.sent, link.outbound, link.times
+    it.in_order = sent.seq <= outbound.may.next
+    it.may_seq, it.must_seq = outbound.acceptable(sent.seq, it.length)
+    it.may_time, it.must_time = times.timely(sent.offer)
+    if sent.offer.times is not None:
+        # Old ones count for some, as long as they end where the window was last told.
+        times.send(sent.offer.times[0], counts=it.in_order)
     return True
 
 
 def _both_closed(link: Connection, it: Arrival) -> bool:
     """LAST-ACK is over, or is held for a while (paper 3.5)."""
-    if link.their_fin is not None and it.ack > link.their_fin and link.may.ended:
+    fin = link.inbound.fin
+    if fin is not None and it.ack > fin and link.outbound.may.ended:
         link.may_end()
-        link.wants_answer = False
+        link.owed.answered()
         it.old = 0
     return True
 
 
 def _certainty(link: Connection, it: Arrival) -> bool:
     """Whether it may, and must, be processed, by all of its fields."""
-    seq = it.sent.seq
-    it.may_ack = it.ack <= 1 + link.answer_size + link.may.ended
-    it.must_ack = 1 <= it.ack <= link.received
+    outbound = link.outbound
+    ended = outbound.may.ended
+    it.may_ack = it.ack <= 1 + link.answer_size + ended
+    it.must_ack = 1 <= it.ack <= link.inbound.received
     sure = it.must_time and it.must_ack and not (link.vague or it.dropped)
-    if it.sent.size and link.may.ended:
+    if it.sent.size and ended:
         # Behind its FIN nothing is text (seventh step); to an application that has closed it is a
         # reason for RST (RFC 1122 section 4.2.2.13).
         sure = False
@@ -87,7 +88,7 @@ def _certainty(link: Connection, it: Arrival) -> bool:
     it.sure = sure
     it.must = it.must_seq and sure
     # What was kept when it came before its turn is in its place now, or was before.
-    it.taken = sure and (it.must_seq or link.reaches(seq, it.length))
+    it.taken = sure and (it.must_seq or outbound.reaches(it.sent.seq, it.length))
     if not it.may_time:
         link.note("old-timestamp")
     return True
@@ -97,16 +98,16 @@ def _ack_field(link: Connection, it: Arrival) -> bool:
     """The test of what it acknowledges (fifth step)."""
     if it.old & RCVD and not it.must_ack:
         link.note("bad-ack")
-        link.rst_pardoned = True
+        link.owed.pardon()
         if not it.may_ack or it.ack < 1:
             # RST, or an ACK under RFC 5961 section 5.2; whether the connection goes on is left
             # open.
-            link.states |= LISTEN
-            link.want_answer(it.old == RCVD and not _is_discarded(link, it))
+            link.enter(link.states | LISTEN)
+            link.owed.want_answer(it.old == RCVD and not _is_discarded(link, it))
             return it.old != RCVD
     elif not it.may_ack:
         link.note("bad-ack")
-        link.want_answer(False)
+        link.owed.want_answer(False)
         return False
     return True
 
@@ -115,35 +116,36 @@ def _acceptable(link: Connection, it: Arrival) -> bool:
     """An ACK is owed for what is not acceptable, and nothing else happens; but its window was
     offered."""
     if it.must_ack:
-        link.limit = max(link.limit, it.ack + (it.sent.window << (link.scale or 0)))
+        inbound = link.inbound
+        inbound.extend(it.ack + (it.sent.window << (inbound.scale or 0)))
     if not (it.may_seq and it.may_time):
         bare = not it.may_time and not it.length
-        link.want_answer(it.old == OPEN and not (bare or _is_discarded(link, it)))
+        link.owed.want_answer(it.old == OPEN and not (bare or _is_discarded(link, it)))
         return False
     if it.length and not it.must:
-        link.want_answer(False)
+        link.owed.want_answer(False)
     return True
 
 
 def _is_discarded(link: Connection, it: Arrival) -> bool:
     """Whether it may go unanswered, whatever is in it."""
-    return it.dropped or (link.timestamps and it.sent.offer.times is None)
+    return it.dropped or (link.times.agreed and it.sent.offer.times is None)
 
 
 def _opens(link: Connection, it: Arrival) -> bool:
     """From SYN-RCVD on to what is behind the handshake, surely or perhaps."""
     old, size = it.old, it.sent.size
     if old == RCVD:
-        link.states = OPEN if it.taken else RCVD | OPEN
+        link.enter(OPEN if it.taken else RCVD | OPEN)
         if it.taken:
-            link.opened_at = it.sent.now
+            link.handshake.end(it.sent.now)
         if size:
             link.note("text-with-ack")
     elif old & RCVD:
-        link.states = old & ~RCVD | OPEN if it.taken else old | OPEN
-    if size and it.must and old != RCVD and old != OPEN and it.sent.seq <= link.must.next:
+        link.enter(old & ~RCVD | OPEN if it.taken else old | OPEN)
+    if size and it.must and old != RCVD and old != OPEN and it.sent.seq <= link.outbound.must.next:
         # A RST, or an ACK: only a stack that hangs says nothing.
-        link.want_answer(True)
+        link.owed.want_answer(True)
     return True
 
 

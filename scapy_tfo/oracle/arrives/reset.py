@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from scapy_tfo.oracle.parts.events import Sent
-from scapy_tfo.oracle.parts.state import ANY_WINDOW, LISTEN, Connection
+from scapy_tfo.oracle.parts.state import LISTEN, Connection
+from scapy_tfo.oracle.parts.streams import ANY_WINDOW
 
 
 def rst(link: Connection, sent: Sent) -> None:
@@ -11,25 +12,26 @@ def rst(link: Connection, sent: Sent) -> None:
     if link.states == LISTEN:
         return
     link.note("rst")
-    if link.iss is None:
-        # It may have been believed or not, and the SYN-ACK that comes tells nothing.
-        link.vague = True
-    link.releases += link.iss is not None
-    if link.profile.stateless:
-        # What keeps nothing has nothing that a RST could end, and an ACK opens it once more.
-        link.vague = True
-    low, high = link.must.next, link.may.next
-    old_time = offer.times is not None and not link.timely(offer)[1]
+    owed, may = link.owed, link.outbound.may
+    known = link.handshake.iss is not None
+    if known:
+        link.history.release()
+    if not known or link.profile.stateless:
+        # It may have been believed or not, and the SYN-ACK that comes tells nothing; and what keeps
+        # nothing has nothing that a RST could end: an ACK opens it once more.
+        link.blur()
+    low, high = link.outbound.must.next, may.next
+    old_time = offer.times is not None and not link.times.timely(offer)[1]
     # To take one with text is a SHOULD (RFC 9293 section 3.5.3, SHLD-2).
-    sure = not (size or old_time) and link.iss is not None and sent.certain
+    sure = not (size or old_time) and known and sent.certain
     if low == seq == high and sure:
-        link.states = LISTEN
-        link.reset_at = now
-        link.wants_answer = False
-        # What was sent just before may be answered with a RST of its own.
-        link.rst_overtaken = link.rst_pardoned and link.unsettled > 0
-    elif low - link.may.ended <= seq < high + ANY_WINDOW:
+        link.enter(LISTEN)
+        link.history.reset(now)
+        owed.answered()
+        owed.overtake()
+    elif low - may.ended <= seq < high + ANY_WINDOW:
         # Some take one at the number of the FIN, too; others answer with an ACK.
-        link.states |= LISTEN
-        link.want_answer(False)
-    link.rst_pardoned = link.rst_pardoned or link.states != LISTEN
+        link.enter(link.states | LISTEN)
+        owed.want_answer(False)
+    if link.states != LISTEN:
+        owed.pardon()

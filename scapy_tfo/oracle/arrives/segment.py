@@ -10,7 +10,7 @@ from scapy_tfo.oracle.arrives.acknowledgment import with_ack
 from scapy_tfo.oracle.arrives.reset import rst
 from scapy_tfo.oracle.arrives.syn import syn, syn_ack
 from scapy_tfo.oracle.parts.events import Icmp, Lies, Sent
-from scapy_tfo.oracle.parts.state import RCVD, Connection, later
+from scapy_tfo.oracle.parts.state import RCVD, Connection
 from scapy_tfo.segment import ACK, CWR, ECE, FIN, RST, SYN, URG
 
 
@@ -18,7 +18,7 @@ def sound(link: Connection, sent: Sent) -> None:
     """We sent a sound segment."""
     seq, flags, size, offer = sent.seq, sent.flags, sent.size, sent.offer
     if flags & SYN and flags & (ECE | CWR):
-        link.asks_for_ecn = True
+        link.history.ask_for_ecn()
     if flags & FIN:
         link.note("fin")
     if offer.fast_open and not (flags & SYN and not flags & ACK):
@@ -28,7 +28,7 @@ def sound(link: Connection, sent: Sent) -> None:
     if flags & (SYN | RST) == SYN | RST or flags & (SYN | ACK) == SYN | ACK:
         link.note("odd-syn")
     if flags & URG and not link.profile.inline:
-        link.vague = True
+        link.blur()
     if flags & RST:
         rst(link, sent)
     elif flags & SYN:
@@ -40,22 +40,23 @@ def sound(link: Connection, sent: Sent) -> None:
         with_ack(link, sent)
     else:
         link.note("no-ack-flag")
-        link.want_answer(False)
+        link.owed.want_answer(False)
         if offer.times is not None:
-            link.times_sent.add(offer.times[0])
-            link.times_may = later(link.times_may, offer.times[0])
-    link.unsettled += 1
-    link.pristine = False
+            link.times.send(offer.times[0], counts=True)
+    link.owed.begin()
+    history = link.history
+    history.begin()
     if size or flags & (SYN | FIN):
-        link.told.append((seq, seq + size + bool(flags & SYN) + bool(flags & FIN)))
+        history.tell(seq, seq + size + bool(flags & SYN) + bool(flags & FIN))
 
 
 def lie(link: Connection, sent: Sent, lies: Lies) -> None:
     """We sent a segment in which something is wrong."""
     if lies.reserved:
         link.note("odd-flags")
-        # One of them is AE.
-        link.asks_for_ecn = link.asks_for_ecn or bool(sent.flags & SYN)
+        if sent.flags & SYN:
+            # One of them is AE.
+            link.history.ask_for_ecn()
     if lies.traffic_class:
         link.note("traffic-class")
     if lies.checksum:
@@ -64,7 +65,7 @@ def lie(link: Connection, sent: Sent, lies: Lies) -> None:
         # Too small or too large it is no segment; else it is another one.
         link.note("bad-offset")
         if lies.fits:
-            link.vague = True
+            link.blur()
     else:
         sound(link, sent)
     if lies.fragmented:
@@ -77,6 +78,6 @@ def icmp(link: Connection, error: Icmp) -> None:
     link.note("icmp")
     # Up to the next number that it may send: its text may still be on the way, and Linux takes
     # the next one for its own.
-    last = 1 + link.answer_size + link.may.ended
+    last = 1 + link.answer_size + link.outbound.may.ended
     if not error.too_big and link.states & RCVD and 0 <= error.seq <= last:
         link.may_end()

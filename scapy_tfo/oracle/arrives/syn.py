@@ -5,20 +5,21 @@ from __future__ import annotations
 from scapy_tfo import option as opt
 from scapy_tfo.oracle.arrives.arrival import may_be_dropped
 from scapy_tfo.oracle.parts.events import Sent
-from scapy_tfo.oracle.parts.state import ANY_WINDOW, LISTEN, OPEN, RCVD, SOON, Connection
-from scapy_tfo.oracle.parts.syn import SynRule, over_the_limit, syn_rule
-from scapy_tfo.program.options import Offer
+from scapy_tfo.oracle.parts.handshake import SynRule
+from scapy_tfo.oracle.parts.state import LISTEN, OPEN, RCVD, SOON, Connection
+from scapy_tfo.oracle.parts.streams import ANY_WINDOW
+from scapy_tfo.oracle.parts.syn import over_the_limit, syn_rule
 from scapy_tfo.segment import FIN, PSH, SYN
 
 
 def syn_ack(link: Connection, sent: Sent) -> None:
     link.note("bad-ack")
-    link.rst_pardoned = True
+    link.owed.pardon()
     if link.states == LISTEN:
         if not may_be_dropped(sent):
-            link.want_rst(sent.ack or 0, 0)
+            link.owed.want_rst(sent.ack or 0, 0)
     else:
-        link.states |= LISTEN
+        link.enter(link.states | LISTEN)
 
 
 def syn(link: Connection, sent: Sent) -> None:
@@ -26,57 +27,61 @@ def syn(link: Connection, sent: Sent) -> None:
     if link.states == LISTEN:
         _first_syn(link, sent)
         if sent.wrong and size:
-            link.odd_text.append((seq + 1, seq + 1 + size))
+            link.outbound.distort(seq + 1, seq + 1 + size)
         return
-    link.syn_at = now
-    again = seq == link.base
+    shake, outbound = link.handshake, link.outbound
+    shake.ask_again(now)
+    again = seq == outbound.base
     if link.states & LISTEN:
         # Of two that are alike it makes no difference which one comes.
-        alike = again and size == link.syn_size and offer == link.offer and link.iss is None
-        link.vague = link.vague or sent.certain or not alike
+        alike = again and size == shake.size and offer == shake.offer and shake.iss is None
+        if sent.certain or not alike:
+            link.blur()
         return
     if link.states & OPEN:
         link.note("syn-when-open")
     else:
         link.note("duplicate-syn" if again else "other-syn")
-        if again and size and (sent.wrong or size != link.syn_size):
+        if again and size and (sent.wrong or size != shake.size):
             link.note("other-data-in-syn")
     end = seq if again and link.states == RCVD else seq + 1 + size
-    in_window = seq < link.may.next + ANY_WINDOW and end > link.must.next
-    if in_window or seq == link.must.next:
+    low = outbound.must.next
+    if (seq < outbound.may.next + ANY_WINDOW and end > low) or seq == low:
         # RFC 9293 lets it reset the connection, RFC 5961 section 4.2 has it challenged.
         link.may_end()
-        link.want_answer(False)
+        link.owed.want_answer(False)
     elif link.states == OPEN:
         # Without the timestamps that were agreed on it may be dropped (RFC 7323 section 3.2).
-        untimed = link.timestamps and offer.times is None
+        untimed = link.times.agreed and offer.times is None
         # And one with FIN is refused by most stacks, by some before they look for a connection.
         refused = untimed or bool(flags & FIN)
-        link.want_answer(not (refused or may_be_dropped(sent)))
+        link.owed.want_answer(not (refused or may_be_dropped(sent)))
     else:
         # It may be answered with an ACK, too, also where a SYN-ACK went out before (RFC 5961 4.2).
-        link.want_answer(False)
-    if _asks(offer) != _asks(link.offer):
-        link.other_offers = True
+        link.owed.want_answer(False)
+    shake.ask_for_more(offer)
     if offer.times is not None:
-        link.times_sent.add(offer.times[0])
+        link.times.send(offer.times[0], counts=False)
 
 
 def _first_syn(link: Connection, sent: Sent) -> None:
     seq, flags, size, offer, now = sent.seq, sent.flags, sent.size, sent.offer, sent.now
-    if link.room is not None and link.accepted and link.reset_at is not None:
-        link.room.leave_behind(link.reset_at)
-    hasty = link.rule is not None and link.unsettled > 0
-    used = not link.pristine
+    history = link.history
+    if link.room is not None and link.handshake.accepted and history.reset_at is not None:
+        link.room.leave_behind(history.reset_at)
+    hasty = link.handshake.rule is not None and link.owed.unsettled > 0
+    used = not history.pristine
     if seq or used:
         link.begin_anew(seq)
-    link.vague = link.vague or hasty
+    if hasty:
+        link.blur()
+    shake, outbound = link.handshake, link.outbound
     length = 1 + size + bool(flags & FIN)
-    link.sent_end = seq + length
+    outbound.occupy(seq + length)
     if link.flow.port == "closed":
-        link.rst_pardoned = True
-        if not link.unsettled and not may_be_dropped(sent):
-            link.want_rst(0, seq + length)
+        link.owed.pardon()
+        if not link.owed.unsettled and not may_be_dropped(sent):
+            link.owed.want_rst(0, seq + length)
         return
     near = link.isn + seq & 0xFFFFFFFF
     wraps = near + SOON > 0xFFFFFFFF or near < 1 << 31 <= near + SOON
@@ -84,30 +89,20 @@ def _first_syn(link: Connection, sent: Sent) -> None:
         link.note("wraps")
     if flags & FIN:
         link.note("syn-fin")
-        link.syn_fin = True
     rule = _rule_for(link, sent, wraps=wraps, used=used)
-    link.rule = rule
-    link.offer = offer
-    link.syn_size = size
-    link.states = RCVD if rule.owed else RCVD | LISTEN
-    link.limit = link.edge = 1 + sent.window
-    if offer.mss is not None:
-        link.mss = offer.mss
-        if offer.mss < 1200:
-            link.note("small-mss")
+    shake.ask(rule, offer, size, fin=bool(flags & FIN))
+    link.enter(RCVD if rule.owed else RCVD | LISTEN)
+    link.inbound.open(sent.window, offer.mss)
+    if offer.mss is not None and offer.mss < 1200:
+        link.note("small-mss")
     if offer.times is not None:
         link.note("timestamps")
     _note_opening(link, sent, rule)
     if offer.times is not None:
-        link.times_sent.add(offer.times[0])
-        link.times_must = link.times_may = offer.times[0]
-    link.sent_text.append((seq, seq + 1 + size))
-    if flags & PSH:
-        link.pushed = seq + 1 + size
-    link.may.add(seq + 1, seq + 1 + rule.most, bool(flags & FIN) and rule.most == size)
-    link.must.add(seq + 1, seq + 1 + rule.least)
-    link.reset_at = None
-    link.their_last = link.progress_at = now
+        link.times.begin(offer.times[0])
+    outbound.open(rule.least, rule.most, size, fin=bool(flags & FIN), pushed=bool(flags & PSH))
+    history.open()
+    link.timers.begin(now)
     if sent.window < 4096:
         link.note("window")
 
@@ -153,8 +148,3 @@ def _note_opening(link: Connection, sent: Sent, rule: SynRule) -> None:
         link.note("refused")
     elif sent.size:
         link.note("plain-data")
-
-
-def _asks(offer: Offer) -> tuple[bool, int | None, bool]:
-    """What a SYN offers, values of clocks left out."""
-    return offer.times is not None, offer.scale, offer.sack

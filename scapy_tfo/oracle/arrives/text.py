@@ -4,7 +4,7 @@ eighth step)."""
 from __future__ import annotations
 
 from scapy_tfo.oracle.arrives.arrival import Arrival
-from scapy_tfo.oracle.parts.state import Connection
+from scapy_tfo.oracle.parts.state import MUCH, OPEN, Connection
 from scapy_tfo.segment import FIN, PSH
 
 
@@ -12,41 +12,48 @@ def segment_text(link: Connection, it: Arrival) -> bool:
     """What may and must be taken of it."""
     if not it.length:
         return True
-    seq, size = it.sent.seq, it.sent.size
+    seq, size, outbound = it.sent.seq, it.sent.size, link.outbound
     if it.fin and not _ends_the_stream(link, it):
         # Nobody can tell where the stream ends: a FIN that may not count, or inside text.
-        link.vague = True
+        link.blur()
         return False
-    link.add_text(seq, size, it.fin, wrong=it.sent.wrong, taken=it.taken)
+    due = outbound.must.next
+    if seq > due:
+        link.note("gap")
+    elif seq < due < seq + size:
+        link.note("overlap")
+    taken = it.taken and link.states == OPEN
+    outbound.add(seq, size, fin=it.fin, wrong=it.sent.wrong, taken=taken)
+    if outbound.sent_end - outbound.base > MUCH:
+        link.note("bulk")
     if it.sent.flags & (PSH | FIN):
-        link.pushed = max(link.pushed, seq + size)
+        outbound.push(seq + size)
     return True
 
 
 def _ends_the_stream(link: Connection, it: Arrival) -> bool:
     """Whether the stream ends with a FIN, if it comes."""
-    end = it.sent.seq + it.sent.size
-    if end < max((b for _, b in link.sent_text), default=0):
+    if not link.outbound.ends_with(it.sent.seq + it.sent.size):
         return False
     return it.taken or (not it.sent.certain and it.must_time and it.must_ack)
 
 
 def progress(link: Connection, it: Arrival) -> bool:
     """The recent timestamp (RFC 7323 section 4.3), what was acknowledged, and the window."""
-    sent, ack = it.sent, it.ack
+    sent, ack, inbound = it.sent, it.ack, link.inbound
     # Last.ACK.sent of RFC 7323 section 4.3 is at least what came.
-    fresh = it.in_order and sent.seq <= link.acked and ack >= link.our_ack
+    fresh = it.in_order and sent.seq <= link.outbound.acked and ack >= inbound.our_ack
     if it.must and fresh and sent.offer.times is not None:
-        link.times_must = sent.offer.times[0]
-    if ack > link.our_ack and it.must_ack:
-        link.our_ack = ack
-        link.slowest = max(link.slowest, sent.now - link.progress_at)
-        link.their_last, link.their_repeats = sent.now, 0
-    if it.must and ack > link.sure_ack:
-        link.sure_ack, link.progress_at = ack, sent.now
-    scaled = sent.window << (link.scale or 0)
+        link.times.advance(sent.offer.times[0])
+    if ack > inbound.our_ack and it.must_ack:
+        inbound.acknowledge(ack)
+        link.timers.acknowledge(sent.now)
+    if it.must and ack > inbound.sure_ack:
+        inbound.settle(ack)
+        link.timers.progress(sent.now)
+    scaled = sent.window << (inbound.scale or 0)
     if scaled < 4096:
         link.note("window")
     if it.must_ack:
-        link.add_window(sent.seq, ack + scaled, sent.now, sure=it.must)
+        inbound.offer(sent.seq, ack + scaled, sent.now, sure=it.must)
     return True

@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from typing import Protocol
 
+from scapy_tfo.oracle.parts.handshake import Handshake, History
+
 _COUNTS_ON = 55.0
 COUNTS_NO_MORE = 65.0
 """Seconds around the minute for which a fast open counts on that was reset while pending
@@ -21,34 +23,17 @@ class Vacancy(enum.Enum):
     UNSURE = "unsure"
 
 
-class EarlyOrNot(Protocol):
-    """The rule that a SYN was judged by. early: its text may reach the application at once."""
-
-    @property
-    def early(self) -> bool: ...
-
-
 class Counted(Protocol):
-    """What is read of a connection to count it.
-
-    rule: of its SYN, None before one was sent. iss: the target's, None before a SYN-ACK. states:
-    bits of `state`. accepted: the SYN-ACK accepted the fast open, and taken is how much text it
-    acknowledged. syn_acks, syn_ack_at: how many came, and when the last did. opened_at, reset_at:
-    when our ACK and our RST went out. releases: RSTs of ours after a SYN-ACK.
-    """
-
-    iss: int | None
-    states: int
-    accepted: bool
-    taken: int | None
-    syn_acks: int
-    syn_ack_at: float
-    opened_at: float | None
-    reset_at: float | None
-    releases: int
+    """What is read of a connection to count it. states: bits of `state`."""
 
     @property
-    def rule(self) -> EarlyOrNot | None: ...
+    def handshake(self) -> Handshake: ...
+
+    @property
+    def history(self) -> History: ...
+
+    @property
+    def states(self) -> int: ...
 
 
 class Room:
@@ -98,32 +83,36 @@ class Room:
 
     def taken_clause(self) -> str:
         """The requirement that a fast open beyond the limit breaks."""
-        if any(link.releases > 1 for link in self._links):
+        if any(link.history.releases > 1 for link in self._links):
             return "LIM-7"
-        if any(link.releases and not link.accepted for link in self._links):
+        if any(link.history.releases and not link.handshake.accepted for link in self._links):
             return "LIM-7"
-        resets = self._ghosts or any(link.reset_at is not None for link in self._links)
+        resets = self._ghosts or any(link.history.reset_at is not None for link in self._links)
         return "LIM-2" if resets else "LIM-1"
 
     def refused_clause(self, now: float) -> str:
         """The requirement that a refusal below the limit breaks."""
-        for link in self._links:
-            if link.syn_acks and now - link.syn_ack_at > COUNTS_NO_MORE and link.opened_at is None:
+        shaken = [link.handshake for link in self._links]
+        for each in shaken:
+            late = now - each.syn_ack_at > COUNTS_NO_MORE
+            if each.syn_acks and late and each.opened_at is None:
                 return "AFT-10"
-        return "LIM-3" if any(link.opened_at is not None for link in self._links) else "LIM-1"
+        return "LIM-3" if any(each.opened_at is not None for each in shaken) else "LIM-1"
 
     def _pending(self, link: Counted, now: float) -> tuple[int, int]:
         """How many pending requests a connection stands for: at least, at most."""
-        if link.rule is None or not link.rule.early:
+        it = link.handshake
+        if it.rule is None or not it.rule.early:
             return 0, 0
-        if link.iss is None:
+        if it.iss is None:
             return 0, int(bool(link.states & 2))
-        if not link.accepted:
+        if not it.accepted:
             return 0, 0
-        sure = int(bool(link.taken))
-        if link.reset_at is not None:
-            ago = now - link.reset_at
+        sure = int(bool(it.taken))
+        reset_at = link.history.reset_at
+        if reset_at is not None:
+            ago = now - reset_at
             return (sure, 1) if ago < _COUNTS_ON else (0, int(ago < self._resets_last))
         if link.states == 2:
-            return (sure, 1) if now - link.syn_ack_at < _ABANDONED else (0, 0)
+            return (sure, 1) if now - it.syn_ack_at < _ABANDONED else (0, 0)
         return (0, 0) if link.states == 4 else (0, 1)

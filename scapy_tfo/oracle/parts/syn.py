@@ -6,9 +6,8 @@ every legal answer is allowed.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from scapy_tfo import option as opt
+from scapy_tfo.oracle.parts.handshake import SynRule
 from scapy_tfo.oracle.parts.pending import Room, Vacancy
 from scapy_tfo.oracle.parts.profile import ANY, REQUEST, WHOLE, Profile
 from scapy_tfo.program.cookies import Client, Jar
@@ -21,31 +20,6 @@ SIGNED = frozenset((19, 29))
 """TCP MD5 (RFC 2385) and TCP-AO (RFC 5925): without a key a segment may be dropped."""
 _TTCP = frozenset((11, 12, 13))
 _OTHERS = frozenset(("nop", "ts", "ws", "sackok"))
-
-
-class SynRule(NamedTuple):
-    """The answers allowed to a SYN with `size` bytes of text.
-
-    owed: a SYN-ACK must come. least, most: bytes of text that it acknowledges. early: the text
-    may be handed over before the handshake ends. forms: kinds of option that may come.
-    granting: a cookie is expected. The other fields are requirements: silent for no SYN-ACK,
-    taken for text taken without right, refused for text refused without right, option for an
-    option that must not come, ungranted for one that is missing. single: one good cookie and no
-    other Fast Open option.
-    """
-
-    owed: bool
-    least: int
-    most: int
-    early: bool
-    forms: frozenset[int]
-    granting: bool
-    silent: str
-    taken: str
-    refused: str
-    option: str
-    ungranted: str
-    single: bool = False
 
 
 def syn_rule(

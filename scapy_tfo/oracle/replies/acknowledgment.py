@@ -11,25 +11,25 @@ from scapy_tfo.seq import distance
 @rule("ack-beyond", source="RFC 9293 section 3.4", requirement="ACC-9", group="stream")
 def ack_beyond(link: Connection, came: Came) -> Finding:
     """Nothing is acknowledged that the target cannot have taken."""
-    if came.number <= link.may.next:
+    if came.number <= link.outbound.may.next:
         return HELD
     return Breach(
-        f"acknowledging {link.may.next} at most",
+        f"acknowledging {link.outbound.may.next} at most",
         f"acknowledging {came.number}",
-        "ACC-10" if came.number > link.sent_end else "",
+        "ACC-10" if came.number > link.outbound.sent_end else "",
     )
 
 
 @rule("ack-back", source="RFC 9293 section 3.4", requirement="ACC-9", group="stream")
 def ack_back(link: Connection, came: Came) -> Finding:
     """What was acknowledged stays so."""
-    if came.number > link.may.next:
+    if came.number > link.outbound.may.next:
         return None
-    if came.number >= link.acked:
+    if came.number >= link.outbound.acked:
         return HELD
-    early = link.states & RCVD and link.opened_at is None
+    early = link.states & RCVD and link.handshake.opened_at is None
     return Breach(
-        f"acknowledging {link.acked}, as before",
+        f"acknowledging {link.outbound.acked}, as before",
         f"acknowledging {came.number}",
         "ACC-10" if early else "",
     )
@@ -43,7 +43,7 @@ def option_on_segment(link: Connection, came: Came) -> Finding:
     return Breach(
         "no Fast Open option on a segment without SYN",
         "one",
-        "OPT-4" if "option-elsewhere" in link.features else "",
+        "OPT-4" if "option-elsewhere" in link.evidence.features else "",
     )
 
 
@@ -54,12 +54,12 @@ def sack(link: Connection, came: Came) -> Finding:
     for left, right in came.offer.blocks:
         start = distance(link.isn, left)
         end = distance(link.isn, right)
-        known = any(a <= start < end <= b for a, b in _joined(link.told))
-        if not link.sack or not known:
+        known = any(a <= start < end <= b for a, b in _joined(link.history.told))
+        if not link.inbound.sack or not known:
             wrong.append(
                 Breach(
                     "SACK blocks of what was sent"
-                    if link.sack
+                    if link.inbound.sack
                     else "no SACK, which was not agreed on",
                     f"{start}:{end} beside {came.number}",
                 )

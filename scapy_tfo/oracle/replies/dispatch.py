@@ -34,7 +34,7 @@ def came(link: Connection, reply: Reply, now: float, packet: int) -> str:
     now: seconds. packet: its number in the trace.
     """
     kind = reply_class(reply)
-    link.heard.append(kind)
+    link.evidence.heard.append(kind)
     number = distance(link.isn, reply.ack)
     event = Came(reply, kind, offer_of(reply.options), number, now, packet)
     if not reply.sound or reply.accurate or kind in _NEVER:
@@ -51,8 +51,8 @@ def came(link: Connection, reply: Reply, now: float, packet: int) -> str:
     if link.states == LISTEN:
         judge(link, event, FROM_NOTHING)
         return kind
-    link.wants_answer = False
-    if link.iss is None and (judge(link, event, _OPENING) or kind != "syn-ack"):
+    link.owed.answered()
+    if link.handshake.iss is None and (judge(link, event, _OPENING) or kind != "syn-ack"):
         # What its options may be, only the SYN-ACK says.
         return kind
     if kind == "syn-ack":
@@ -67,7 +67,7 @@ def unsound(link: Connection, came: Came) -> Finding:
     """A segment can be read, and has ACK or RST; reserved bits are those of ECN that was asked for
     (RFC 9768 section 3.1.3)."""
     reply, kind = came.reply, came.kind
-    sound = reply.sound and (link.asks_for_ecn or not reply.accurate)
+    sound = reply.sound and (link.history.asks_for_ecn or not reply.accurate)
     if sound and kind not in ("syn", "odd"):
         return HELD
     return Breach(
@@ -81,7 +81,7 @@ def unopened(link: Connection, came: Came) -> Finding:
     """The SYN-ACK comes first, but for an ACK that refuses what was sent after the SYN."""
     if came.kind == "syn-ack":
         return HELD
-    if came.kind == "ack" and link.unsettled > 1:
+    if came.kind == "ack" and link.owed.unsettled > 1:
         return None
     return Breach("a SYN-ACK first", f"{came.kind} acknowledging {came.number}")
 

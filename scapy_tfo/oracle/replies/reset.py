@@ -12,32 +12,32 @@ _MASK = 0xFFFFFFFF
 
 def rst(link: Connection, came: Came) -> None:
     """A RST came."""
-    link.wants_answer = False
+    link.owed.answered()
     link.lose_patience(came.now)
     broken = judge(link, came, _RST)
-    wanted, link.wants_rst = link.wants_rst, None
+    wanted = link.owed.reset()
     if wanted == ANY_RST or (wanted is not None and link.states == LISTEN):
         return
     if broken:
-        link.states = LISTEN
-        link.rst_pardoned = True
+        link.enter(LISTEN)
+        link.owed.pardon()
         return
     # It ends the connection, or rejects one segment of ours.
-    link.states |= LISTEN
+    link.enter(link.states | LISTEN)
 
 
 def _is_excused(link: Connection) -> bool:
     """A RST may come, whatever it is for."""
-    wanted = link.wants_rst
+    wanted = link.owed.rst
     if wanted is not None and (wanted == ANY_RST or link.states == LISTEN):
         return True
-    return link.rst_pardoned
+    return link.owed.rst_pardoned
 
 
 @rule("rst-numbers", source="RFC 9293 section 3.10.7.1", requirement="AFT-9")
 def rst_numbers(link: Connection, came: Came) -> Finding:
     """A RST to a segment without a connection has the numbers that the segment tells."""
-    wanted = link.wants_rst
+    wanted = link.owed.rst
     if wanted is None or wanted == ANY_RST or link.states != LISTEN:
         return None
     seq, ack = wanted
@@ -45,7 +45,9 @@ def rst_numbers(link: Connection, came: Came) -> Finding:
     if ack:
         right = reply.seq == 0 and came.number == ack and bool(reply.flags & ACK)
     else:
-        right = link.iss is None or (reply.seq - link.iss) & _MASK == seq & _MASK
+        right = (
+            link.handshake.iss is None or (reply.seq - link.handshake.iss) & _MASK == seq & _MASK
+        )
     if right:
         return HELD
     return Breach(
@@ -58,8 +60,8 @@ def rst_numbers(link: Connection, came: Came) -> Finding:
 @rule("syn-reset", source="RFC 9293 section 3.10.7.2", requirement="ACC-2", group="opening")
 def syn_reset(link: Connection, came: Came) -> Finding:
     """A SYN that must not be dropped is not answered with RST."""
-    syn = link.rule
-    if syn is None or link.iss is not None or not syn.owed or _is_excused(link):
+    syn = link.handshake.rule
+    if syn is None or link.handshake.iss is not None or not syn.owed or _is_excused(link):
         return None
     if came.kind != "rst":
         return HELD
@@ -69,9 +71,9 @@ def syn_reset(link: Connection, came: Came) -> Finding:
 @rule("reset", source="RFC 9293 section 3.10.7.4", requirement="ACC-9", group="reset")
 def reset(link: Connection, came: Came) -> Finding:
     """A connection is not reset without a reason."""
-    if (link.iss is None and link.rule is not None) or _is_excused(link):
+    if (link.handshake.iss is None and link.handshake.rule is not None) or _is_excused(link):
         return None
-    if link.application.aborts and (link.states & OPEN or link.early):
+    if link.application.aborts and (link.states & OPEN or link.handshake.early):
         return None
     return Breach("the connection goes on", "RST") if came.kind == "rst" else HELD
 
@@ -87,9 +89,9 @@ def closed(link: Connection, came: Came) -> Finding:
 @rule("lives-on", source="RFC 9293 section 3.10.7.4", requirement="AFT-9")
 def lives_on(link: Connection, came: Came) -> Finding:
     """A connection that was reset sends nothing more, but what was on its way."""
-    if link.flow.port == "closed" or link.reset_at is None or link.states != LISTEN:
+    if link.flow.port == "closed" or link.history.reset_at is None or link.states != LISTEN:
         return None
-    if came.kind == "rst" or came.now - link.reset_at <= AFTER:
+    if came.kind == "rst" or came.now - link.history.reset_at <= AFTER:
         return HELD
     return Breach("silence after RST", came.kind)
 
@@ -97,7 +99,11 @@ def lives_on(link: Connection, came: Came) -> Finding:
 @rule("unasked", source="RFC 9293 section 3.10.7.2", requirement="ACC-12", group="unasked")
 def unasked(link: Connection, came: Came) -> Finding:
     """Without a SYN nothing but RST comes."""
-    if link.flow.port == "closed" or link.reset_at is not None or link.rule is not None:
+    if (
+        link.flow.port == "closed"
+        or link.history.reset_at is not None
+        or link.handshake.rule is not None
+    ):
         return None
     if came.kind == "rst":
         return HELD

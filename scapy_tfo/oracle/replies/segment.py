@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from scapy_tfo.oracle.parts.events import Came
-from scapy_tfo.oracle.parts.reassembly import Assembly
 from scapy_tfo.oracle.parts.rules import Table, judge
 from scapy_tfo.oracle.parts.state import Connection
 from scapy_tfo.oracle.replies.acknowledgment import BLOCKS, NUMBERS
@@ -37,9 +36,10 @@ _BY_CONTENT = [_table(held) for held in range(16)]
 
 def segment(link: Connection, came: Came) -> None:
     """A segment behind the SYN-ACK came."""
-    assert link.iss is not None
-    reply, offer, number = came.reply, came.offer, came.number
-    came.seq = distance(link.iss, reply.seq)
+    iss, inbound = link.handshake.iss, link.inbound
+    assert iss is not None
+    reply, offer = came.reply, came.offer
+    came.seq = distance(iss, reply.seq)
     held = 0
     if reply.payload:
         held = _TEXT
@@ -52,22 +52,16 @@ def segment(link: Connection, came: Came) -> None:
     if offer.blocks:
         held |= _SACK
     judge(link, came, _BY_CONTENT[held])
-    if link.acked <= number <= link.may.next:
-        link.acked = number
-        link.learn_taken(number)
-    if number >= link.acked:
-        link.room_end = number + (reply.window << (_their_scale(link) or 0))
-        if link.room_end < link.must.next and number < link.must.next:
-            # The window shrank (RFC 9293 section 3.8.6): what lies beyond may not have been taken.
-            link.must = Assembly(number)
-    if came.seq == link.received - 1 and not reply.payload and link.edge <= link.received:
+    link.outbound.acknowledge(came.number, reply.window << (_their_scale(link) or 0))
+    received = inbound.received
+    if came.seq == received - 1 and not reply.payload and inbound.edge <= received:
         # A probe of the closed window as Linux makes it (RFC 9293 section 3.8.6.1).
-        link.their_last = came.now
-        link.their_repeats += 1
+        link.timers.hear(came.now, repeated=True)
     if held & (_TEXT | _END):
         take_text(link, came)
     learn_times(link, came)
 
 
 def _their_scale(link: Connection) -> int | None:
-    return link.profile.options.scale if link.profile.options and link.scale is not None else None
+    options = link.profile.options
+    return options.scale if options is not None and link.inbound.scale is not None else None

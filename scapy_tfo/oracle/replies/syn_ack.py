@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from scapy_tfo.option import FastOpen
 from scapy_tfo.oracle.parts.events import Came
-from scapy_tfo.oracle.parts.reassembly import Assembly
+from scapy_tfo.oracle.parts.handshake import SynRule
 from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, Table, judge, rule
 from scapy_tfo.oracle.parts.state import AFTER, LISTEN, OPEN, RCVD, Connection
-from scapy_tfo.oracle.parts.syn import SynRule
 from scapy_tfo.oracle.replies.reset import reset
 from scapy_tfo.oracle.replies.syn_ack_options import OPTIONS, syn_ack_options, take_grant
 from scapy_tfo.oracle.replies.text import ENDS, PAYLOAD, PLACE, take_text
@@ -22,13 +21,12 @@ _SURE_LIFE = 25.0
 
 def syn_ack(link: Connection, came: Came) -> None:
     """A SYN-ACK came."""
-    if link.iss is None:
+    if link.handshake.iss is None:
         _first_syn_ack(link, came)
     else:
         judge(link, came, _AGAIN)
-        link.syn_acks += 1
-        link.syn_ack_at = link.their_last = came.now
-        link.their_repeats += 1
+        link.handshake.answer_again(came.now)
+        link.timers.hear(came.now, repeated=True)
     may_be_open(link, came.offer)
     if came.offer.times is not None:
         judge(link, came, _VALUES)
@@ -36,29 +34,25 @@ def syn_ack(link: Connection, came: Came) -> None:
 
 
 def _first_syn_ack(link: Connection, came: Came) -> None:
-    syn = link.rule
+    shake, outbound = link.handshake, link.outbound
+    syn = shake.rule
     assert syn is not None
     came.first = True
-    link.iss = came.reply.seq
-    link.states = RCVD
-    came.taken = came.number - link.base - 1
-    came.size = size = link.sent_end - link.base - 1
+    shake.begin_answer(came.reply.seq)
+    link.enter(RCVD)
+    first = outbound.base + 1
+    came.taken = came.number - first
+    came.size = size = outbound.sent_end - first
     judge(link, came, _FIRST)
     taken = min(max(came.taken, 0), size)
-    link.taken = taken
     if size and not taken and syn.early:
-        link.features.add("refused")
-    link.accepted = syn.early and (taken > 0 or size == link.syn_fin)
-    link.answer = came.offer
-    fin = link.syn_fin and taken == size
-    end = link.base + 1 + taken - fin
-    link.may, link.must = Assembly(link.base + 1), Assembly(link.base + 1)
-    link.may.add(link.base + 1, end, fin)
-    link.must.add(link.base + 1, end, fin)
-    link.acked = came.number
-    link.syn_acks = 1
-    link.syn_ack_at = link.their_last = came.now
-    link.their_repeats = 0
+        link.evidence.refused()
+    accepted = syn.early and (taken > 0 or size == shake.fin)
+    shake.answer(taken, came.now, accepted=accepted)
+    link.history.learn_answer(came.offer)
+    fin = shake.fin and taken == size
+    outbound.answer(came.number, first + taken - fin, came.reply.window, fin=fin)
+    link.timers.hear(came.now, repeated=False)
     _agree(link, came)
     judge(link, came, OPTIONS)
     take_grant(link, came)
@@ -70,22 +64,27 @@ def _first_syn_ack(link: Connection, came: Came) -> None:
 
 def _is_again(link: Connection, came: Came) -> bool:
     """Whether a SYN-ACK has the numbers of the first one."""
-    assert link.taken is not None
-    return (came.reply.seq, came.number) == (link.iss, link.base + 1 + link.taken)
+    assert link.handshake.taken is not None
+    return (came.reply.seq, came.number) == (
+        link.handshake.iss,
+        link.outbound.base + 1 + link.handshake.taken,
+    )
 
 
 @rule("another-syn-ack", source="RFC 9293 section 3.8.1", requirement="ACC-8a", group="resend")
 def another_syn_ack(link: Connection, came: Came) -> Finding:
     """A repeated SYN-ACK has the numbers of the first one."""
-    assert link.taken is not None
-    assert link.iss is not None
+    iss, taken = link.handshake.iss, link.handshake.taken
+    assert iss is not None
+    assert taken is not None
     if _is_again(link, came):
         return HELD
-    more = came.number - link.base - 1 > link.taken
-    late = link.states == OPEN and link.opened_at is not None
+    first = link.outbound.base + 1
+    more = came.number - first > taken
+    late = link.states == OPEN and link.handshake.opened_at is not None
     return Breach(
-        f"the SYN-ACK as before, acknowledging {link.base + 1 + link.taken}",
-        f"ISS moved by {(came.reply.seq - link.iss) & _MASK}, acknowledging {came.number}",
+        f"the SYN-ACK as before, acknowledging {first + taken}",
+        f"ISS moved by {(came.reply.seq - iss) & _MASK}, acknowledging {came.number}",
         "AFT-11" if late else "ACC-3" if more else "",
     )
 
@@ -93,11 +92,15 @@ def another_syn_ack(link: Connection, came: Came) -> Finding:
 @rule("syn-ack-when-open", source="RFC 9293 section 3.8.1", requirement="AFT-11")
 def syn_ack_when_open(link: Connection, came: Came) -> Finding:
     """The SYN-ACK is not repeated when the handshake is over."""
-    if not _is_again(link, came) or link.states != OPEN or "syn-when-open" in link.features:
+    if (
+        not _is_again(link, came)
+        or link.states != OPEN
+        or "syn-when-open" in link.evidence.features
+    ):
         return None
-    if link.opened_at is None or came.now - link.opened_at <= AFTER:
+    if link.handshake.opened_at is None or came.now - link.handshake.opened_at <= AFTER:
         return HELD
-    fin = "fin" in link.features
+    fin = "fin" in link.evidence.features
     return Breach(
         "no SYN-ACK after the handshake", "SYN-ACK", "AFT-2" if fin else "", "end" if fin else None
     )
@@ -114,8 +117,8 @@ def repeated_text(_link: Connection, came: Came) -> Finding:
 @rule("repeated-option", source="RFC 7413 section 4.2.2", requirement="ACC-8")
 def repeated_option(link: Connection, came: Came) -> Finding:
     """A SYN-ACK that a timer repeats has no Fast Open option."""
-    by_timer = came.now - max(link.syn_ack_at, link.syn_at) > AFTER
-    if link.offer.fast_open and not by_timer:
+    by_timer = came.now - max(link.handshake.syn_ack_at, link.handshake.syn_at) > AFTER
+    if link.handshake.offer.fast_open and not by_timer:
         return None
     if not came.offer.fast_open:
         return HELD
@@ -128,7 +131,7 @@ def syn_ack_number(link: Connection, came: Came) -> Finding:
     if 0 <= came.taken <= came.size:
         return HELD
     return Breach(
-        f"acknowledging {link.base + 1} to {link.base + 1 + came.size}",
+        f"acknowledging {link.outbound.base + 1} to {link.outbound.base + 1 + came.size}",
         f"acknowledging {came.number}",
     )
 
@@ -136,13 +139,13 @@ def syn_ack_number(link: Connection, came: Came) -> Finding:
 @rule("takes-text", source="RFC 7413 section 4.2.2", requirement="ACC-4")
 def takes_text(link: Connection, came: Came) -> Finding:
     """Text is taken where a cookie, or the target's way without one, gives a right to."""
-    syn = link.rule
+    syn = link.handshake.rule
     if syn is None or not 0 <= came.taken <= came.size:
         return None
-    if came.taken <= syn.most + link.syn_fin:
+    if came.taken <= syn.most + link.handshake.fin:
         return HELD
     return Breach(
-        f"acknowledging {link.base + 1}: no right to its text",
+        f"acknowledging {link.outbound.base + 1}: no right to its text",
         f"acknowledging {came.number}",
         syn.taken,
     )
@@ -151,7 +154,7 @@ def takes_text(link: Connection, came: Came) -> Finding:
 @rule("refuses-text", source="RFC 7413 section 4.2.2", requirement="ACC-2", group="opening")
 def refuses_text(link: Connection, came: Came) -> Finding:
     """The text of a good cookie's SYN is taken."""
-    syn, taken = link.rule, came.taken
+    syn, taken = link.handshake.rule, came.taken
     if syn is None or not syn.least or not 0 <= taken <= came.size:
         return None
     if taken >= syn.least:
@@ -159,7 +162,7 @@ def refuses_text(link: Connection, came: Came) -> Finding:
     if _may_be_stale(link, came.offer, came.now):
         return None
     return Breach(
-        f"acknowledging {link.base + 1 + syn.least}: the cookie is good",
+        f"acknowledging {link.outbound.base + 1 + syn.least}: the cookie is good",
         f"acknowledging {came.number}",
         _refused(link, syn, came.offer, taken),
         "number" if taken else "" if came.offer.fast_open or link.room else None,
@@ -189,20 +192,20 @@ def _refused(link: Connection, rule: SynRule, offer: Offer, taken: int) -> str:
 def _agree(link: Connection, came: Came) -> None:
     """What holds from the SYN-ACK on: options, the window, and whether anything is kept."""
     offer = came.offer
-    link.timestamps = offer.times is not None and link.offer.times is not None
-    link.sack = offer.sack and link.offer.sack
-    both = offer.scale is not None and link.offer.scale is not None
-    link.scale = link.offer.scale if both else None
-    link.room_end = came.number + came.reply.window
-    if link.profile.stateless and not link.taken:
+    ours = link.handshake.offer
+    link.times.agree(agreed=offer.times is not None and ours.times is not None)
+    link.inbound.agree(None if offer.scale is None else ours.scale, sack=offer.sack and ours.sack)
+    if link.profile.stateless and not link.handshake.taken:
         # Nothing is kept of the SYN until an ACK brings back its SYN-ACK's number.
-        link.states |= LISTEN
+        link.enter(link.states | LISTEN)
 
 
 def _may_be_stale(link: Connection, offer: Offer, now: float) -> bool:
     """Whether the cookie is too old to be good for sure (RFC 7413 section 4.1.2): servers change
     their keys, and mostly say so by another cookie."""
-    presented = [each.cookie for each in link.offer.fast_open if isinstance(each, FastOpen)]
+    presented = [
+        each.cookie for each in link.handshake.offer.fast_open if isinstance(each, FastOpen)
+    ]
     age = min((link.jar.age(each, now) for each in presented), default=0.0)
     last = link.profile.cookies_last
     if last or age < _SURE_LIFE:
@@ -213,6 +216,8 @@ def _may_be_stale(link: Connection, offer: Offer, now: float) -> bool:
 
 def _came_with_a_refusal(other: Connection, link: Connection) -> bool:
     """Whether the cookie of a SYN is one that another flow got when its own was refused."""
-    presented = [each.cookie for each in link.offer.fast_open if isinstance(each, FastOpen)]
-    granting = other.rule is None or other.rule.granting
-    return other is not link and not granting and other.cookie in presented
+    presented = [
+        each.cookie for each in link.handshake.offer.fast_open if isinstance(each, FastOpen)
+    ]
+    granting = other.handshake.rule is None or other.handshake.rule.granting
+    return other is not link and not granting and other.history.cookie in presented

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from scapy_tfo import option as opt
 from scapy_tfo.oracle.parts.events import Came
+from scapy_tfo.oracle.parts.handshake import SynRule
 from scapy_tfo.oracle.parts.profile import Usual
 from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, Table, rule
 from scapy_tfo.oracle.parts.state import Connection
-from scapy_tfo.oracle.parts.syn import SynRule
 from scapy_tfo.program.options import Offer
 
 _TELLING = 4
@@ -20,7 +20,7 @@ _WHOLE_LIST = 30
 @rule("grant", source="RFC 7413 section 4.1.2", requirement="SRV-5", group="unasked")
 def grant(link: Connection, came: Came) -> Finding:
     """A cookie comes where one is due or may come, as it was asked for, and is the client's own."""
-    syn, found = link.rule, came.offer.fast_open
+    syn, found = link.handshake.rule, came.offer.fast_open
     assert syn is not None
     wrong: list[Breach] = []
     if len(found) > 1:
@@ -42,17 +42,17 @@ def grant(link: Connection, came: Came) -> Finding:
 
 def take_grant(link: Connection, came: Came) -> None:
     """The cookies of a first SYN-ACK are good from now on, whatever they look like."""
-    syn = link.rule
+    syn = link.handshake.rule
     assert syn is not None
     for each in came.offer.fast_open:
         if isinstance(each, opt.FastOpen) and each.cookie and int(each.form) in syn.forms:
-            link.cookie = each.cookie
+            link.history.grant(each.cookie)
             link.jar.grant(link.client, each.cookie, came.now)
 
 
 def _another_form(link: Connection, syn: SynRule, form: int) -> Breach:
     """An option of a kind that was not asked for."""
-    valid = [each for each in link.offer.fast_open if isinstance(each, opt.FastOpen)]
+    valid = [each for each in link.handshake.offer.fast_open if isinstance(each, opt.FastOpen)]
     if not syn.forms or not valid:
         return Breach("no Fast Open option", f"one of kind {form}", syn.option)
     clause = "OPT-6" if valid[-1].form == opt.TFO else "OPT-6a"
@@ -63,7 +63,7 @@ def _compared(link: Connection, cookie: bytes) -> list[Breach]:
     """What a cookie gives away of the next client's, or of its own (RFC 7413 section 4.1.2)."""
     family, client = link.client
     other = link.jar.current.get((family, 1 - client))
-    rule = link.rule
+    rule = link.handshake.rule
     if cookie == other:
         fresh = rule is not None and not rule.granting and bool(rule.forms)
         clause = "SRV-5" if fresh else "SRV-1"
@@ -106,14 +106,14 @@ def syn_ack_options(link: Connection, came: Came) -> Finding:
     """The other options answer those of the SYN (RFC 7323 sections 2.2 and 3.2, RFC 2018 section
     2), are the usual ones, and stay as in the first SYN-ACK."""
     if not came.first and (came.reply.seq, came.number) != (
-        link.iss,
-        link.base + 1 + (link.taken or 0),
+        link.handshake.iss,
+        link.outbound.base + 1 + (link.handshake.taken or 0),
     ):
         return None
     wrong: list[Breach] = []
     if came.offer.unsound:
         wrong.append(Breach("options that can be read", came.reply.options.hex()))
-    if not link.other_offers:
+    if not link.handshake.other_offers:
         # Else a SYN that offered something else may be the one that is answered.
         wrong += _unasked(link, came.offer)
         wrong += _unusual(link, came)
@@ -122,7 +122,7 @@ def syn_ack_options(link: Connection, came: Came) -> Finding:
 
 def _unasked(link: Connection, offer: Offer) -> list[Breach]:
     """Options that the SYN had not, and a TSecr that it cannot have."""
-    ours = link.offer
+    ours = link.handshake.offer
     wrong: list[Breach] = []
     if offer.times is not None and ours.times is None:
         wrong.append(Breach("no timestamps, which the SYN had not", "timestamps"))
@@ -130,7 +130,7 @@ def _unasked(link: Connection, offer: Offer) -> list[Breach]:
         wrong.append(Breach("no window scale, which the SYN had not", "a window scale"))
     if offer.sack and not ours.sack:
         wrong.append(Breach("no SACK-permitted, which the SYN had not", "SACK-permitted"))
-    if offer.times is not None and offer.times[1] not in link.times_sent:
+    if offer.times is not None and offer.times[1] not in link.times.sent:
         clause = "OPT-9" if ours.fast_open else "AFT-6"
         wrong.append(Breach("TSecr of a SYN that was sent", f"TSecr {offer.times[1]}", clause))
     return wrong
@@ -138,13 +138,13 @@ def _unasked(link: Connection, offer: Offer) -> list[Breach]:
 
 def _unusual(link: Connection, came: Came) -> list[Breach]:
     """Options other than without Fast Open, or than those of the first SYN-ACK."""
-    ours, offer, usual = link.offer, came.offer, link.profile.options
+    ours, offer, usual = link.handshake.offer, came.offer, link.profile.options
     if usual is None or ours.unsound or ours.ended or ours.strange:
         return []
     if len(came.reply.options) > _WHOLE_LIST:
         return []
     mss = usual.mss[link.flow.family]
-    if mss and any("icmp" in each.features for each in link.around):
+    if mss and any("icmp" in each.evidence.features for each in link.around):
         # A packet-too-big of ours may have lowered it (RFC 1191 section 3.1).
         mss = min(mss, offer.mss or mss)
     had = (offer.mss, offer.scale, offer.sack, offer.times is not None)

@@ -15,17 +15,16 @@ def take_text(link: Connection, came: Came) -> None:
         return
     end, fin = came.seq + len(came.reply.payload), bool(came.reply.flags & FIN)
     # Also a repetition that goes on where the first one ended.
-    repeated = came.seq < link.received or end + fin <= link.received
-    link.theirs.add(came.seq, end, fin)
-    link.received, link.their_fin = link.theirs.next, link.theirs.fin
-    link.their_repeats = link.their_repeats + 1 if repeated else 0
-    link.their_last = came.now
+    inbound = link.inbound
+    repeated = came.seq < inbound.received or end + fin <= inbound.received
+    inbound.take(came.seq, end, fin=fin)
+    link.timers.hear(came.now, repeated=repeated)
 
 
 @rule("early-text", source="RFC 7413 section 4.2.2", requirement="ACC-4")
 def early_text(link: Connection, came: Came) -> Finding:
     """The application answers before the handshake ends only to text with a good cookie."""
-    if link.opened_at is not None or link.states & OPEN or link.early:
+    if link.handshake.opened_at is not None or link.states & OPEN or link.handshake.early:
         return HELD
     return Breach(
         "nothing before the handshake ends",
@@ -57,7 +56,9 @@ def text_wrong(link: Connection, came: Came) -> Finding:
     payload = came.reply.payload
     if came.seq < 1 or came.seq + len(payload) > came.most or not link.application.told:
         return None
-    if link.application.is_right(link.index, link.base + came.seq, payload, link.odd_text):
+    if link.application.is_right(
+        link.index, link.outbound.base + came.seq, payload, link.outbound.odd_text
+    ):
         return HELD
     return Breach("the stream's bytes in their place", repr(payload[:24]))
 
@@ -69,9 +70,9 @@ def over_window(link: Connection, came: Came) -> Finding:
         return None
     size = len(came.reply.payload)
     end = came.seq + size
-    if end <= link.limit or _is_probe(link, came.seq, size, came.now):
+    if end <= link.inbound.limit or _is_probe(link, came.seq, size, came.now):
         return HELD
-    return Breach(f"text up to {link.limit}, where the window ends", f"text up to {end}")
+    return Breach(f"text up to {link.inbound.limit}, where the window ends", f"text up to {end}")
 
 
 @rule("over-mss", source="RFC 9293 section 3.7.1", requirement="AFT-7b")
@@ -81,7 +82,7 @@ def over_mss(link: Connection, came: Came) -> Finding:
         return None
     size = len(came.reply.payload)
     # A SYN cookie has room for a few sizes (RFC 4987 section 3.6).
-    most = max(link.mss, WHOLE if link.profile.stateless else 88)
+    most = max(link.inbound.mss, WHOLE if link.profile.stateless else 88)
     size += len(came.reply.options)
     return HELD if size <= most else Breach(f"{most} bytes of options and text at most", f"{size}")
 
@@ -92,7 +93,7 @@ def fin_early(link: Connection, came: Came) -> Finding:
     if came.seq < 1 or not link.application.closes:
         return None
     end = came.seq + len(came.reply.payload)
-    if link.may.ended and end >= came.most:
+    if link.outbound.may.ended and end >= came.most:
         return HELD
     return Breach(
         "FIN behind the whole echo, after our FIN",
@@ -111,19 +112,23 @@ ENDS = (fin_early,)
 def _is_probe(link: Connection, seq: int, size: int, now: float) -> bool:
     """A probe of a closed window has at least one byte (RFC 9293 section 3.8.6.1)."""
     if size == 1:
-        return seq >= link.limit
-    return seq >= link.edge and now - link.edge_at > AFTER
+        return seq >= link.inbound.limit
+    return seq >= link.inbound.edge and now - link.inbound.edge_at > AFTER
 
 
 def _early_clause(link: Connection) -> str:
-    if "cookie-alone" in link.features:
+    if "cookie-alone" in link.evidence.features:
         return "ACC-5"
-    if link.rule is None:
+    if link.handshake.rule is None:
         return "ACC-4"
-    return "ACC-3" if link.taken == 0 and link.rule.early else link.rule.taken
+    return (
+        "ACC-3"
+        if link.handshake.taken == 0 and link.handshake.rule.early
+        else link.handshake.rule.taken
+    )
 
 
 def _fin_clause(link: Connection) -> str:
-    if link.syn_fin:
+    if link.handshake.fin:
         return "ACC-12"
-    return "ACC-5" if "cookie-alone" in link.features else "AFT-2"
+    return "ACC-5" if "cookie-alone" in link.evidence.features else "AFT-2"

@@ -1,0 +1,108 @@
+"""The timestamps of one connection (RFC 7323), and what its timers go by."""
+
+from __future__ import annotations
+
+from scapy_tfo.program.options import Offer
+from scapy_tfo.seq import before
+
+_MASK = 0xFFFFFFFF
+
+
+class Timestamps:
+    """agreed: both SYNs had them; open: or perhaps not. sent: TSvals of ours. must, may: the
+    newest of ours that the target must, and may, go by; settled: the same when all that was owed
+    had come last. last: TSval that came last; echo: the one that we send back.
+    """
+
+    __slots__ = ("agreed", "echo", "last", "may", "must", "open", "sent", "settled")
+
+    must: int | None
+    may: int | None
+    settled: int | None
+
+    def __init__(self) -> None:
+        self.agreed = False
+        self.open = False
+        self.sent: set[int] = set()
+        self.must = self.may = self.settled = None
+        self.last: int | None = None
+        self.echo: int | None = None
+
+    def begin(self, value: int) -> None:
+        """The first SYN has them."""
+        self.sent.add(value)
+        self.must = self.may = value
+
+    def send(self, value: int, *, counts: bool) -> None:
+        """We sent one. counts: for some targets, even if it is old."""
+        self.sent.add(value)
+        if counts and (self.may is None or before(self.may, value)):
+            self.may = value
+
+    def advance(self, value: int) -> None:
+        """One that every target goes by from now on."""
+        self.must = value
+
+    def settle(self) -> None:
+        """All that was owed has come."""
+        self.settled = self.must
+
+    def agree(self, *, agreed: bool) -> None:
+        """The first SYN-ACK came."""
+        self.agreed = agreed
+
+    def doubt(self) -> None:
+        """Which of two SYNs decides is open."""
+        self.open = True
+
+    def learn(self, value: int, *, echoed: bool) -> None:
+        """One of the target's came. echoed: a careful target wants it back."""
+        self.last = value
+        if echoed or self.echo is None:
+            self.echo = value
+
+    def timely(self, offer: Offer) -> tuple[bool, bool]:
+        """Whether a segment may, and whether it must, pass PAWS (RFC 7323 section 5.3)."""
+        if not self.agreed and not self.open:
+            return True, True
+        if offer.times is None:
+            return True, False
+        value = offer.times[0]
+        # One tick too old is let pass by some, as clocks are not read at one place.
+        newest = None if self.open else self.must
+        may = newest is None or not before(value + 1 & _MASK, newest)
+        must = self.may is None or not before(value, self.may)
+        return may, must
+
+
+class Timers:
+    """What the target's timers go by, in seconds.
+
+    heard_at: when it sent something last that a timer may send again, or we acknowledged more;
+    repeats: how often it was sent again since. progress_at: when the target must have seen
+    progress last. slowest: the longest that it waited for an acknowledgement.
+    """
+
+    __slots__ = ("heard_at", "progress_at", "repeats", "slowest")
+
+    def __init__(self) -> None:
+        self.heard_at = self.progress_at = self.slowest = 0.0
+        self.repeats = 0
+
+    def begin(self, now: float) -> None:
+        """The first SYN went out."""
+        self.heard_at = self.progress_at = now
+
+    def hear(self, now: float, *, repeated: bool) -> None:
+        """Something came, again or for the first time."""
+        self.heard_at = now
+        self.repeats = self.repeats + 1 if repeated else 0
+
+    def acknowledge(self, now: float) -> None:
+        """We acknowledged more."""
+        self.slowest = max(self.slowest, now - self.progress_at)
+        self.heard_at, self.repeats = now, 0
+
+    def progress(self, now: float) -> None:
+        """We acknowledged more, in a segment that the target must have taken."""
+        self.progress_at = now

@@ -1,0 +1,85 @@
+"""The parts of what is known of a flow: each is changed by its own methods alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scapy_tfo.oracle.parts.handshake import Handshake, History
+from scapy_tfo.oracle.parts.state import Evidence, Owed
+from scapy_tfo.oracle.parts.streams import Inbound, Outbound
+from scapy_tfo.oracle.parts.timing import Timers, Timestamps
+from tests.oracle import golden
+from tests.oracle.conversations import opened
+
+ROOT = Path(__file__).resolve().parents[2] / "scapy_tfo"
+PARTS = {
+    "handshake": Handshake,
+    "history": History,
+    "outbound": Outbound,
+    "inbound": Inbound,
+    "times": Timestamps,
+    "timers": Timers,
+    "owed": Owed,
+    "evidence": Evidence,
+}
+"""Of a connection, by the attribute that holds each."""
+OTHERS = ("self", "came", "it", "event")
+"""Names of what is no part of a connection: `Came` and `Arrival` have fields of the same names."""
+
+SOURCES = sorted(
+    path
+    for room in ("oracle", "executor")
+    for path in (ROOT / room).rglob("*.py")
+    if "oracle.parts.state import" in path.read_text(encoding="utf-8")
+)
+"""Of all modules that have to do with connections."""
+
+
+def fields() -> set[str]:
+    """Of all parts, and what a connection itself has that changes."""
+    return {name for each in PARTS.values() for name in each.__slots__} | {"states", "vague"}
+
+
+def changed(tree: ast.AST) -> Iterator[ast.Attribute]:
+    """Attributes that are given another value."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del):
+            yield node
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_only_its_own_methods_change_a_part(path: Path) -> None:
+    for each in changed(ast.parse(path.read_text(encoding="utf-8"))):
+        ours = isinstance(each.value, ast.Name) and each.value.id in OTHERS
+        assert ours or each.attr not in fields(), f"line {each.lineno}: {each.attr}"
+
+
+@pytest.mark.parametrize("source", ["link.outbound.acked = 1", "out.acked += 1", "del link.vague"])
+def test_a_change_from_elsewhere_is_seen(source: str) -> None:
+    (found,) = changed(ast.parse(source))
+    assert found.attr in fields()
+
+
+def test_a_connection_holds_the_parts() -> None:
+    link = opened().link
+    assert {name: type(getattr(link, name)) for name in PARTS} == PARTS
+
+
+def test_the_digests_hold_every_field() -> None:
+    kept = set(golden.KNOWN.values())
+    held = {f"{part}.{name}" for part, made in PARTS.items() for name in made.__slots__}
+    assert held - kept == {"evidence.violations", "evidence.step"}
+
+
+def test_a_new_incarnation_begins_anew_but_for_what_outlives_it() -> None:
+    link = opened().link
+    before = {name: getattr(link, name) for name in PARTS}
+    link.begin_anew(1000)
+    kept = {name for name in PARTS if getattr(link, name) is before[name]}
+    assert kept == {"history", "owed", "evidence"}
+    assert link.outbound.base == 1000
+    assert link.handshake.iss is None
