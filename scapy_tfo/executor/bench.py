@@ -13,10 +13,12 @@ from scapy_tfo.program.program import Program
 class Bench(Protocol):
     """A target, ready to be fuzzed.
 
-    name: as the user gave it. families: that it has.
+    name: as the user gave it. families: that it has. conduct_every: `run` holds the rules of plain
+    TCP against one program in so many, by number, and against none where it is 0, as `trace` does.
     """
 
     name: str
+    conduct_every: int
     families: tuple[int, ...]
 
     def run(self, programs: Iterable[tuple[int, Program]]) -> Iterator[tuple[int, Verdict]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
+from scapy_tfo.executor.conduct import Log
 from scapy_tfo.icmp import packet_too_big, unreachable
 from scapy_tfo.oracle.oracle import Oracle
 from scapy_tfo.oracle.parts import events
@@ -36,7 +37,9 @@ class Outgoing:
     a step wanted a cookie that the target never granted. opening: SYNs that may have the option.
     """
 
-    def __init__(self, oracle: Oracle, ends: Sequence[Ends], jar: Jar, clock: int) -> None:
+    def __init__(
+        self, oracle: Oracle, ends: Sequence[Ends], jar: Jar, clock: int, log: Log | None = None
+    ) -> None:
         self.packets: list[bytes] = []
         self.ungranted = False
         self.opening = 0
@@ -47,6 +50,7 @@ class Outgoing:
         self._jar = jar
         self._clock = clock
         self._ahead = 0
+        self._log = log
 
     def send(self, step: Send) -> None:
         """Send a step's segment; nothing where it acknowledges what never came."""
@@ -103,6 +107,8 @@ class Outgoing:
         self._oracle.sent(link, sent)
         if flags & SYN and (may_open(block) or step.data_offset is not None):
             self.opening += 1
+        if self._log is not None:
+            self._log.sent(step.flow, packet, certain=sent.lies is None)
         if step.fragments:
             self.packets += fragmented(packet, step.fragments, isn + step.seq)
         else:
@@ -114,6 +120,8 @@ class Outgoing:
         if link.handshake.iss is None:
             return
         self._oracle.icmp(link, events.Icmp(step.seq, step.what == "too-big"))
+        if self._log is not None:
+            self._log.error(step.flow)
         client, target, sport, dport = self._ends[step.flow]
         quoted = build(
             Ends(target, client, dport, sport), (link.handshake.iss + step.seq) & _MASK, 0, ACK

@@ -38,6 +38,8 @@ class PairBench:
         self.families = tuple(each for each in first.families if each in second.families)
         self.profile = profile
         self._benches = first, second
+        # Two targets are compared by what comes, not judged.
+        self.conduct_every = first.conduct_every = second.conduct_every = 0
 
     def run(self, programs: Iterable[tuple[int, Program]]) -> Iterator[tuple[int, Verdict]]:
         source = iter(programs)

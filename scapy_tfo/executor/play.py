@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from scapy_tfo.executor.conduct import Log
 from scapy_tfo.executor.packet_builder import Outgoing
 from scapy_tfo.executor.verdict import TracedPacket, Verdict
 from scapy_tfo.oracle.obligations import Debt
@@ -36,7 +37,8 @@ class Play:
     """program: to run. ends: of its flows, in their order. jar: cookies that the target granted.
 
     seed: of ISNs where the program names none. keep: whether packets are kept for a trace. watch:
-    counts how often each rule is in force; one of its own by default.
+    counts how often each rule is in force; one of its own by default. log: has the run judged by
+    the rules of plain TCP, too.
     Drive it so: `begin(now)`; send `take_packets()`; hand in what comes with `arrive`; call
     `on_timer` at `deadline`, after everything that came before; until `done`.
     """
@@ -52,6 +54,7 @@ class Play:
         seed: int = 0,
         keep: bool = False,
         watch: Watch | None = None,
+        log: Log | None = None,
     ) -> None:
         self.program = program
         self.ends = ends
@@ -71,7 +74,9 @@ class Play:
             oracle.open(flow, isn=_stirred(seed, index) if flow.isn is None else flow.isn)
         self.links = oracle.connections
         own = _stirred(seed, -1) >> 1
-        self._out = Outgoing(oracle, ends, jar, own if program.clock is None else program.clock)
+        clock = own if program.clock is None else program.clock
+        self._log = log
+        self._out = Outgoing(oracle, ends, jar, clock, log)
         self._acking = False
         self._sent = self._heard = 0
         self._now = self._began = self._since = 0.0
@@ -123,6 +128,8 @@ class Play:
         link = self.links[index]
         before = link.states
         number = len(self.trace) - 1 if self._keep else -1
+        if self._log is not None:
+            self._log.came(link, packet, now, number)
         self._oracle.came(link, read(packet), now, number)
         kind = link.evidence.heard[-1]
         self._reached.add((before, kind))
@@ -164,7 +171,7 @@ class Play:
     def verdict(self) -> Verdict:
         """What the run showed."""
         return Verdict(
-            violations=self._violations() if self._is_wrong() else (),
+            violations=self._violations(),
             reached=frozenset(f"{state}{kind}" for state, kind in self._reached),
             sent=self._sent,
             heard=self._heard,
@@ -173,6 +180,10 @@ class Play:
 
     def _violations(self) -> tuple[Violation, ...]:
         found = [each for link in self.links for each in link.evidence.violations]
+        if self._log is not None and (self._keep or not found) and not self._unjudged:
+            # The model knows more of what is wrong with a packet.
+            wrong = {each.packet for each in found if each.packet >= 0}
+            found += self._log.judged(self.ends, wrong)
         return tuple(sorted(found, key=lambda each: each.step))
 
     # The script.

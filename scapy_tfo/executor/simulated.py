@@ -12,11 +12,13 @@ from ipaddress import ip_address
 
 from scapy_tfo.address import known_address
 from scapy_tfo.cookie import KeyRing
+from scapy_tfo.executor.conduct import Log
 from scapy_tfo.executor.play import Play
 from scapy_tfo.executor.profiling import acquaint
 from scapy_tfo.executor.verdict import TracedPacket, Verdict
 from scapy_tfo.executor.watched import PATIENCE, WatchedPlay
 from scapy_tfo.option import FastOpen, find_fast_open
+from scapy_tfo.oracle.conduct.conduct import Tally
 from scapy_tfo.oracle.parts.profile import Patience, Profile
 from scapy_tfo.oracle.parts.rules import new_watch
 from scapy_tfo.packet import Ends, build, key_of, read
@@ -102,7 +104,7 @@ class SimulatedBench:
     """`sim:NAME`, for one process: nothing waits, so programs run one after another.
 
     first_port: our port of a program's first flow; the others have those behind it. counts: how
-    often each rule was in force, in all programs so far.
+    often each rule was in force, in all programs so far; tally: the same for those of plain TCP.
     Raises SetupError where there is no such stack, TargetError where it is not to be judged.
     """
 
@@ -116,7 +118,10 @@ class SimulatedBench:
         self.play_of: Callable[..., Play] = Play
         self.profile = Profile(fresh=True)
         self.counts = new_watch()
+        self.tally = Tally()
+        self.conduct_every = 0
         self.profile = acquaint(self._once, virtual=True)
+        self.conduct_every = 1
         self.counts = new_watch()
 
     def watch(self) -> None:
@@ -125,10 +130,11 @@ class SimulatedBench:
 
     def run(self, programs: Iterable[tuple[int, Program]]) -> Iterator[tuple[int, Verdict]]:
         for number, program in programs:
-            yield number, self._play(program).verdict()
+            judged = bool(self.conduct_every) and not number % self.conduct_every
+            yield number, self._play(program, conduct=judged).verdict()
 
     def trace(self, program: Program) -> tuple[Verdict, Sequence[TracedPacket]]:
-        play = self._play(program, keep=True)
+        play = self._play(program, keep=True, conduct=self.conduct_every > 0)
         return play.verdict(), play.trace
 
     def rehearse(self, program: Program) -> tuple[Sequence[TracedPacket], Jar]:
@@ -155,6 +161,7 @@ class SimulatedBench:
         program: Program,
         *,
         keep: bool = False,
+        conduct: bool = False,
         world: World | None = None,
         jar: Jar | None = None,
     ) -> Play:
@@ -176,7 +183,14 @@ class SimulatedBench:
             for index, flow in enumerate(program.flows)
         ]
         play = self.play_of(
-            program, ends, jar, self.profile, self._patience, keep=keep, watch=self.counts
+            program,
+            ends,
+            jar,
+            self.profile,
+            self._patience,
+            keep=keep,
+            watch=self.counts,
+            log=Log(self.tally, ordered=True, whole=True) if conduct else None,
         )
         _drive(world, play, ends)
         return play

@@ -51,6 +51,7 @@ class FakeBench:
     window: int = 16
     name: str = "sim:fake"
     families: tuple[int, ...] = (4, 6)
+    conduct_every: int = 1
     is_dead: bool = False
     log: list[int] = field(default_factory=list)
 

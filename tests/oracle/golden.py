@@ -164,6 +164,8 @@ class Recorder:
 
     def __init__(self, target: str) -> None:
         self._bench = SimulatedBench(target)
+        # The rules of plain TCP know nothing of the model.
+        self._bench.conduct_every = 0
         self._notes: list[str] = []
         self._bench.play_of = cast("Callable[..., Play]", partial(Recorded, self._notes))
 

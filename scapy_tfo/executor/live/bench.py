@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from scapy_tfo.executor.bench import VolleyResult
+from scapy_tfo.executor.conduct import Log
 from scapy_tfo.executor.live.addresses import Range, Throttle, clients_of, leaves_a_mark
 from scapy_tfo.executor.live.bearing import Again, Bearing
 from scapy_tfo.executor.live.control import greet
@@ -22,6 +23,7 @@ from scapy_tfo.executor.profiling import acquaint
 from scapy_tfo.executor.verdict import TracedPacket, Verdict
 from scapy_tfo.executor.watched import PATIENCE, WatchedPlay
 from scapy_tfo.lab.bulk.target import BulkLab
+from scapy_tfo.oracle.conduct.conduct import Tally
 from scapy_tfo.oracle.parts.profile import Patience, Profile
 from scapy_tfo.program.cookies import Client, Jar
 from scapy_tfo.program.program import CLIENTS, Flow, Program, Wait
@@ -98,11 +100,14 @@ class LiveBench:
         self.again = self.excused = 0
         self._refused: list[int] = []
         self._at = at
+        self._ours = ours
         self._patience = patience
         self._alone_patience = ALONE
         # A control that works needs no look at what comes late.
         self._control_patience = replace(ALONE, linger=patience.linger)
         self._play_of: type[Play] = Play
+        self.tally = Tally()
+        self.conduct_every = 0
         self._counters = counters
         self._ails = ails
         self._close = close
@@ -122,6 +127,7 @@ class LiveBench:
             found, fresh=False, mtu=at.batch.mtu, whole=ours, inline=ours, gives_up_after=_GIVES_UP
         )
         self._usual.profile = self.profile
+        self.conduct_every = 1
         # What it offers there depends on what programs before have told it.
         marked = replace(self.profile, options=None)
         self._spare = Site(at.spare, self._gather(at.spare), marked)
@@ -340,10 +346,23 @@ class LiveBench:
         if not ends:
             return False
         play = self._play_of(
-            program, ends, site.jar, site.profile, patience, seed=number, keep=keep
+            program,
+            ends,
+            site.jar,
+            site.profile,
+            patience,
+            seed=number,
+            keep=keep,
+            log=self._log(number),
         )
         self._engine.start(number, program, play, taken, now)
         return True
+
+    def _log(self, number: int) -> Log | None:
+        """Of a program with this number."""
+        if not self.conduct_every or number % self.conduct_every:
+            return None
+        return Log(self.tally, ordered=self._ours, whole=self.profile.whole)
 
     def _once(self, program: Program, profile: Profile) -> Play:
         self._usual.profile = profile

@@ -136,8 +136,8 @@ class History:
 
     # What the peer sends
 
-    def learn_sent(self, segment: Segment) -> None:
-        """The peer sent a segment."""
+    def learn_sent(self, segment: Segment, *, certain: bool = True) -> None:
+        """The peer sent a segment. certain: it is none that a right end throws away."""
         flags = segment.flags
         self.family = segment.src.version
         if self.isn is None:
@@ -292,6 +292,9 @@ class History:
         It has text that was never there before, or a younger timestamp.
         """
         best = self.best
+        if came.flags & SYN and self.iss is not None and came.segment.seq != self.iss:
+            # It opens another connection.
+            return False
         if best is None or self.ordered:
             return True
         if best.times is not None and came.times is not None and came.times[0] != best.times[0]:
