@@ -16,7 +16,7 @@ from scapy_tfo.oracle.replies.dispatch import reply_class
 from scapy_tfo.packet import Ends, read
 from scapy_tfo.segment import MalformedPacketError, Segment
 
-_SENT, _DOUBTFUL, _ERROR, _CAME = range(4)
+_SENT, _ERROR, _CAME = range(3)
 
 
 class _Event(NamedTuple):
@@ -44,9 +44,9 @@ class Log:
         self._whole = whole
         self._events: list[_Event] = []
 
-    def sent(self, flow: int, packet: bytes, *, certain: bool) -> None:
-        """We sent an IP packet, perhaps in fragments. certain: the target has seen it."""
-        self._events.append(_Event(_SENT if certain else _DOUBTFUL, flow, packet))
+    def sent(self, flow: int, packet: bytes) -> None:
+        """We sent an IP packet, perhaps in fragments."""
+        self._events.append(_Event(_SENT, flow, packet))
 
     def error(self, flow: int) -> None:
         """We sent an ICMP error."""
@@ -81,7 +81,7 @@ class Log:
                 # The model judges whether a packet can be read.
                 continue
             if event.kind != _CAME:
-                conduct.sent(segment, certain=event.kind == _SENT)
+                conduct.sent(segment)
                 continue
             for found in conduct.came(segment, event.at, event.number):
                 if (event.flow, found.rule) in told or event.number in excused:

@@ -108,7 +108,7 @@ class Outgoing:
         if flags & SYN and (may_open(block) or step.data_offset is not None):
             self.opening += 1
         if self._log is not None:
-            self._log.sent(step.flow, packet, certain=sent.lies is None)
+            self._log.sent(step.flow, packet)
         if step.fragments:
             self.packets += fragmented(packet, step.fragments, isn + step.seq)
         else:

@@ -65,10 +65,9 @@ class Conduct:
         self.history = history
         self._tally = tally
 
-    def sent(self, segment: Segment, *, certain: bool = True) -> None:
-        """The peer sent a segment, right or wrong. certain: the judged end has seen it, if it was
-        not lost."""
-        self.history.learn_sent(segment, certain=certain)
+    def sent(self, segment: Segment) -> None:
+        """The peer sent a segment, right or wrong."""
+        self.history.learn_sent(segment)
 
     def error(self) -> None:
         """An ICMP error was sent to the end that is judged."""

@@ -92,9 +92,6 @@ def same_iss(history: History, came: Came) -> Judged:
     again = came.segment.is_syn_ack and answer is not None
     if not again or history.resets or history.errors or history.mixed:
         return False
-    if history.their_fin is not None:
-        # The connection may be over, and its ports used again.
-        return False
     assert answer is not None
     lasts = came.at - answer.at <= 1.0 and history.is_timed(answer.at)
     if not lasts or len(_syns(history)) > 1:

@@ -149,5 +149,5 @@ RULES = (
     Rule("fast-open-elsewhere", fast_open_elsewhere, on="ra", options=True),
     Rule("from-many", from_many, ordered=True),
     Rule("hop-limit", hop_limit, ordered=True),
-    Rule("flow-label", flow_label, on="a", text=True, ordered=True),
+    Rule("flow-label", flow_label, on="a", text=True, ordered=True, numbers=True),
 )

@@ -41,6 +41,14 @@ def _options(block: bytes) -> tuple[dict[int, opt.RawOption], tuple[opt.RawOptio
     return {each.kind: each for each in every if each.is_sound}, every
 
 
+def _all(segment: Segment, kind: int, size: int) -> list[opt.RawOption]:
+    """The sound options of a kind with so many bytes of data."""
+    every = _options(segment.options)[1]
+    return [
+        each for each in every if each.kind == kind and each.is_sound and len(each.data) == size
+    ]
+
+
 @dataclass(slots=True)
 class Offered:
     """What the SYNs of the peer offered, in any of them. experiment: more than RFC 3168's ECN."""
@@ -89,7 +97,8 @@ class History:
     text. repeated: either end has sent something again. reported: what the blocks of the judged end
     named. stalled_at: when packets were last read later than they came. repeats, gaps: the text
     that came last, when it did, and the seconds between its copies, while the peer says nothing.
-    resets, errors: RSTs of the peer, and ICMP errors.
+    resets, errors: RSTs of the peer, and ICMP errors. may_be_over: a SYN that comes now may open
+    another connection.
     """
 
     def __init__(
@@ -133,11 +142,12 @@ class History:
         self.repeated = False
         self.reported = Pieces(0)
         self.stalled_at = -math.inf
+        self.may_be_over = False
 
     # What the peer sends
 
-    def learn_sent(self, segment: Segment, *, certain: bool = True) -> None:
-        """The peer sent a segment. certain: it is none that a right end throws away."""
+    def learn_sent(self, segment: Segment) -> None:
+        """The peer sent a segment."""
         flags = segment.flags
         self.family = segment.src.version
         if self.isn is None:
@@ -147,7 +157,7 @@ class History:
         if flags & (SYN | ACK) == SYN:
             self.syns += 1
             self._learn_offer(segment)
-        if flags & SYN and segment.seq != self.isn:
+        if flags & SYN and (segment.seq != self.isn or self.may_be_over):
             self.mixed = True
         times = segment.timestamps if segment.options else None
         if times is not None:
@@ -155,6 +165,7 @@ class History:
         self.has_ce = self.has_ce or segment.traffic_class & 3 == 3
         if flags & RST:
             self.resets += 1
+            self.may_be_over = True
         self._learn_numbers(segment)
         self.last_sent.append(segment)
         del self.last_sent[:-_KEPT]
@@ -166,13 +177,12 @@ class History:
     def _learn_offer(self, segment: Segment) -> None:
         offered = self.offered
         kinds = {each.kind for each in _options(segment.options)[1]}
-        scale = segment.option(opt.WINDOW_SCALE)
-        shift = scale.data[0] if scale is not None and len(scale.data) == 1 else None
-        offered.scales.add(shift)
-        offered.scale = shift
-        mss = segment.mss
-        if mss is not None:
-            offered.mss = max(offered.mss or 0, mss)
+        # Of several some take the first, and others the last.
+        shifts = [each.data[0] for each in _all(segment, opt.WINDOW_SCALE, 1)]
+        offered.scales.update(shifts or [None])
+        offered.scale = shifts[-1] if shifts else None
+        for each in _all(segment, opt.MSS, 2):
+            offered.mss = max(offered.mss or 0, int.from_bytes(each.data, "big"))
         offered.sack |= opt.SACK_PERMITTED in kinds
         offered.times |= opt.TIMESTAMPS in kinds
         offered.ecn |= bool(segment.flags & (ECE | CWR) or segment.reserved)
@@ -205,7 +215,7 @@ class History:
     def learn_error(self) -> None:
         """The peer, or somebody on the path, sent an ICMP error."""
         self.errors += 1
-        self.interrupted = True
+        self.interrupted = self.may_be_over = True
 
     # What the judged end sends
 
@@ -247,6 +257,8 @@ class History:
             self.reported.add(start, b"", end - start)
         if flags & SYN and not flags & RST:
             self._learn_syn_ack(came)
+        if flags & (RST | FIN):
+            self.may_be_over = True
         if flags & RST or came.seq is None or self.mixed:
             return
         self._learn_repeat(came)

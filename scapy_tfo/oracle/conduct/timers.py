@@ -67,7 +67,8 @@ def first_comes_first(history: History, came: Came) -> Judged:
         return False
     if history.spoke_since or came.seq is None or not came.segment.payload:
         return False
-    if came.flags & (SYN | RST) or came.seq + came.length > history.theirs.end:
+    if came.flags & (SYN | RST) or came.seq + came.length >= history.theirs.end:
+        # It may be a probe for a loss at the tail (RFC 8985 section 7.3).
         return False
     una = max(history.their_una, 1)
     return held(came.seq <= una, f"text at {una} first", f"at {came.seq}")

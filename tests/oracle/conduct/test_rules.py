@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from ipaddress import ip_address
+from typing import Any
 
 import pytest
 
@@ -50,12 +51,13 @@ def _syn_acks(talk: Conversation, gaps: Iterable[float]) -> None:
 
 
 def _timed_out(talk: Conversation, seq: int) -> None:
-    """Two segments of three bytes, and one of them again."""
+    """Three segments of three bytes, and one of them again."""
     opened(talk)
-    talk.theirs(ACK, b"abc")
-    talk.theirs(ACK, b"def", seq=4)
+    texts = {1: b"abc", 4: b"def", 7: b"ghi"}
+    for start, text in texts.items():
+        talk.theirs(ACK, text, seq=start)
     talk.now += 1.0
-    talk.theirs(ACK, b"abc" if seq == 1 else b"def", seq=seq)
+    talk.theirs(ACK, texts[seq], seq=seq)
 
 
 def _blocks(talk: Conversation, *pairs: tuple[int, int]) -> None:
@@ -362,6 +364,45 @@ def test_a_packet_that_breaks_it(rule: str) -> None:
 def test_a_packet_that_nearly_does(rule: str) -> None:
     talk = conversation(rule)
     TABLE[rule][1](talk)
+    assert talk.broken == []
+
+
+def test_the_last_segment_may_be_a_probe_for_a_loss_at_the_tail() -> None:
+    talk = conversation("timer-skips-text")
+    _timed_out(talk, 7)
+    assert talk.broken == []
+
+
+def test_ports_that_are_used_again_have_no_numbers_to_judge() -> None:
+    talk = Conversation(ordered=True)
+    timed(talk)
+    talk.ours(RST, seq=1)
+    talk.ours(SYN)
+    talk.theirs(SYN | ACK)
+    talk.theirs(ACK, b"abc")
+    assert talk.broken == []
+
+
+def test_of_two_options_of_a_kind_a_receiver_takes_either() -> None:
+    talk = Conversation()
+    short = opt.RawOption(opt.MSS, 3, b"\x05")
+    talk.handshake((MSS, short), (MSS,))
+    talk.theirs(ACK, b"x" * 1200)
+    assert talk.broken == []
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [{"flags": SYN}, {"flags": 0}, {"ack": 9}],
+    ids=["SYN", "no ACK", "acknowledges too much"],
+)
+def test_what_may_be_refused_need_not_be_in_the_first_block(refused: dict[str, Any]) -> None:
+    talk = Conversation(ordered=True)
+    opened(talk, PERMITTED)
+    talk.ours(ACK, b"x" * 10, seq=11)
+    talk.theirs(options=(sack((11, 21)),))
+    talk.ours(**{"flags": ACK, "data": b"x" * 10, "seq": 31, **refused})
+    talk.theirs(options=(sack((11, 21)),))
     assert talk.broken == []
 
 
