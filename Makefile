@@ -51,7 +51,7 @@ help:
 	@echo 'make fuzz-smoke   run a fuzz campaign of a minute, which must find nothing new (FUZZ_ARGS="--for 1h")'
 	@echo 'make hunt         fuzz each mutant that shows on the wire, for docs/generated/fuzz-mutants.md (minutes)'
 	@echo 'make soak         make a thousand runs that must report no failure, for docs/trust.md (half an hour)'
-	@echo 'make watched      run all cases, and write how often each rule of TCP applied: docs/generated/oracle.md'
+	@echo 'make watched      run all cases and some programs, and write how often each rule applied: docs/generated/oracle.md'
 	@echo 'make rules        write docs/generated/rules.md, the rules of plain TCP, from specs/'
 	@echo 'make rooms        draw docs/rooms.toml, the rooms and their arrows, into docs/developing.md'
 	@echo 'make man          write docs/scapy-tfo.1, the man page, from the help of the commands'

@@ -1,4 +1,5 @@
-"""Runs all cases at the reference and at Linux, and writes how often each rule of TCP applied.
+"""Runs all cases and some programs at the reference and at Linux, and writes how often each rule of
+the oracle applied.
 
 Exits with 1 if a rule is broken.
 """
@@ -7,33 +8,67 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 from scapy_tfo import tcp_rules
-from scapy_tfo.report.tables.watched import watched_markdown
+from scapy_tfo.executor.live.bench import LiveBench
+from scapy_tfo.executor.simulated import SimulatedBench
+from scapy_tfo.fuzz.generation.grammar import program_for
+from scapy_tfo.program.program import Program
+from scapy_tfo.report.tables.watched import Counts, watched_markdown
 from scapy_tfo.runner.runner import Options
 from scapy_tfo.runner.session import Request, run
 
 TARGETS = ("sim:reference", "lab:linux")
+PROGRAMS = 4000
+"""Of the fuzzer, at each target."""
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("targets", nargs="*", default=list(TARGETS), metavar="TARGET")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument(
+        "targets", nargs="*", default=list(TARGETS), metavar="TARGET", help="sim:NAME or lab:linux"
+    )
+    parser.add_argument("--programs", type=int, default=PROGRAMS, metavar="N", help="to fuzz with")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the page to this file")
     chosen = parser.parse_args()
-    counts = {}
-    broken = []
+    cases, fuzz = {}, {}
+    broken: list[str] = []
     for target in chosen.targets:
         done = run(Request(target=target, options=Options(slow=True, capture=False)))
-        counts[target] = done.watched
+        cases[f"cases, `{target}`"] = done.watched
         broken += [f"{target}: {each}" for each in done.breaches]
-        print(f"{target}: {len(done.watched)} rules exercised, {len(done.breaches)} breaches")
+        counts, found = fuzzed(target, chosen.programs)
+        fuzz[f"fuzz, `{target}`"] = counts
+        broken += [f"{target}: {each}" for each in found]
+        print(
+            f"{target}: {len(done.watched)} rules exercised by cases, "
+            f"{sum(map(bool, counts.values()))} by programs, "
+            f"{len(done.breaches) + len(found)} breaches"
+        )
     print(*broken, sep="\n")
     if chosen.write is not None:
-        page = watched_markdown(tcp_rules.load(), counts)
+        page = watched_markdown(tcp_rules.load(), {**cases, **fuzz})
         chosen.write.write_text(page, encoding="utf-8")
     return int(bool(broken))
+
+
+def fuzzed(target: str, programs: int) -> tuple[Counts, list[str]]:
+    """How often each rule applied to programs, and what broke one, in lines."""
+    live = target == "lab:linux"
+    with closing(LiveBench.lab() if live else SimulatedBench(target)) as bench:
+        found = [
+            f"program {number}: {each}"
+            for number, verdict in bench.run(_made(programs, "live" if live else "sim"))
+            for each in verdict.violations
+        ]
+        return bench.applied, found
+
+
+def _made(programs: int, profile: str) -> Iterator[tuple[int, Program]]:
+    return ((seed, program_for(seed, profile)) for seed in range(programs))
 
 
 if __name__ == "__main__":

@@ -225,8 +225,8 @@ class Outgoing:
 def _lies(step: Send, options: int) -> events.Lies | None:
     """What is wrong with a step's segment. options: bytes of its own."""
     offset = step.data_offset
-    if not (step.checksum or step.reserved or step.traffic_class or step.fragments) and (
-        offset is None
+    if offset is None and not (
+        step.checksum or step.reserved or step.traffic_class or step.fragments
     ):
         return None
     return events.Lies(

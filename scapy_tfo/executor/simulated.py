@@ -21,6 +21,7 @@ from scapy_tfo.option import FastOpen, find_fast_open
 from scapy_tfo.oracle.conduct.conduct import Tally
 from scapy_tfo.oracle.parts.profile import Patience, Profile
 from scapy_tfo.oracle.parts.rules import new_watch
+from scapy_tfo.oracle.registry import applied
 from scapy_tfo.packet import Ends, build, key_of, read
 from scapy_tfo.program.cookies import Jar
 from scapy_tfo.program.program import SMALL, Program
@@ -142,6 +143,11 @@ class SimulatedBench:
         world, jar = World(self._stack), Jar()
         self._play(program, world=world, jar=jar)
         return world.log, jar
+
+    @property
+    def applied(self) -> dict[str, int]:
+        """How often each rule of the oracle applied in all programs so far, by its id."""
+        return applied(self.counts, self.tally)
 
     def alive(self) -> str:
         return ""

@@ -87,51 +87,52 @@ def no_probe(_link: Connection) -> Breach:
 
 
 _AT_ONCE = Table(no_rst, no_syn_ack, no_ack, no_answer, no_text, no_fin)
+_AT_ONCE_NUMBER = _AT_ONCE.number
 _BY_TIMER = Table(no_repeat, no_probe)
 
 
 def owes(link: Connection) -> Rule | None:
     """The rule by which the target owes something on this flow."""
-    states = link.states
     if link.vague:
         return None
+    states = link.states
+    if states == OPEN:
+        return _owed_when_open(link)
     if states == LISTEN:
         return None if link.owed.rst is None else no_rst
     if link.handshake.iss is None:
         return no_syn_ack if states == RCVD and link.handshake.rule is not None else None
-    if states != OPEN:
-        return no_answer if link.owed.answer else None
-    must = link.outbound.must
-    if link.outbound.acked < must.next:
+    return no_answer if link.owed.answer else None
+
+
+def _owed_when_open(link: Connection) -> Rule | None:
+    outbound, inbound = link.outbound, link.inbound
+    must = outbound.must
+    if outbound.acked < must.next:
         return no_ack
     if link.owed.answer:
         return no_answer
-    if link.inbound.sure_ack < link.inbound.received or link.inbound.fin is not None:
+    received = inbound.received
+    if inbound.sure_ack < received or inbound.fin is not None:
         # What is on its way may hold back the rest (RFC 9293 section 3.7.4).
         return None
-    missing = 1 + _text_due(link) - link.inbound.received
+    missing = 1 + _text_due(link) - received
     if missing > 0:
-        fits = link.inbound.edge - link.inbound.received >= min(missing, link.inbound.mss)
-        return no_text if fits else None
+        return no_text if inbound.edge - received >= min(missing, inbound.mss) else None
     # FIN takes a number, and may wait for a window like text.
-    due = must.ended and link.application.closes
-    return no_fin if due and link.inbound.edge > link.inbound.received else None
-
-
-def asked(link: Connection) -> Rule | None:
-    """As `owes`, and counted."""
-    watch = link.watch
-    watch.passes[_AT_ONCE.number] += 1
-    rule = owes(link)
-    if rule is not None:
-        watch.due[rule.number] += 1
-    return rule
+    due = inbound.edge > received and must.ended and link.application.closes
+    return no_fin if due else None
 
 
 def debt_of(link: Connection) -> Debt | None:
-    """The first thing that the target owes on this flow, None where it owes nothing."""
-    rule = asked(link)
-    return None if rule is None else _debt(link, rule)
+    """The first thing that the target owes on this flow, None where it owes nothing; counted."""
+    watch = link.watch
+    watch.passes[_AT_ONCE_NUMBER] += 1
+    rule = owes(link)
+    if rule is None:
+        return None
+    watch.due[rule.number] += 1
+    return _debt(link, rule)
 
 
 def blame_debt(link: Connection, debt: Debt) -> None:

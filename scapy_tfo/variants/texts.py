@@ -142,7 +142,7 @@ class ReportsNoBlocks(ReceiveSide):
 
 @variant({"sack-count": "one"})
 class ReportsOneBlock(ReceiveSide):
-    """An ACK reports one block."""
+    """An ACK reports one block, that of the segment that caused it."""
 
     def report(self, most: int) -> list[tuple[int, int]]:
         return super().report(min(most, 1))

@@ -25,6 +25,8 @@ from scapy_tfo.executor.watched import PATIENCE, WatchedPlay
 from scapy_tfo.lab.bulk.target import BulkLab
 from scapy_tfo.oracle.conduct.conduct import Tally
 from scapy_tfo.oracle.parts.profile import Patience, Profile
+from scapy_tfo.oracle.parts.rules import new_watch
+from scapy_tfo.oracle.registry import applied
 from scapy_tfo.program.cookies import Client, Jar
 from scapy_tfo.program.program import CLIENTS, Flow, Program, Wait
 from scapy_tfo.segment import Address
@@ -106,7 +108,7 @@ class LiveBench:
         # A control that works needs no look at what comes late.
         self._control_patience = replace(ALONE, linger=patience.linger)
         self._play_of: type[Play] = Play
-        self.tally = Tally()
+        self.counts, self.tally = new_watch(), Tally()
         self.conduct_every = 0
         self._counters = counters
         self._ails = ails
@@ -127,6 +129,7 @@ class LiveBench:
             found, fresh=False, mtu=at.batch.mtu, whole=ours, inline=ours, gives_up_after=_GIVES_UP
         )
         self._usual.profile = self.profile
+        self.counts = new_watch()
         self.conduct_every = 1
         # What it offers there depends on what programs before have told it.
         marked = replace(self.profile, options=None)
@@ -353,6 +356,7 @@ class LiveBench:
             patience,
             seed=number,
             keep=keep,
+            watch=self.counts,
             log=self._log(number),
         )
         self._engine.start(number, program, play, taken, now)
@@ -386,6 +390,11 @@ class LiveBench:
             return Verdict(unjudged=_NO_SUCH_ENDS), ()
         play = self._alone(program)
         return play.verdict(), play.trace
+
+    @property
+    def applied(self) -> dict[str, int]:
+        """How often each rule of the oracle applied in all programs so far, by its id."""
+        return applied(self.counts, self.tally)
 
     def alive(self) -> str:
         ill = self._ails() or self._engine.balance.weigh(self._counters())

@@ -138,12 +138,12 @@ def new_watch() -> Watch:
 
 def judge(link: Connection, came: Came, table: Table) -> bool:
     """Judge a segment by rules; whether it broke one."""
-    watch = link.watch
+    watch, held = link.watch, HELD
     watch.passes[table.number] += 1
     broken = False
     for function, number in table.pairs:
         found = function(link, came)
-        if found is HELD:
+        if found is held:
             continue
         if found is None:
             watch.idle[number] += 1

@@ -1,50 +1,58 @@
-"""Writes docs/generated/oracle.md: which rules of TCP are watched, and how often each applied."""
+"""Writes docs/generated/oracle.md: which rules there are, and how often each applied."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from scapy_tfo.oracle.conduct.conduct import RULES
+from scapy_tfo.oracle import registry
 from scapy_tfo.tcp_rules import TcpRules
 
 COMMAND = "make watched"
 
-_HEAD = f"""# What is watched beside the cases
+_HEAD = f"""# What the oracle watches
 
 Made by `{COMMAND}`: one run of all cases, slow ones too, at both addresses of the reference and of
-Linux. A number says how often a rule was held against a packet. The rules themselves are in
-[rules.md](rules.md).
+Linux, and some thousand programs of the fuzzer at each. A number says how often a rule was held
+against a packet, or against a silence. The rules themselves are in [rules.md](rules.md).
 
-| watched as | rules | {{heads}} |
-|---|---|{{lines}}|"""
+A rule of *traffic* follows from what both ends have sent: it is watched beside every case and every
+program. A rule of the *model* follows from what a right target may do by then with all that it was
+sent: only the fuzzer keeps track of that.
+
+| watched as | rules | of | {{heads}} |
+|---|---|---|{{lines}}|"""
+
+Counts = Mapping[str, int]
+"""How often each rule applied, by its id; rules that never did may be missing."""
 
 
-def watched_markdown(rules: TcpRules, runs: Mapping[str, Mapping[str, int]]) -> str:
-    """The page. runs: by target, how many packets each rule was held against."""
-    heads = " | ".join(f"`{each}`" for each in runs)
+def watched_markdown(rules: TcpRules, runs: Mapping[str, Counts]) -> str:
+    """The page. runs: who watched, and where, as the head of a column; what applied how often."""
+    heads = " | ".join(runs)
     lines = [_HEAD.format(heads=heads, lines="|".join("--:" for _ in runs)), *_rows(rules, runs)]
     return "\n".join([*lines, "", *_left(rules, runs)])
 
 
-def _rows(rules: TcpRules, runs: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
-    for rule in RULES:
-        ids = ", ".join(each.id for each in rules.values() if rule.name in each.rule)
-        counts = " | ".join(f"{counts.get(rule.name, 0):,}" for counts in runs.values())
-        yield f"| {rule.name} | {ids} | {counts} |"
+def _rows(rules: TcpRules, runs: Mapping[str, Counts]) -> Iterator[str]:
+    for rule in registry.every().values():
+        named = [each.id for each in rules.values() if rule.id in each.rule]
+        told = ", ".join(named) or rule.requirement
+        counts = " | ".join(f"{counts.get(rule.id, 0):,}" for counts in runs.values())
+        yield f"| {rule.id} | {told} | {'traffic' if rule.of_traffic else 'model'} | {counts} |"
 
 
-def _left(rules: TcpRules, runs: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
-    names = {rule.name for rule in RULES}
-    never = [
-        rule.name for rule in RULES if not any(counts.get(rule.name) for counts in runs.values())
-    ]
-    watched = [each for each in rules.values() if names & set(each.rule)]
+def _left(rules: TcpRules, runs: Mapping[str, Counts]) -> Iterator[str]:
+    every = registry.every()
+    never = [name for name in every if not any(counts.get(name) for counts in runs.values())]
+    traffic = {name for name, each in every.items() if each.of_traffic}
+    watched = [each for each in rules.values() if traffic & set(each.rule)]
     fuzzed = [each for each in rules.values() if each.rule and each not in watched]
     open_ = [each.id for each in rules.values() if not each.rule]
     yield f"Never exercised: {', '.join(never) or 'none'}."
     yield ""
     yield (
-        f"Of {len(rules)} rules, {len(watched)} are watched beside the cases, {len(fuzzed)} more"
-        f" are judged by the fuzzer, and {len(open_)} by neither: {', '.join(open_)}."
+        f"Of {len(rules)} rules of plain TCP, {len(watched)} are watched as rules of traffic,"
+        f" {len(fuzzed)} more as rules of the model, and {len(open_)} by none:"
+        f" {', '.join(open_)}."
     )
     yield ""
