@@ -88,6 +88,8 @@ class Conduct:
             history.mixed,
             history.complete,
             history.ordered,
+            history.opens,
+            history.contents,
         ):
             judged = judge(history, came)
             if judged is False:
@@ -102,7 +104,14 @@ class Conduct:
 
 @cache
 def _rules(
-    kind: str, options: bool, text: bool, mixed: bool, complete: bool, ordered: bool
+    kind: str,
+    options: bool,
+    text: bool,
+    mixed: bool,
+    complete: bool,
+    ordered: bool,
+    opens: bool,
+    contents: bool,
 ) -> tuple[tuple[int, Callable[[History, Came], Judged]], ...]:
     """The rules that may apply to such a segment of such a connection, with their numbers."""
     return tuple(
@@ -114,4 +123,6 @@ def _rules(
         and not (mixed and rule.numbers)
         and (complete or not rule.complete)
         and (ordered or not rule.ordered)
+        and not (opens and rule.listens)
+        and (contents or not rule.contents)
     )

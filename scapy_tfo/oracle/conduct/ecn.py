@@ -16,7 +16,7 @@ def _agreed(history: History) -> bool:
 
 def mark_not_agreed(history: History, came: Came) -> Judged:
     """No packet says that it can be marked before both ends agreed (section 6.1.1)."""
-    if history.offered.ecn:
+    if history.offered.ecn or history.offered.experiment:
         return False
     mark = came.segment.traffic_class & 3
     return held(mark not in _ECT, "not ECT: ECN was not agreed on", f"ECT({mark & 1})")

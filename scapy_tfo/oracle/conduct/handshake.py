@@ -141,7 +141,8 @@ def cookie_sound(_: History, came: Came) -> Judged:
 
 def iss_constant(history: History, came: Came) -> Judged:
     """The ISS changes from connection to connection (RFC 9293 section 3.4.1, MUST-8)."""
-    if not came.segment.is_syn_ack or history.answer is not None or history.isn is None:
+    begins = came.segment.is_syn if history.opens else came.segment.is_syn_ack
+    if not begins or history.answer is not None or (history.isn is None and not history.opens):
         return False
     population = history.population
     alike = population.alike(history.key, came.segment.seq)
@@ -171,19 +172,21 @@ def iss_repeats(history: History, came: Came) -> Judged:
 
 
 RULES = (
-    Rule("syn-ack-number", acknowledges_the_syn, complete=True, numbers=True, on="s"),
-    Rule("scale-unasked", scale_unasked, complete=True, on="s"),
+    Rule("syn-ack-number", acknowledges_the_syn, complete=True, numbers=True, on="s", listens=True),
+    Rule("scale-unasked", scale_unasked, complete=True, on="s", listens=True),
     Rule("scale-too-large", scale_too_large, on="s", options=True),
-    Rule("times-unasked", times_unasked, complete=True, on="s"),
-    Rule("times-of-the-syn", echoes_the_syn, complete=True, on="s", options=True),
-    Rule("sack-unasked", sack_unasked, complete=True, on="s"),
-    Rule("ecn-unasked", ecn_unasked, complete=True, on="s"),
-    Rule("ecn-reflected", ecn_reflected, complete=True, on="s"),
-    Rule("another-iss", same_iss, complete=True, numbers=True, on="s", ordered=True),
-    Rule("another-offer", same_offer, complete=True, numbers=True, on="s", ordered=True),
-    Rule("cookie-unasked", cookie_unasked, complete=True, on="s"),
-    Rule("cookie-broken", cookie_sound, on="s", options=True),
+    Rule("times-unasked", times_unasked, complete=True, on="s", listens=True),
+    Rule("times-of-the-syn", echoes_the_syn, complete=True, on="s", options=True, listens=True),
+    Rule("sack-unasked", sack_unasked, complete=True, on="s", listens=True),
+    Rule("ecn-unasked", ecn_unasked, complete=True, on="s", listens=True),
+    Rule("ecn-reflected", ecn_reflected, complete=True, on="s", listens=True),
+    Rule("another-iss", same_iss, complete=True, numbers=True, on="s", ordered=True, listens=True),
+    Rule(
+        "another-offer", same_offer, complete=True, numbers=True, on="s", ordered=True, listens=True
+    ),
+    Rule("cookie-unasked", cookie_unasked, complete=True, on="s", listens=True),
+    Rule("cookie-broken", cookie_sound, on="s", options=True, listens=True),
     Rule("iss-constant", iss_constant, complete=True, on="s"),
-    Rule("iss-of-the-peer", iss_of_the_peer, complete=True, on="s"),
-    Rule("iss-repeats", iss_repeats, complete=True, on="s"),
+    Rule("iss-of-the-peer", iss_of_the_peer, complete=True, on="s", listens=True),
+    Rule("iss-repeats", iss_repeats, complete=True, on="s", listens=True),
 )

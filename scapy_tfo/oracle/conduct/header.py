@@ -45,7 +45,7 @@ def no_syn_ack_unasked(history: History, came: Came) -> Judged:
 
 def reserved_bits(history: History, came: Came) -> Judged:
     """Reserved bits are zero, unless accurate ECN was asked for (RFC 9768)."""
-    if history.offered.ecn:
+    if history.offered.ecn or history.offered.experiment:
         return False
     return held(not came.segment.reserved, "reserved bits of 0", f"{came.segment.reserved:#x}")
 
@@ -137,7 +137,7 @@ def flow_label(history: History, came: Came) -> Judged:
 RULES = (
     Rule("flags-together", flags_together),
     Rule("no-ack-flag", has_ack, on="a"),
-    Rule("bare-syn", no_bare_syn, on="s"),
+    Rule("bare-syn", no_bare_syn, on="s", listens=True),
     Rule("syn-ack-unasked", no_syn_ack_unasked, complete=True, on="s"),
     Rule("reserved-bits", reserved_bits, complete=True),
     Rule("data-offset", data_offset),

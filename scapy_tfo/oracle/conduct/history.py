@@ -1,7 +1,8 @@
 """What both ends of a connection have sent so far, as far as the rules ask for it.
 
 Numbers are relative: those of the end that is judged to its ISS, those of its peer to the ISN of
-the peer's first SYN. Times are in seconds.
+the peer's first SYN, or of the SYN-ACK where it is the judged end that connects. Times are in
+seconds.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from functools import lru_cache
 
 from scapy_tfo import option as opt
 from scapy_tfo.oracle.conduct.isns import Population
-from scapy_tfo.oracle.conduct.pieces import Pieces
+from scapy_tfo.oracle.conduct.pieces import Numbers, Pieces
 from scapy_tfo.segment import ACK, CWR, ECE, FIN, RST, SYN, Segment
 from scapy_tfo.seq import before, distance
 
@@ -88,17 +89,18 @@ class History:
 
     key: its ends. population: the other connections of the end that is judged. complete: every
     packet of the peer is known. ordered: packets come in the order in which they were sent. whole:
-    segments come as they were sent, and no interface puts several into one. mixed: its packets
+    segments come as they were sent, and no interface puts several into one. opens: the judged end
+    connects, and sends the first SYN. contents: the bytes of its text are known. mixed: its packets
     belong to more than one incarnation, or nobody can tell. syns: of the peer. answer: the first
-    SYN-ACK. sent, theirs: the streams of the peer and of the judged end. limit: the right edge of
-    the largest window that the peer offered. their_una: what the peer acknowledged of the text that
-    came. best: the youngest segment of the judged end. heard_at: when the last one came.
-    spoke_since, interrupted: whether the peer has sent something since then, and since the first
-    text. repeated: either end has sent something again. reported: what the blocks of the judged end
-    named. stalled_at: when packets were last read later than they came. repeats, gaps: the text
-    that came last, when it did, and the seconds between its copies, while the peer says nothing.
-    resets, errors: RSTs of the peer, and ICMP errors. may_be_over: a SYN that comes now may open
-    another connection.
+    SYN of the judged end, a SYN-ACK unless it connects. sent, theirs: the streams of the peer and
+    of the judged end. limit: the right edge of the largest window that the peer offered. their_una:
+    what the peer acknowledged of the text that came. best: the youngest segment of the judged end.
+    heard_at: when the last one came. spoke_since, interrupted: whether the peer has sent something
+    since then, and since the first text. repeated: either end has sent something again. reported:
+    what the blocks of the judged end named. stalled_at: when packets were last read later than they
+    came. repeats, gaps: the text that came last, when it did, and the seconds between its copies,
+    while the peer says nothing. resets, errors: RSTs of the peer, and ICMP errors. may_be_over: a
+    SYN that comes now may open another connection.
     """
 
     def __init__(
@@ -109,12 +111,15 @@ class History:
         complete: bool = True,
         ordered: bool = False,
         whole: bool = True,
+        opens: bool = False,
     ) -> None:
         self.key = key
         self.population = population or Population()
         self.complete = complete
         self.ordered = ordered
         self.whole = whole
+        self.opens = opens
+        self.contents = True
         self.mixed = False
         self.isn: int | None = None
         self.iss: int | None = None
@@ -125,11 +130,11 @@ class History:
         self.sent = Pieces(0)
         self.theirs = Pieces(0)
         self.their_fin: int | None = None
-        self.acks: set[int] = set()
+        self.acks = Numbers()
         self.limit: int | None = None
         self.their_una = 0
-        self.tsvals: set[int] = set()
-        self.ends: set[int] = set()
+        self.tsvals = Numbers()
+        self.ends = Numbers()
         self.last_sent: list[Segment] = []
         self.has_ce = False
         self.resets = self.errors = 0
@@ -150,11 +155,12 @@ class History:
         """The peer sent a segment."""
         flags = segment.flags
         self.family = segment.src.version
+        begins = self._begins(segment)
         if self.isn is None:
             # A connection that begins with something else has no number to count from.
-            self.isn = segment.seq if flags & (SYN | ACK) == SYN else None
+            self.isn = segment.seq if begins else None
             self.mixed = self.mixed or self.isn is None
-        if flags & (SYN | ACK) == SYN:
+        if begins:
             self.syns += 1
             self._learn_offer(segment)
         if flags & SYN and (segment.seq != self.isn or self.may_be_over):
@@ -174,8 +180,20 @@ class History:
         self.spoke_since = True
         self.interrupted = self.interrupted or self.theirs.end > 1
 
+    def _begins(self, segment: Segment) -> bool:
+        """Whether it can be the peer's part of the handshake."""
+        if not self.opens or not segment.is_syn_ack:
+            return segment.is_syn
+        # One that acknowledges something else is rejected (RFC 9293 section 3.10.7.3).
+        if segment.is_rst or self.iss is None:
+            return False
+        return 1 <= distance(self.iss, segment.ack) <= self.theirs.end
+
     def _learn_offer(self, segment: Segment) -> None:
         offered = self.offered
+        if self.opens and self.syns > 1 and not self._agrees(segment):
+            # Nobody knows which of the two the judged end heard first.
+            self.mixed = True
         kinds = {each.kind for each in _options(segment.options)[1]}
         # Of several some take the first, and others the last.
         shifts = [each.data[0] for each in _all(segment, opt.WINDOW_SCALE, 1)]
@@ -188,6 +206,18 @@ class History:
         offered.ecn |= bool(segment.flags & (ECE | CWR) or segment.reserved)
         offered.experiment |= bool(segment.reserved)
         offered.fast_open |= bool(segment.fast_open)
+
+    def _agrees(self, segment: Segment) -> bool:
+        """Whether a second SYN-ACK offers what the first did."""
+        offered = self.offered
+        found = _options(segment.options)[0]
+        scale = found.get(opt.WINDOW_SCALE)
+        return (
+            offered.scales == {scale.data[0] if scale is not None and scale.data else None}
+            and offered.sack == (opt.SACK_PERMITTED in found)
+            and offered.times == (opt.TIMESTAMPS in found)
+            and (segment.mss is None or segment.mss == offered.mss)
+        )
 
     def _learn_numbers(self, segment: Segment) -> None:
         if self.isn is None:
@@ -225,6 +255,8 @@ class History:
         iss = self.iss
         if iss is None and segment.flags & (SYN | RST) == SYN:
             iss = segment.seq
+            # Accurate ECN is asked for by the connecting end itself (RFC 9768 section 3.1.1).
+            self.offered.experiment |= self.opens and bool(segment.reserved)
         return Came(
             segment,
             segment.flags,
@@ -266,7 +298,8 @@ class History:
             self.best = came
         syn = bool(flags & SYN)
         self.theirs.add(came.seq, b"", int(syn))
-        self.theirs.add(came.seq + syn, segment.payload, came.length - syn)
+        text = segment.payload if self.contents else b""
+        self.theirs.add(came.seq + syn, text, came.length - syn)
         if flags & FIN and self.their_fin is None:
             self.their_fin = came.seq + came.length - 1
 
@@ -274,14 +307,20 @@ class History:
         if self.iss is None:
             self.iss = came.segment.seq
             self.answer = came
-            if self.isn is not None:
-                self.population.learn(self.key, self.isn, self.iss, came.at)
+            if self.isn is not None or self.opens:
+                self.population.learn(self.key, self.isn or 0, self.iss, came.at)
             for each in self.last_sent:
                 if each.flags & (SYN | ACK) == SYN:
                     # The peer's SYN offers a window that is not scaled.
                     self.limit = max(self.limit or 0, 1 + each.window)
-        elif came.segment.seq != self.iss:
+        elif came.segment.seq != self.iss or (self.opens and self._another_offer(came)):
             self.mixed = True
+
+    def _another_offer(self, came: Came) -> bool:
+        """A SYN that is sent again with less: what was agreed on depends on which one arrived."""
+        assert self.answer is not None
+        kinds = (opt.WINDOW_SCALE, opt.SACK_PERMITTED, opt.TIMESTAMPS)
+        return any((each in came.options) != (each in self.answer.options) for each in kinds)
 
     def _learn_repeat(self, came: Came) -> None:
         """Note when the same text came again while the peer said nothing."""

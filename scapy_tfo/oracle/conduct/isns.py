@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+_MOST = 1 << 16
+"""Pairs of ends whose last connection is remembered."""
+
 
 class Population:
     """The ISNs that the judged end has used, by the connection's ends.
@@ -45,4 +48,7 @@ class Population:
         self._shifted = self.shifted(key, isn, iss)
         self._shift = key, (iss - isn) & 0xFFFFFFFF
         self._last = key, iss
+        self._of.pop(key, None)
         self._of[key] = isn, iss
+        if len(self._of) > _MOST:
+            del self._of[next(iter(self._of))]

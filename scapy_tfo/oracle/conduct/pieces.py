@@ -4,27 +4,36 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+from scapy_tfo.seq import before
+
+_MOST_TEXT = 1 << 20
+_MOST_NUMBERS = 1 << 14
+
 
 class Pieces:
     """Bytes by relative sequence number, sent in any order and perhaps more than once.
 
     next: the number after the last one of the part that has no gap. end: the number after the
-    highest one.
+    highest one. Of the bytes, the last MiB at most is kept.
     """
 
-    __slots__ = ("_ends", "_starts", "_texts", "end", "next")
+    __slots__ = ("_ends", "_kept", "_starts", "_texts", "end", "next")
 
     def __init__(self, start: int) -> None:
         self.next = self.end = start
         self._starts: list[int] = []
         self._ends: list[int] = []
         self._texts: list[tuple[int, bytes]] = []
+        self._kept = 0
 
     def add(self, start: int, text: bytes, length: int) -> None:
         """Take in `length` numbers, of which the first ones are the bytes of `text`."""
         end = start + length
         if text:
             self._texts.append((start, text))
+            self._kept += len(text)
+            if self._kept > _MOST_TEXT:
+                self._forget()
         self.end = max(self.end, end)
         if start <= self.next:
             self.next = max(self.next, end)
@@ -35,6 +44,15 @@ class Pieces:
         while self._starts and self._starts[0] <= self.next:
             del self._starts[0]
             self.next = max(self.next, self._ends.pop(0))
+
+    def _forget(self) -> None:
+        """Drop the bytes that came first, about half of them."""
+        del self._texts[: len(self._texts) // 2 + 1]
+        self._kept = sum(len(text) for _, text in self._texts)
+
+    def fill(self, end: int) -> None:
+        """Take all numbers before `end` as sent, with bytes that nobody knows."""
+        self.add(self.next, b"", max(end - self.next, 0))
 
     def covers(self, start: int, end: int) -> bool:
         """Whether all numbers from `start` up to `end` were sent."""
@@ -64,3 +82,36 @@ class Pieces:
             if text[number - start] not in allowed[number]:
                 return number
         return None
+
+
+class Numbers:
+    """Numbers modulo 2**32, of which the last 16,384 are kept.
+
+    What is no younger than the youngest that was dropped counts as being there.
+    """
+
+    __slots__ = ("_dropped", "_kept")
+
+    def __init__(self) -> None:
+        self._kept: dict[int, None] = {}
+        self._dropped: int | None = None
+
+    def add(self, number: int) -> None:
+        """Take in a number."""
+        kept = self._kept
+        if number in kept:
+            return
+        kept[number] = None
+        if len(kept) > _MOST_NUMBERS:
+            oldest = next(iter(kept))
+            del kept[oldest]
+            if self._dropped is None or before(self._dropped, oldest):
+                self._dropped = oldest
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._kept or (
+            self._dropped is not None and not before(self._dropped, number)
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self._kept)

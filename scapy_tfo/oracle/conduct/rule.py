@@ -31,7 +31,8 @@ class Rule:
     complete: it needs every packet of the other end, and so says nothing about a capture that
     lacks some. ordered: it needs the packets of the end that is judged as they were sent, each
     once, in their order, with their IP header. numbers: it needs sequence numbers that can be
-    compared: those of one incarnation.
+    compared: those of one incarnation. listens: it is about an end that is connected to, and says
+    nothing of one that connects. contents: it compares bytes of text.
     on: which segments it may apply to, some of `KINDS`. options, text: only those with any.
     """
 
@@ -40,6 +41,8 @@ class Rule:
     complete: bool = False
     ordered: bool = False
     numbers: bool = False
+    listens: bool = False
+    contents: bool = False
     on: str = KINDS
     options: bool = False
     text: bool = False

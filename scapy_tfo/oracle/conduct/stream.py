@@ -120,12 +120,12 @@ def initial_window(history: History, came: Came) -> Judged:
 
 
 RULES = (
-    Rule("text-changes", same_text, numbers=True, on="sa", text=True),
+    Rule("text-changes", same_text, numbers=True, on="sa", text=True, contents=True),
     Rule("text-behind-fin", text_behind_fin, numbers=True, on="sa", text=True),
     Rule("fin-moves", fin_moves, numbers=True, on="sa", text=True),
     Rule("over-the-window", over_the_window, complete=True, numbers=True, on="sa", text=True),
     Rule("over-the-mss", over_the_mss, complete=True, on="sa", text=True),
-    Rule("number-before-iss", starts_at_the_iss, numbers=True, on="a"),
+    Rule("number-before-iss", starts_at_the_iss, complete=True, numbers=True, on="a"),
     Rule("number-beyond-text", bare_ack_number, complete=True, numbers=True, on="a"),
     Rule("text-leaves-a-gap", leaves_no_gap, ordered=True, numbers=True, on="sa", text=True),
     Rule("initial-window", initial_window, complete=True, numbers=True, on="sa", text=True),

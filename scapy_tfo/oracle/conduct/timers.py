@@ -76,8 +76,18 @@ def first_comes_first(history: History, came: Came) -> Judged:
 
 RULES = (
     Rule("no-backoff", text_backs_off, complete=True, numbers=True, on="a", text=True),
-    Rule("no-syn-ack-backoff", syn_ack_backs_off, complete=True, numbers=True, on="s"),
-    Rule("syn-ack-too-soon", syn_ack_waits, complete=True, ordered=True, numbers=True, on="s"),
+    Rule(
+        "no-syn-ack-backoff", syn_ack_backs_off, complete=True, numbers=True, on="s", listens=True
+    ),
+    Rule(
+        "syn-ack-too-soon",
+        syn_ack_waits,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="s",
+        listens=True,
+    ),
     Rule(
         "timer-skips-text",
         first_comes_first,
