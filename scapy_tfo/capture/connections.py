@@ -124,7 +124,7 @@ def _read(frame: Frame, packet: bytes, name: str) -> Captured | None:
         # What it was summed up over is not there any more.
         what = replace(what, checksum=None) if cut else what
     else:
-        ends = _quoted_ends(what) if what is not None else None
+        ends = quoted_ends(what) if what is not None else None
         if what is None or ends is None:
             return None
         dst, src = ends
@@ -168,7 +168,7 @@ def _has_whole_header(packet: bytes) -> bool:
     return len(packet) >= start + (packet[start + 12] >> 4) * 4
 
 
-def _quoted_ends(error: IcmpError) -> tuple[End, End] | None:
+def quoted_ends(error: IcmpError) -> tuple[End, End] | None:
     """Source and destination of the segment that it complains about."""
     quoted = error.quoted
     if not quoted or not _is_tcp(quoted):

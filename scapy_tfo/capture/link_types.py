@@ -7,6 +7,9 @@ _RAW = frozenset({12, 14, 101, 228, 229})
 _IP = frozenset({0x0800, 0x86DD})
 _TAGS = frozenset({0x8100, 0x88A8, 0x9100})
 
+_TO_US, _FROM_US = 0, 4
+"""Packet types of cooked captures."""
+
 KNOWN = "Ethernet, Linux cooked, raw IP and loopback"
 
 
@@ -31,6 +34,17 @@ def ip_packet(link: int, frame: bytes) -> bytes | None:
     if link == _SLL2:
         return _behind_type(frame, 0, 20)
     raise UnknownLinkError(f"its link type is {link}: known are {KNOWN}")
+
+
+def sent_from_here(link: int, frame: bytes) -> bool | None:
+    """Whether the host that captured a frame sent it; None where the link layer does not say."""
+    if link == _SLL and len(frame) >= 2:
+        kind = int.from_bytes(frame[:2], "big")
+    elif link == _SLL2 and len(frame) >= 11:
+        kind = frame[10]
+    else:
+        return None
+    return {_TO_US: False, _FROM_US: True}.get(kind)
 
 
 def _behind_type(frame: bytes, at: int, start: int) -> bytes | None:

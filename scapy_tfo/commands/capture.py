@@ -1,13 +1,19 @@
-"""`scapy-tfo capture`: reports the outcome of each fast open in a capture, and compares two."""
+"""`scapy-tfo capture`: reports the outcome of each fast open in a capture, compares two, and holds
+the rules of plain TCP against one."""
 
 from __future__ import annotations
 
 import argparse
+from ipaddress import ip_address
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scapy_tfo.commands.arguments import described
 
-SUMMARY = "report the outcomes of the fast opens in a capture: report, compare"
+if TYPE_CHECKING:
+    from scapy_tfo.address import Address
+
+SUMMARY = "report on the connections in a capture: report, compare, judge"
 
 _REPORT = """Let tshark and the plugin judge every fast open in a capture, and sum up the outcomes.
 
@@ -24,6 +30,22 @@ that was dropped, changed, delayed, copied or invented on the way is named with 
 clocks need not agree: the fastest packet of each direction is taken for equally fast.
 
 exit status: 0 compared, 2 wrong usage or set-up, no such file, or a file that cannot be read"""
+
+_JUDGE = """Hold the rules of plain TCP against every connection in captures, at both ends.
+
+Each FILE, pcap or pcapng, is judged by itself. A connection is listed if one of its ends broke a
+rule: with the rule, its source, the frames, and the tshark command that shows them. Whether a
+server or a client is right with fast open, 'capture report' says.
+
+A capture may lack packets, begin in the middle, have one direction only, or be cut short; what
+cannot be judged for such a reason is counted by that reason, and never called a breach. Rules that
+need every packet are judged where the file shows that it has them (pcapng with statistics, as
+dumpcap and scapy-tfo write it) or where --complete says so. What breaks such a rule in other files
+is told apart: it is a breach unless the capture lacks packets. Where a breach was not captured at
+the end that it is told of, something between that end and the capture may have done it.
+
+exit status: 0 no rule was broken, 1 a rule was broken (of level MUST or robust), 2 wrong usage or
+set-up, no such file, or a file that cannot be read"""
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -44,6 +66,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add("--html", type=Path, metavar="FILE", help="also write it as one HTML page")
     add("--color", choices=("auto", "always", "never"), default="auto", help="default: auto")
     _add_compare(below)
+    _add_judge(below)
 
 
 def _add_compare(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -54,6 +77,67 @@ def _add_compare(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.add_argument("client", type=Path, metavar="CLIENT", help="a capture of the clients' end")
     parser.add_argument("server", type=Path, metavar="SERVER", help="a capture of the servers' end")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write it as JSON")
+
+
+def _add_judge(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = described(below, "judge", "hold the rules of plain TCP against a capture", _JUDGE)
+    parser.set_defaults(command=_judge)
+    add = parser.add_argument
+    add("files", nargs="+", type=Path, metavar="FILE", help="a capture")
+    add(
+        "--complete",
+        action="store_true",
+        help="no packet was dropped while it was captured, and it began before its connections",
+    )
+    add(
+        "--at",
+        action="append",
+        default=[],
+        type=_address,
+        metavar="ADDRESS",
+        help="it was captured at this host, whose packets it has in the order in which they were "
+        "sent",
+    )
+    add(
+        "--no-offloads",
+        action="store_true",
+        help="no interface put segments together or cut them (TSO, GRO, LRO were off)",
+    )
+    add("--all", action="store_true", help="list every connection, and what was not judged of it")
+    add("--json", type=Path, metavar="FILE", help="also write it as JSON, with each connection")
+
+
+def _address(text: str) -> Address:
+    try:
+        return ip_address(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no IP address") from error
+
+
+def _judge(chosen: argparse.Namespace) -> int:
+    from scapy_tfo import tcp_rules
+    from scapy_tfo.capture.judging.judge import Word, judge_file
+    from scapy_tfo.report.capture.judgement import (
+        by_judge,
+        fails,
+        judgement_lines,
+        write_judgements,
+    )
+    from scapy_tfo.report.output import check_file
+
+    if chosen.json is not None:
+        check_file(chosen.json)
+    rules = by_judge(tcp_rules.load())
+    word = Word(complete=chosen.complete, unjoined=chosen.no_offloads, places=frozenset(chosen.at))
+    judged = [(path, judge_file(path, word)) for path in chosen.files]
+    if chosen.json is not None:
+        write_judgements(judged, rules, chosen.json)
+    for number, each in enumerate(judged):
+        if number:
+            print()
+        for line in judgement_lines(each, rules, every=chosen.all):
+            print(line)
+    return 1 if any(fails(judgement, rules) for _, judgement in judged) else 0
 
 
 def _report(chosen: argparse.Namespace) -> int:

@@ -57,8 +57,12 @@ def window_shrinks(history: History, came: Came) -> Judged:
     shift = history.their_shift
     edge = best.ack + (best.segment.window << shift)
     now = came.ack + (came.segment.window << shift)
-    # What is below one unit of the scale is cut off, or made one unit.
-    return held(now >= edge - (1 << shift), f"a window up to {edge} at least", f"up to {now}")
+    # What is below one unit of the scale is cut off, or filled up as by Linux.
+    return held(
+        now >= edge - (1 << shift if shift else 0),
+        f"a window up to {edge} at least",
+        f"up to {now}",
+    )
 
 
 RULES = (

@@ -90,6 +90,7 @@ class Conduct:
             history.ordered,
             history.opens,
             history.contents,
+            history.whole,
         ):
             judged = judge(history, came)
             if judged is False:
@@ -112,6 +113,7 @@ def _rules(
     ordered: bool,
     opens: bool,
     contents: bool,
+    whole: bool,
 ) -> tuple[tuple[int, Callable[[History, Came], Judged]], ...]:
     """The rules that may apply to such a segment of such a connection, with their numbers."""
     return tuple(
@@ -125,4 +127,5 @@ def _rules(
         and (ordered or not rule.ordered)
         and not (opens and rule.listens)
         and (contents or not rule.contents)
+        and (whole or not rule.whole)
     )

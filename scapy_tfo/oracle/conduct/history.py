@@ -228,7 +228,7 @@ class History:
             self.repeated = True
         if not segment.flags & RST:
             self.sent.add(start, b"", int(syn))
-            self.sent.add(start + syn, segment.payload, segment.length - syn)
+            self.sent.add(start + syn, b"", segment.length - syn)
         self.ends.add(segment.end)
         if not segment.flags & ACK:
             return
@@ -266,7 +266,9 @@ class History:
             options,
             every,
             None if iss is None else distance(iss, segment.seq),
-            None if self.isn is None else distance(self.isn, segment.ack),
+            distance(self.isn, segment.ack)
+            if segment.flags & ACK and self.isn is not None
+            else None,
             segment.timestamps if opt.TIMESTAMPS in options else None,
         )
 

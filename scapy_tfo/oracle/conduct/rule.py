@@ -32,7 +32,8 @@ class Rule:
     lacks some. ordered: it needs the packets of the end that is judged as they were sent, each
     once, in their order, with their IP header. numbers: it needs sequence numbers that can be
     compared: those of one incarnation. listens: it is about an end that is connected to, and says
-    nothing of one that connects. contents: it compares bytes of text.
+    nothing of one that connects. contents: it compares bytes of text. whole: it
+    needs segments as they were sent, of which no interface put several into one.
     on: which segments it may apply to, some of `KINDS`. options, text: only those with any.
     """
 
@@ -43,6 +44,7 @@ class Rule:
     numbers: bool = False
     listens: bool = False
     contents: bool = False
+    whole: bool = False
     on: str = KINDS
     options: bool = False
     text: bool = False

@@ -59,7 +59,7 @@ def over_the_window(history: History, came: Came) -> Judged:
 
 def over_the_mss(history: History, came: Came) -> Judged:
     """A segment has no more text than the MSS leaves beside its options (RFC 9293 3.7.1)."""
-    if not _is_text(came) or history.isn is None or not history.whole:
+    if not _is_text(came) or history.isn is None:
         return False
     most = max(history.largest, _FLOOR)
     size = len(came.segment.payload) + len(came.segment.options)
@@ -124,7 +124,7 @@ RULES = (
     Rule("text-behind-fin", text_behind_fin, numbers=True, on="sa", text=True),
     Rule("fin-moves", fin_moves, numbers=True, on="sa", text=True),
     Rule("over-the-window", over_the_window, complete=True, numbers=True, on="sa", text=True),
-    Rule("over-the-mss", over_the_mss, complete=True, on="sa", text=True),
+    Rule("over-the-mss", over_the_mss, complete=True, on="sa", text=True, whole=True),
     Rule("number-before-iss", starts_at_the_iss, complete=True, numbers=True, on="a"),
     Rule("number-beyond-text", bare_ack_number, complete=True, numbers=True, on="a"),
     Rule("text-leaves-a-gap", leaves_no_gap, ordered=True, numbers=True, on="sa", text=True),

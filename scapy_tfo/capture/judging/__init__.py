@@ -1,0 +1,1 @@
+"""Holds the rules of plain TCP against captures of strangers."""
