@@ -63,6 +63,7 @@ class Conversation:
         self.first = seen.number
         self.last = seen.at
         self.is_over = False
+        self._began = begins
         self._is_proven = known.proven
         self._bytes = 0
         self._is_reset = False
@@ -89,7 +90,7 @@ class Conversation:
         if me.history.iss is not None:
             return segment.seq != me.history.iss
         # A SYN that crosses one is of the same connection; one that comes later is not.
-        crosses = not me.packets and other.history.opens and other.history.iss is not None
+        crosses = self._began and not me.packets and other.history.opens
         return other.packets > 0 and not crosses
 
     def take(self, seen: Seen) -> None:
@@ -107,6 +108,8 @@ class Conversation:
             return
         if seen.state is State.CUT:
             me.history.contents = False
+            for each in self.ends:
+                each.is_cut = True
         self._bytes += len(segment.payload)
         self._find_copies(segment, seen.at)
         doubtful = me.doubt is not None or other.doubt is not None

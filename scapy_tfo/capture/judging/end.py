@@ -45,7 +45,8 @@ class _Found:
 
 class JudgedEnd:
     """doubt: why the capture does not prove that it has every packet of the other end, None while
-    it does. mixed: why numbers cannot be compared, None while they can."""
+    it does. mixed: why numbers cannot be compared, None while they can. is_cut: a packet of the
+    connection was cut short: who knows whether its checksum was right."""
 
     def __init__(
         self, end: End, key: object, population: Population, known: Known, *, opens: bool
@@ -61,11 +62,12 @@ class JudgedEnd:
         )
         self.doubt = None if known.proven else Doubt.UNPROVEN
         self.mixed: Doubt | None = None
+        self.is_cut = False
         self.packets = 0
         self.lacking: list[int] = []
         self._tally = Tally()
         self._conduct = Conduct(self.history, self._tally)
-        self._found: dict[str, _Found] = {}
+        self._found: dict[tuple[str, bool], _Found] = {}
 
     # What comes
 
@@ -73,7 +75,7 @@ class JudgedEnd:
         """It sent a segment. at: seconds. number: of the frame."""
         lacking = False
         for each in self._conduct.came(segment, at, number):
-            found = self._found.setdefault(each.rule, _Found(each.breach))
+            found = self._found.setdefault((each.rule, self.is_cut), _Found(each.breach))
             found.count += 1
             if len(found.packets) < _SHOWN:
                 found.packets.append(number)
@@ -123,12 +125,12 @@ class JudgedEnd:
         """What the rules say of it in the end."""
         doubts = self._doubts(other)
         broken, unsure = [], []
-        for name, found in self._found.items():
+        for (name, is_cut), found in self._found.items():
             finding = Finding(
                 name, found.count, tuple(found.packets), found.breach.expected, found.breach.actual
             )
             doubt = self._doubt_of(_BY_NAME[name], other)
-            if doubt in (None, Doubt.CUT):
+            if doubt is None and not is_cut:
                 broken.append(finding)
             elif doubt not in (Doubt.ONE_WAY, Doubt.START):
                 unsure.append(finding)
@@ -146,12 +148,13 @@ class JudgedEnd:
 
     def _doubts(self, other: JudgedEnd) -> dict[Doubt, tuple[str, ...]]:
         found: dict[Doubt, list[str]] = {}
+        broken = {name for name, _ in self._found}
         for rule in RULES:
             if self.history.opens and rule.listens:
                 continue
             doubt = self._why_not(rule) or self._doubt_of(rule, other)
             # What holds as far as the capture shows needs no proof.
-            if doubt is not None and (doubt is not Doubt.UNPROVEN or rule.name in self._found):
+            if doubt is not None and (doubt is not Doubt.UNPROVEN or rule.name in broken):
                 found.setdefault(doubt, []).append(rule.name)
         return {doubt: tuple(names) for doubt, names in found.items()}
 

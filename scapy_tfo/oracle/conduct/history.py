@@ -342,7 +342,8 @@ class History:
     def is_newer(self, came: Came) -> bool:
         """Whether a segment was surely sent after all that came, in whatever order it comes.
 
-        It has text that was never there before, or a younger timestamp.
+        Where the order is not known, a younger timestamp tells. New text does not: an ACK, or a
+        copy of something lost, may have overtaken it.
         """
         best = self.best
         if came.flags & SYN and self.iss is not None and came.segment.seq != self.iss:
@@ -350,10 +351,9 @@ class History:
             return False
         if best is None or self.ordered:
             return True
-        if best.times is not None and came.times is not None and came.times[0] != best.times[0]:
-            return before(best.times[0], came.times[0])
-        assert came.seq is not None
-        return bool(came.length) and came.seq >= self.theirs.end
+        if best.times is None or came.times is None:
+            return False
+        return before(best.times[0], came.times[0])
 
     def is_timed(self, since: float) -> bool:
         """Whether every packet from then on was read when it came. since: seconds."""

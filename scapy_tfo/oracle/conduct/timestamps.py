@@ -48,5 +48,13 @@ RULES = (
     Rule("times-missing", times_missing, complete=True, numbers=True, on="a"),
     Rule("times-not-agreed", times_not_agreed, complete=True, numbers=True, on="a"),
     Rule("echo-of-nothing", echo_of_nothing, complete=True, numbers=True, on="a", options=True),
-    Rule("clock-goes-back", clock_goes_back, numbers=True, on="sa", options=True, text=True),
+    Rule(
+        "clock-goes-back",
+        clock_goes_back,
+        ordered=True,
+        numbers=True,
+        on="sa",
+        options=True,
+        text=True,
+    ),
 )

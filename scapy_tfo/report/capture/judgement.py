@@ -100,7 +100,7 @@ def _of_finding(
     yield f"    expected  {one_line(finding.expected)}"
     yield f"    actual    {one_line(finding.actual)}"
     if unless:
-        yield "    unless the capture lacks packets"
+        yield "    unless the capture lacks packets, or one that was cut short was spoiled"
     frames = " || ".join(f"frame.number=={each}" for each in finding.packets)
     more = finding.count - len(finding.packets)
     begin = f"    {finding.rule}, {finding.count:,} packets" if more > 0 else f"    {finding.rule}"
@@ -124,7 +124,7 @@ def _unjudged(judgement: Judgement, rules: Rules) -> Iterator[str]:
         yield ""
         yield (
             f"in {judgement.unsure:,} connections, rules are broken unless the capture lacks "
-            f"packets: {told}"
+            f"packets, or one that was cut short was spoiled: {told}"
         )
     if judgement.doubts:
         yield ""

@@ -16,6 +16,8 @@ from tests.oracle.conduct.conversation import ISN, PERMITTED, Conversation, sack
 Script = Callable[[Conversation], object]
 
 MSS = opt.mss(1460)
+NEED_AN_ORDER = ("ack-goes-back", "window-shrinks")
+"""Rules that are judged by timestamps where the order is not known."""
 TIMES = opt.timestamps(100, 0)
 ANSWER = opt.timestamps(500, 100)
 
@@ -348,14 +350,14 @@ TABLE: dict[str, tuple[Script, Script]] = {
 }
 
 
-def conversation(rule: str) -> Conversation:
-    ordered = next(each.ordered for each in RULES if each.name == rule)
+def conversation(rule: str, *, order: bool = False) -> Conversation:
+    ordered = next(each.ordered for each in RULES if each.name == rule) or order
     return Conversation(version=6 if rule == "flow-label" else 4, ordered=ordered)
 
 
 @pytest.mark.parametrize("rule", [each.name for each in RULES])
 def test_a_packet_that_breaks_it(rule: str) -> None:
-    talk = conversation(rule)
+    talk = conversation(rule, order=rule in NEED_AN_ORDER)
     TABLE[rule][0](talk)
     assert rule in talk.broken
 
@@ -428,3 +430,20 @@ def test_an_icmp_error_may_let_text_out() -> None:
     for number in range(11):
         talk.theirs(ACK, b"x" * 1_460, seq=1 + 1_460 * number)
     assert talk.broken == []
+
+
+def test_an_ack_that_text_was_overtaken_by() -> None:
+    """Text that was never there may have been sent before the ACK that came first."""
+    talk = Conversation()
+    opened(talk)
+    talk.ours(ACK, b"abc")
+    assert talk.theirs(ack=4) == []
+    assert talk.theirs(ACK, b"xyz", ack=1) == []
+
+
+def test_an_ack_goes_back_under_a_younger_timestamp() -> None:
+    talk = Conversation()
+    timed(talk)
+    talk.ours(ACK, b"abc", options=(opt.timestamps(102, 500),))
+    assert talk.theirs(ack=4, options=(opt.timestamps(501, 102),)) == []
+    assert talk.theirs(ack=1, options=(opt.timestamps(502, 102),)) == ["ack-goes-back"]
