@@ -446,4 +446,4 @@ def test_an_ack_goes_back_under_a_younger_timestamp() -> None:
     timed(talk)
     talk.ours(ACK, b"abc", options=(opt.timestamps(102, 500),))
     assert talk.theirs(ack=4, options=(opt.timestamps(501, 102),)) == []
-    assert talk.theirs(ack=1, options=(opt.timestamps(502, 102),)) == ["ack-goes-back"]
+    assert "ack-goes-back" in talk.theirs(ack=1, options=(opt.timestamps(502, 102),))
