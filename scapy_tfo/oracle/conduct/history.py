@@ -199,8 +199,9 @@ class History:
         shifts = [each.data[0] for each in _all(segment, opt.WINDOW_SCALE, 1)]
         offered.scales.update(shifts or [None])
         offered.scale = shifts[-1] if shifts else None
-        for each in _all(segment, opt.MSS, 2):
-            offered.mss = max(offered.mss or 0, int.from_bytes(each.data, "big"))
+        # Which of several SYNs counts nobody can tell; one without the option has a default.
+        sizes = [int.from_bytes(each.data, "big") for each in _all(segment, opt.MSS, 2)]
+        offered.mss = max(offered.mss or 0, *(sizes or [_DEFAULT_MSS[self.family]]))
         offered.sack |= opt.SACK_PERMITTED in kinds
         offered.times |= opt.TIMESTAMPS in kinds
         offered.ecn |= bool(segment.flags & (ECE | CWR) or segment.reserved)

@@ -447,3 +447,13 @@ def test_an_ack_goes_back_under_a_younger_timestamp() -> None:
     talk.ours(ACK, b"abc", options=(opt.timestamps(102, 500),))
     assert talk.theirs(ack=4, options=(opt.timestamps(501, 102),)) == []
     assert "ack-goes-back" in talk.theirs(ack=1, options=(opt.timestamps(502, 102),))
+
+
+def test_a_syn_without_mss_counts_as_one_with_the_default() -> None:
+    """The second SYN may be the one that the server took: 1220 bytes over IPv6."""
+    talk = Conversation(version=6)
+    talk.ours(SYN, options=(opt.mss(256),))
+    talk.ours(SYN, options=())
+    talk.theirs(SYN | ACK)
+    assert not talk.theirs(ACK | PSH, bytes(1220))
+    assert talk.theirs(ACK | PSH, bytes(1221), seq=1221) == ["over-the-mss"]
