@@ -31,7 +31,8 @@ class Mutant:
     specs/. also: further requirements whose statements it violates as directly, at most four,
     in the order of the catalogue; filled for servers. description: what is wrong, in one line.
     bug: where it shipped, or "". stack, settings: how to make it. equivalent: why no case can
-    tell it from the reference, or "".
+    tell it from the reference, or "". context: where cases that pass it as they are tell it from
+    the reference, as `scapy-tfo test --context` reads it; "" for any.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Mutant:
     bug: str = ""
     equivalent: str = ""
     also: tuple[str, ...] = ()
+    context: str = ""
 
 
 REFERENCE = Mutant(
@@ -54,6 +56,7 @@ REFERENCE = Mutant(
 """Wrong in no way: what the mutants are told from."""
 
 _mutants: dict[str, Mutant] = {REFERENCE.name: REFERENCE}
+_in_context: dict[str, Mutant] = {REFERENCE.name: REFERENCE}
 _clients: dict[str, Mutant] = {REFERENCE.name: REFERENCE}
 
 
@@ -78,6 +81,11 @@ def mutant(
     return _registering(_mutants, _server_with, breaks, also, bug, settings, equivalent)
 
 
+def context_mutant(breaks: str, context: str) -> Callable[[Part], Part]:
+    """The same for a server that only `scapy-tfo test --vary` catches. context: that shows it."""
+    return _registering(_in_context, _server_with, breaks, (), "", None, "", context)
+
+
 def client_mutant(
     breaks: str, *, bug: str = "", settings: Settings | None = None, equivalent: str = ""
 ) -> Callable[[Part], Part]:
@@ -94,6 +102,7 @@ def _registering(
     bug: str,
     settings: Settings | None,
     equivalent: str,
+    context: str = "",
 ) -> Callable[[Part], Part]:
     def register(part: Part) -> Part:
         name = re.sub(r"(?<!^)(?=[A-Z])", "-", part.__name__).lower()
@@ -109,6 +118,7 @@ def _registering(
             settings=settings or Settings(),
             bug=bug,
             equivalent=equivalent,
+            context=context,
         )
         return part
 
@@ -120,9 +130,17 @@ def all_mutants() -> tuple[Mutant, ...]:
     return _all_of("scapy_tfo.mutants", _mutants)
 
 
+def all_context_mutants() -> tuple[Mutant, ...]:
+    """Every server that only shows its fault in a context, by name. Those of `all_mutants` show
+    theirs to a case as it is."""
+    return _all_of("scapy_tfo.mutants", _in_context)
+
+
 def named(name: str) -> Mutant:
     """The mutant of that name, or `reference`. Raises SetupError where there is none."""
     all_mutants()
+    if name in _in_context:
+        return _in_context[name]
     if name not in _mutants:
         raise SetupError(
             f"no such stack: '{name}'; there are reference and the mutants that "

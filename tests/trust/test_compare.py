@@ -39,6 +39,7 @@ SAMPLES = {
         "ACC-8a.repeated-syn-ack-acknowledges-accepted-data",
     ),
     "icmp_errors": ("icmp-ends-the-listener", "AFT-8.errors-about-the-syn-ack"),
+    "in_context": ("low-ports-are-no-clients", "ACC-2.syn-data-is-acknowledged"),
     "later_conversation": (
         "syn-in-the-window-is-answered-as-new",
         "DUP-2.isn-in-the-window-when-established",
