@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from scapy_tfo import spec
+from scapy_tfo import spec, tcp_rules
 from scapy_tfo.capture.connections import Connection, captured, connections
 from scapy_tfo.capture.reader import Frame
 from scapy_tfo.cookie_edits import EDITS
@@ -64,12 +64,12 @@ class _Answer:
 
 
 def statement(requirement: str) -> str:
-    """What a requirement says, and where it stands; "" for what is none."""
-    try:
-        found = spec.load()[requirement]
-    except KeyError:
-        return ""
-    return f"{found.statement} ({found.level}; {'; '.join(found.source)})"
+    """What a requirement or a rule of TCP says, and where it stands; "" for what is neither."""
+    found = spec.load().get(requirement)
+    if found is not None:
+        return f"{found.statement} ({found.level}; {'; '.join(found.source)})"
+    rule = tcp_rules.load().get(requirement)
+    return "" if rule is None else f"{rule.statement} ({rule.level}; {rule.source})"
 
 
 def as_script(finding: Finding) -> str:
