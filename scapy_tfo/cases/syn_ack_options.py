@@ -91,7 +91,7 @@ async def _as_plain(peer: Peer, offer: Offer, fast: Callable[[], Awaitable[Flow]
     )
 
 
-@case("OPT-9")
+@case("OPT-9", fixed=["times"])
 async def a_request_keeps_the_other_options(peer: Peer) -> None:
     """A cookie request beside each choice of SACK, TS and WS: the SYN-ACK offers what it should."""
 
@@ -101,7 +101,7 @@ async def a_request_keeps_the_other_options(peer: Peer) -> None:
     await together(map(one, EVERY_OFFER))
 
 
-@case("OPT-9")
+@case("OPT-9", fixed=["times"])
 async def a_refusal_keeps_the_other_options(peer: Peer) -> None:
     """A made-up cookie and data beside each choice of SACK, TS and WS: the same terms as ever."""
 
@@ -111,7 +111,7 @@ async def a_refusal_keeps_the_other_options(peer: Peer) -> None:
     await together(map(one, EVERY_OFFER))
 
 
-@case("OPT-9")
+@case("OPT-9", fixed=["times"])
 async def an_accepted_fast_open_keeps_the_other_options(peer: Peer) -> None:
     """A valid cookie and data beside each choice of SACK, TS and WS: the same terms as ever."""
 
@@ -126,7 +126,7 @@ async def an_accepted_fast_open_keeps_the_other_options(peer: Peer) -> None:
         await _as_plain(peer, offer, functools.partial(opened, offer))
 
 
-@case("OPT-9")
+@case("OPT-9", fixed=["shift", "times"])
 async def nothing_is_offered_unasked(peer: Peer) -> None:
     """Window scale, timestamps and MD5 come only if our SYN offered them, cookie or not."""
     cookies: list[bytes | None] = [None, b"", b"\x5a\xa5" * 4]
@@ -201,7 +201,7 @@ async def agreed_timestamps_go_on(peer: Peer) -> None:
         )
 
 
-@case("OPT-9", needs=["answer"])
+@case("OPT-9", needs=["answer"], fixed=["sack", "shift", "times"])
 async def what_was_not_agreed_stays_out(peer: Peer) -> None:
     """A fast open without offers: no segment of the target's has timestamps or SACK."""
     flow = await _conversation(peer, [])

@@ -1,11 +1,15 @@
-"""An asyncio loop on virtual time: its clock jumps to the next timer, so waiting costs nothing."""
+"""An asyncio loop on virtual time: its clock jumps to the next timer, so waiting costs nothing.
+
+And what runs beside something else on any loop.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import heapq
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextvars import Context
 from typing import Any, TypeVar, TypeVarTuple
 
@@ -89,3 +93,15 @@ def end_loop(loop: asyncio.AbstractEventLoop) -> None:
     if left:
         loop.run_until_complete(asyncio.wait(left))
     loop.close()
+
+
+@contextlib.asynccontextmanager
+async def beside(*watches: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    """Run these until the block ends."""
+    watch = asyncio.gather(*watches)
+    try:
+        yield
+    finally:
+        watch.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await watch

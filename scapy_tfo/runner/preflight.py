@@ -6,16 +6,19 @@ What an application does otherwise than the one named does, the stack would be b
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from scapy_tfo import seq
 from scapy_tfo.errors import TargetError
+from scapy_tfo.lab.hooks import ListenerOptions
 from scapy_tfo.segment import ACK, PSH, endpoint
 from scapy_tfo.suite.application import Http
+from scapy_tfo.suite.context.context import Context
+from scapy_tfo.suite.context.factors import BY_NAME
 from scapy_tfo.suite.flow import Flow
-from scapy_tfo.suite.outcome import Ending, Failed, Missing, WasReset
+from scapy_tfo.suite.outcome import BROKEN, Cookieless, Ending, Failed, Missing, WasReset
 from scapy_tfo.suite.peer import Peer
-from scapy_tfo.suite.target import Service
+from scapy_tfo.suite.target import Service, Target
 
 _TRIES, _CONNECTS = 3, 10
 """Connections that may be reset before they tell, and SYNs that may be lost: 0.36 ** 10 is below
@@ -29,6 +32,15 @@ _THINKING = 5.0
 
 _AT_ONCE, _MARGIN = 0.3, 1.25
 """Seconds for an answer that hold nothing up, and by how much the next may take longer."""
+
+AROUND = "around the case"
+"""Who sends what a context asks for besides the case, as the capture names it."""
+
+_REFUSALS = 2
+"""Of a good cookie in one context that are no chance."""
+
+_QUEUE = 8192
+"""Pending fast opens of a listener that all cases share."""
 
 _FULL_SEGMENTS = 3
 """In the request whose answer is timed."""
@@ -209,3 +221,66 @@ async def _loses_bulk(peer: Peer) -> str:
     else:
         return ""
     return _LOSES.format(len(data), len(flow.stream.data))
+
+
+AGEING = "fast opens before the case"
+"""Who sends them, as the capture names it."""
+
+
+async def serve(target: Target, context: Context) -> None:
+    """See to it that the application of a context listens.
+
+    Without hooks it is the user who chose the application, and the context has no say.
+    """
+    application = context["application"]
+    usual = BY_NAME["application"].usual
+    if application in (usual, *target.by_application) or target.main.app.name != usual:
+        return
+    if target.hooks is not None and target.offers("listen"):
+        port = await target.hooks.listen(ListenerOptions(application, _QUEUE))
+        target.by_application[application] = Service(port, target.main.app)
+
+
+async def grow_old(age: int, peer: Callable[[], Peer]) -> None:
+    """Let the target take so many fast opens. peer: to reach it as a client that comes before."""
+    for _ in range(age):
+        client = peer()
+        try:
+            flow = await client.open()
+            flow.ack()
+            await flow.finish()
+        except (Ending, *BROKEN):
+            # The case itself tells what is wrong.
+            return
+        finally:
+            client.hang_up()
+
+
+async def held_against(ending: Ending, context: Context, peer: Callable[..., Peer]) -> Ending:
+    """How a case ended that got no cookie in a context: the target fails it if it grants cookies in
+    the usual context, and there accepts one that it refuses in this.
+
+    peer: to reach it, in the usual context or in that of the argument of this name.
+    """
+    if not (isinstance(ending, Cookieless) and context.values):
+        return ending
+    # A cookie is good for one address.
+    clients = [peer(), peer(context=context.without(("source",)))]
+    usual, inside = clients
+    try:
+        for _ in range(_REFUSALS):
+            cookie = await usual.cookie()
+            if await inside.accepts(cookie) or not await usual.accepts(cookie):
+                return ending
+    except (Ending, *BROKEN):
+        return ending
+    finally:
+        for client in clients:
+            client.hang_up()
+    return Failed(
+        "a valid cookie is refused in this context, and accepted in the usual one",
+        expected="a SYN-ACK that acknowledges data in the SYN",
+        actual="a SYN-ACK that acknowledges the SYN",
+        packets=inside.flows[-1].cited,
+        flow=inside.flows[-1].name,
+    )

@@ -6,15 +6,15 @@ import asyncio
 import contextlib
 import functools
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from scapy_tfo.lab.hooks import HooksBrokenError, NotOfferedError
 from scapy_tfo.lab.links.impairment import Impairment
-from scapy_tfo.runner.clock import VirtualLoop
+from scapy_tfo.runner import preflight
+from scapy_tfo.runner.clock import VirtualLoop, beside
 from scapy_tfo.runner.excuses import comes_back, connections_at_a_time, cookies_are_good_once
 from scapy_tfo.runner.job import Job, silence_of, was_accepted
-from scapy_tfo.runner.preflight import meet_the_applications, think_time
 from scapy_tfo.runner.record import TOOL, Record
 from scapy_tfo.runner.shared_keys import look_for_holders
 from scapy_tfo.runner.verdicts import TRIES, Verdicts
@@ -22,6 +22,7 @@ from scapy_tfo.silence.pace import Pace
 from scapy_tfo.spec import Catalogue
 from scapy_tfo.stacks.small_port import rest, used_small_port, waits_its_turn
 from scapy_tfo.suite.concurrently import AT_ONCE
+from scapy_tfo.suite.context.context import USUAL, Context
 from scapy_tfo.suite.control import Control, PathRecord
 from scapy_tfo.suite.outcome import (
     BROKEN,
@@ -48,10 +49,10 @@ class Options:
 
     attempts: 1 where the path is known to lose nothing, so that a case that heard nothing once need
     not be run again; else as often as it takes, at most. impairment: of the path to a target in
-    memory. capture: keep the packets. requests: cookies asked for at the end, to tell how many
-    servers with keys of their own share an address; 0 for no such search. on_plan: called before
-    the first case with the number of results, on_result: with each as soon as its verdict stands.
-    record: is told where the packets are kept.
+    memory. capture: keep the packets. requests: cookies asked for at the end, to count the servers
+    with keys of their own at an address; 0 for none. on_plan: called before the first case with the
+    number of results, on_result: with each once its verdict stands. record: is told where the
+    packets are kept. context: of each case, less the factors that it fixes.
     """
 
     slow: bool = False
@@ -65,6 +66,7 @@ class Options:
     on_plan: Callable[[int], None] | None = None
     on_result: Callable[[Result], None] | None = None
     record: Record | None = None
+    context: Context = USUAL
 
 
 async def judge(
@@ -80,7 +82,9 @@ async def judge(
     board = Switchboard(target.link, seed=options.seed, capture=options.capture)
     watch = board.watch
     watch.ordered, watch.whole = target.is_ours and options.impairment is None, target.whole
+    watch.met = target.met
     await target.link.prepare()
+    await preflight.serve(target, options.context)
     path = PathRecord()
     control = Control(target, board, path)
     families = [each for each in sorted(options.families or (4, 6)) if each in target.addresses]
@@ -89,7 +93,7 @@ async def judge(
     if not target.is_ours and target.main.app.answers:
         for each in families:
             peer = runner.peer(each, "control request")
-            await meet_the_applications(peer, set[str]().union(*(case.needs for case in cases)))
+            await preflight.meet_the_applications(peer, set[str]().union(*(c.needs for c in cases)))
             await runner.finds_it_slow(each)
     jobs = [Job(case, family, catalogue) for family in families for case in cases]
     if options.on_plan:
@@ -99,7 +103,7 @@ async def judge(
     watches = [control.keep_watch(families, runner.pace)]
     if not isinstance(asyncio.get_running_loop(), VirtualLoop):
         watches.append(watch.keep_time(target.link.now))
-    async with _beside(*watches):
+    async with beside(*watches):
         await runner.run(jobs)
     await runner.look_into_refusals(jobs)
     await control.conclude(families)
@@ -126,18 +130,6 @@ async def judge(
     )
 
 
-@contextlib.asynccontextmanager
-async def _beside(*watches: Coroutine[None, None, None]) -> AsyncIterator[None]:
-    """Run these until the block ends."""
-    watch = asyncio.gather(*watches)
-    try:
-        yield
-    finally:
-        watch.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await watch
-
-
 class _Runner:
     """Runs jobs in waves: each wave repeats, in a quieter setting, those that heard nothing."""
 
@@ -150,10 +142,8 @@ class _Runner:
         options: Options,
     ) -> None:
         self._target, self._board, self._path, self._options = target, board, path, options
-        self._control = control
+        self._control, self._timed, self._asked_for_room = control, set[int](), set[int]()
         self._deferred: list[Job] = []
-        self._timed: set[int] = set()
-        self._asked_for_room: set[int] = set()
         self.verdicts = self._verdicts = Verdicts(path, loses_nothing=options.attempts == 1)
         self.pace = Pace()
 
@@ -162,8 +152,7 @@ class _Runner:
         because what they leave behind may disturb the others for minutes."""
         self._verdicts.plan(jobs)
         for job in jobs:
-            unmet = self._unmet(job)
-            if unmet:
+            if unmet := self._unmet(job):
                 job.ending, job.attempts = Skipped(unmet), 1
                 self._tell(job)
         for last in (False, True):
@@ -266,7 +255,7 @@ class _Runner:
             return False
         self._timed.add(family)
         known = self._path.thinking
-        taken = await think_time(self.peer(family, "control request"))
+        taken = await preflight.think_time(self.peer(family, "control request"))
         self._path.thinking = max(known, taken)
         return taken > known
 
@@ -275,9 +264,11 @@ class _Runner:
         factor = _MORE_PATIENCE[min(job.attempts, len(_MORE_PATIENCE) - 1)]
         job.attempts += 1
         job.queue_was_full = job.target_was_full = False
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        peer = self.peer(job.family, job.owner, factor, job.attempts)
+        began = (loop := asyncio.get_running_loop()).time()
+        context = self._options.context.without(job.case.fixed)
+        usual = functools.partial(self.peer, job.family, preflight.AROUND)
+        await preflight.grow_old(int(context["age"]), usual)
+        peer = self.peer(job.family, job.owner, factor, job.attempts, context)
         silent_before, reset_before = job.heard_nothing, job.was_reset
         tally = self._path.tally(job.family)
         try:
@@ -286,8 +277,8 @@ class _Runner:
             self._board.bounds.begin()
             await job.run(peer)
             job.ending = None
-        except Ending as ending:
-            job.ending = ending
+        except Ending as raised:
+            job.ending = ending = await preflight.held_against(raised, context, usual)
             if isinstance(ending, Missing | Absent):
                 job.silences.append(silence_of(ending, peer.flows, tally))
             # Now, while this case still holds all that it opened at the target.
@@ -333,7 +324,9 @@ class _Runner:
         fails = self._control.handshake
         return bool(await fails(job.family) and await fails(job.family))
 
-    def peer(self, family: int, owner: str, factor: float = 1.0, attempt: int = 1) -> Peer:
+    def peer(
+        self, family: int, owner: str, factor: float = 1, attempt: int = 1, context: Context = USUAL
+    ) -> Peer:
         return Peer(
             self._target,
             self._board,
@@ -342,6 +335,7 @@ class _Runner:
             patience=self._path.patience * factor,
             path=self._path,
             attempt=attempt,
+            context=context,
         )
 
     async def _queue_is_full(self, family: int) -> bool:

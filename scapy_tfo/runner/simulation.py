@@ -127,7 +127,8 @@ async def _one(
         impairment=options.impairment,
     )
     try:
-        return await judge(reference_target(name, lab), [case], catalogue, options)
+        target = reference_target(name, lab, any_source=True)
+        return await judge(target, [case], catalogue, options)
     finally:
         lab.close()
 

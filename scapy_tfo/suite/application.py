@@ -7,8 +7,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from scapy_tfo.suite.context.context import USUAL, Context
+from scapy_tfo.suite.context.texts import filling
+
 _STATUS = b"HTTP/1."
-_ALPHABET = b"abcdefghijklmnopqrstuvwxyz"
 
 
 class App(Protocol):
@@ -35,8 +37,11 @@ class Echo:
     answers = True
     once = False
 
-    def __init__(self) -> None:
+    def __init__(self, context: Context = USUAL) -> None:
         self._count = itertools.count(1)
+        self._fill, self._least = filling(context["text"]), int(context["size"])
+        # Where the bytes matter, they begin and end the text.
+        self._in_the_middle = context["text"] != "letters"
 
     def request(
         self,
@@ -45,8 +50,9 @@ class Echo:
         last: bool = False,  # noqa: ARG002 - an echo cannot tell which request is the last
     ) -> bytes:
         head = b"<%d>" % next(self._count)
-        room = max(size, 16) - len(head)
-        return head + (_ALPHABET * (room // len(_ALPHABET) + 1))[:room]
+        text = self._fill(max(size, self._least) - len(head))
+        half = len(text) // 2 if self._in_the_middle else 0
+        return text[:half] + head + text[half:]
 
     def judge(self, requests: Sequence[bytes], stream: bytes) -> str | None:
         sent = b"".join(requests)
@@ -104,6 +110,21 @@ class NoApp(Echo):
         stream: bytes,  # noqa: ARG002 - likewise
     ) -> str | None:
         return None
+
+
+class Dressed:
+    """Gives the applications that one case talks to the requests of a context."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._plain = not {"text", "size"} & set(context.names)
+        self._made: dict[type[Echo], Echo] = {}
+
+    def __call__(self, app: App) -> App:
+        if self._plain or not isinstance(app, Echo):
+            return app
+        # One for all conversations, so that no two requests are alike.
+        return self._made.setdefault(type(app), type(app)(self._context))
 
 
 def make_app(name: str, host: str) -> App:

@@ -11,6 +11,8 @@ from scapy_tfo import seq
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.option import RawOption
 from scapy_tfo.segment import ACK, FIN, PSH, RST, SYN, Address, Flags, Segment
+from scapy_tfo.suite.context.dress import Dress, plain
+from scapy_tfo.suite.context.offers import echoing
 from scapy_tfo.suite.delivery.outbox import Outbox, Written
 from scapy_tfo.suite.delivery.timer import RetransmissionTimer
 from scapy_tfo.suite.delivery.window import SendWindow
@@ -35,15 +37,14 @@ class Flow(Receiver):
     """A client's end of one connection, which may say anything at all.
 
     opening: our last SYN. sent: requests so far, which the answer is judged against. mss: what
-    our SYN offers, in bytes. window: of every segment, not scaled.
-    timestamp: TSval of everything sent, which then echoes what came last; None for no option.
+    our SYN offers, in bytes. window: of every segment, not scaled. dress: what the context makes
+    of it. timestamp: TSval of everything sent, which then echoes what came last; None for none.
 
     Behind the handshake it is TCP: what it writes waits for the target's window, is cut to the
     segments that path and target take, and while the case awaits something, what belongs to `sent`
-    and is not acknowledged is sent again, and so is a FIN behind it. resends: False where a case
-    measures what the target does about one copy; a closed window is not probed then either.
-    repeated: how many segments were sent again, or as probes. A SYN never is: `again` does it.
-    timer: says when.
+    and is not acknowledged is sent again, and so is a FIN behind it; timer says when. resends:
+    False where a case measures what the target does about one copy; a closed window is not probed
+    then either. repeated: segments sent again, or as probes. A SYN never is: `again` does it.
     """
 
     is_tcp = True
@@ -62,19 +63,20 @@ class Flow(Receiver):
         isn: int,
         mss: int,
         patience: float,
+        dress: Dress | None = None,
     ) -> None:
         super().__init__(
             source=source, target=target, sport=sport, dport=dport, isn=isn, patience=patience
         )
-        self.owner = owner
-        self.app = app
-        self.mss = mss
+        self.owner, self.app = owner, app
+        self._dress = dress or plain(source.version)
+        self._stamps = False
+        self.mss = self._dress.mss(mss)
         self.sent: list[bytes] = []
         self.opening = Segment(src=source, dst=target, sport=sport, dport=dport)
         self.window = 65535
         self.timestamp: int | None = None
-        self.resends = True
-        self.repeated = 0
+        self.resends, self.repeated = True, 0
         self.timer = RetransmissionTimer()
         self._board = board
         self._largest = mss
@@ -137,11 +139,10 @@ class Flow(Receiver):
             self._transmit(segment if ack is None else replace(segment, ack=ack), piece.comment)
 
     def _segment(self, written: Written) -> Segment:
-        options: Iterable[RawOption] = written.options
-        if self.timestamp is not None:
-            echo = next((each.timestamps[0] for each in self.heard[::-1] if each.timestamps), 0)
-            options = [*options, opt.timestamps(self.timestamp, echo)]
-        block = opt.push_options(options)
+        stamp = self.timestamp
+        if stamp is None and self._stamps and not written.flags & SYN:
+            stamp = self._dress.agreed_tsval(self.heard)
+        block = opt.push_options([*written.options, *echoing(stamp, self.heard)])
         if len(block) <= opt.MAX_OPTIONS:
             block = opt.padded(block)
         values: dict[str, Any] = {
@@ -156,19 +157,21 @@ class Flow(Receiver):
             "options": block,
             "payload": written.data,
         }
+        self._dress.mark(values)
         values.update(written.fields)
         return Segment(**values)
 
     def _transmit(self, segment: Segment, comment: str = "") -> None:
+        segment, packet = self._dress.packet(segment)
         self._told = segment.ack if segment.flags & ACK else self._told
         self._conduct.sent(segment)
         self.proof.expose(segment, self.snd_nxt, self.rcv_nxt)
-        self.numbers.append(self._board.send(segment.to_bytes(), self.owner, comment))
+        self.numbers.append(self._board.send(packet, self.owner, comment))
 
     def _room(self, segment: Segment) -> int:
         """Bytes of data that path and target take in one segment with such options."""
         largest = min(self._largest, self._their_window.mss or self._largest)
-        return max(largest - len(segment.options), _LEAST_ROOM)
+        return max(largest - len(segment.options) - self._dress.overhead, _LEAST_ROOM)
 
     @property
     def lag(self) -> float:
@@ -184,11 +187,10 @@ class Flow(Receiver):
         **fields: Any,
     ) -> Segment:
         """Send a SYN at our ISN: a cookie of b"" asks for one, None sends no Fast Open option.
-
-        The MSS option always goes in front; `options` follow the cookie.
-        """
+        The MSS option goes in front, unless the context has another place; `options` follow."""
         tfo = [] if cookie is None else [opt.fast_open(cookie)]
-        every = [opt.mss(self.mss), *tfo, *options]
+        stamp = echoing(self.timestamp, ())
+        every, self._stamps = self._dress.offer(self.mss, tfo, list(options), stamp, len(data))
         return self.syn_with(every, data, flags=flags, **fields)
 
     def syn_with(
@@ -239,16 +241,16 @@ class Flow(Receiver):
 
     def again(self, **changes: Any) -> None:
         """Send our SYN once more, with changes; the conversation does not move on."""
-        segment = replace(self.opening, **changes)
+        segment, packet = self._dress.packet(replace(self.opening, **changes))
         self._conduct.sent(segment)
         self.proof.expose_silent()
-        self.numbers.append(self._board.send(segment.to_bytes(), self.owner, "again"))
+        self.numbers.append(self._board.send(packet, self.owner, "again"))
 
     def resend(self, *, piece: int = 0) -> None:
         """Send all that is not acknowledged yet, `piece` bytes at a time (0: a full segment)."""
         start = self.their_rcv_nxt
         rest = b"".join(self.sent)[seq.distance(self.isn, start) - 1 :]
-        size = piece or self.mss - opt.MAX_OPTIONS
+        size = piece or min(self.mss, self._largest) - opt.MAX_OPTIONS
         for at in range(0, max(len(rest), 1), size):
             self.send(ACK, rest[at : at + size], seq=seq.add(start, at))
 

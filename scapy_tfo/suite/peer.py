@@ -10,7 +10,9 @@ from scapy_tfo.capture.annotations import Change, ToldHooks
 from scapy_tfo.errors import SetupError
 from scapy_tfo.lab.hooks import BACKLOG, Hooks, ListenerOptions, Session
 from scapy_tfo.segment import ACK, RST, Address
-from scapy_tfo.suite.application import NoApp, make_app
+from scapy_tfo.suite.application import Dressed, NoApp, make_app
+from scapy_tfo.suite.context.context import USUAL, Context
+from scapy_tfo.suite.context.dress import FIXED, Dress
 from scapy_tfo.suite.control import PathRecord
 from scapy_tfo.suite.delivery.timer import first_timeout
 from scapy_tfo.suite.flow import Flow
@@ -27,9 +29,6 @@ from scapy_tfo.suite.outcome import (
 )
 from scapy_tfo.suite.switchboard import Switchboard
 from scapy_tfo.suite.target import LOOKS_ACCEPTED, Service, Target
-
-_HEADERS = {4: 40, 6: 60}
-"""IP and TCP header without options, in bytes."""
 
 _PORTS_TRIED = 8
 
@@ -51,7 +50,7 @@ class Peer:
     waits, worked out from the path's round trip. path: the run's own record. turn: for what one
     conversation of the case does at a time. sources: addresses to send from, the preferred first.
     attempt: counted from 1; a target of our own meets the second from other addresses, so that it
-    remembers nothing of them.
+    remembers nothing of them. context, dress: what surrounds the case, and what makes it so.
     """
 
     def __init__(
@@ -64,21 +63,21 @@ class Peer:
         patience: float,
         path: PathRecord,
         attempt: int = 1,
+        context: Context = USUAL,
     ) -> None:
-        known = target.sources(family)
+        known = target.sources_in(context, family)
         # Two by two, because cases use no more; with hooks, for others may have to allow each.
         fresh = 2 * (attempt - 1) % len(known) if target.is_ours else 0
         self.sources = known[fresh:] + known[:fresh]
-        self.target = target
-        self.family = family
-        self.main: Service = target.main
+        self.target, self.family, self.context = target, family, context
+        self.main: Service = target.main_in(context)
         self.observed: dict[str, str] = {}
-        self.patience = patience
+        self.dress = Dress(context, family, board.link.now, target.link.mtu)
+        self.patience = patience + self.dress.thinks
         self.flows: list[Flow] = []
         self.turn = asyncio.Lock()
-        self._board = board
-        self._owner = owner
-        self._path = path
+        self._board, self._owner, self._path = board, owner, path
+        self._dressed = Dressed(context)
 
     @property
     def address(self) -> Address:
@@ -87,12 +86,12 @@ class Peer:
     @property
     def _slack(self) -> float:
         """Seconds that path and application may take, in which some round trips fit."""
-        return 4 * self._path.rtt + self._path.thinking
+        return 4 * self._path.rtt + self._path.thinking + self.dress.thinks
 
     @property
     def largest_segment(self) -> int:
         """The MSS that the link allows, in bytes: 1460 (IPv4) or 1440 (IPv6) on Ethernet."""
-        return min(self.target.link.mtu, 1500) - _HEADERS[self.family]
+        return min(self.target.link.mtu, 1500) - FIXED[self.family]
 
     def flow(
         self,
@@ -112,7 +111,7 @@ class Peer:
         address = like.source if like else self.sources[source]
         port = like.sport if like else port
         if not any((each.source, each.sport) == (address, port) for each in self.flows):
-            port = self.target.link.reserve_port(address, port)
+            port = self.dress.reserve(self._board, address, (self.address, where.port), port)
         flow = Flow(
             self._board,
             owner=self._owner,
@@ -120,10 +119,11 @@ class Peer:
             target=self.address,
             sport=port,
             dport=like.dport if like else where.port,
-            app=like.app if like else where.app,
-            isn=self._board.random.getrandbits(32) if isn is None else isn,
+            app=like.app if like else self._dressed(where.app),
+            isn=self.dress.isn(self._board.random, again=bool(like)) if isn is None else isn,
             mss=self.largest_segment,
             patience=self.patience,
+            dress=self.dress,
         )
         flow.slack = self._slack
         flow.timer.timeout = first_timeout(self._path.rtt)
@@ -349,7 +349,8 @@ class Peer:
         backlog: int = BACKLOG,
     ) -> Service:
         """A listener made to order; `app` and the rest as in lab.hooks.ListenerOptions."""
-        port = await self.hooks.listen(ListenerOptions(app, queue, tuple(keys), backlog))
+        told = self.context["application"] if app == "echo" else app
+        port = await self.hooks.listen(ListenerOptions(told, queue, tuple(keys), backlog))
         known = app in ("echo", "http")
         return Service(port, make_app(app, str(self.address)) if known else NoApp())
 
@@ -367,8 +368,6 @@ class Peer:
             if each.peer == (str(flow.source), flow.sport):
                 return each
         return None
-
-    # Time and record
 
     async def wait(self, seconds: float) -> None:
         """Let time pass at the target, virtual in simulation, and on the path."""

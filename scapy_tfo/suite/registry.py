@@ -12,6 +12,7 @@ from typing import Any
 
 from scapy_tfo.errors import SetupError, did_you_mean
 from scapy_tfo.spec import Catalogue, Level
+from scapy_tfo.suite.context.factors import BY_NAME
 from scapy_tfo.suite.needs import NEEDS
 from scapy_tfo.suite.outcome import Ending
 from scapy_tfo.suite.peer import Peer
@@ -25,7 +26,8 @@ class Case:
 
     id: first requirement, a dot, the function's name. title: first line of its docstring.
     slow: waits for timers of more than a few seconds. intrusive: fills queues or uses a second
-    address. exclusive: runs alone, because it disturbs others on the same listener.
+    address. exclusive: runs alone, because it disturbs others on the same listener. fixed: factors
+    of a context (suite.context.factors) that it sets or judges itself.
     """
 
     id: str
@@ -36,6 +38,7 @@ class Case:
     intrusive: bool
     exclusive: bool
     run: Callable[[Any], Awaitable[None]]
+    fixed: frozenset[str] = frozenset()
 
     def level(self, catalogue: Catalogue) -> Level:
         """The strongest level among its requirements.
@@ -72,19 +75,22 @@ def case(
     slow: bool = False,
     intrusive: bool = False,
     exclusive: bool = False,
+    fixed: Sequence[str] = (),
 ) -> Callable[[Conversation], Conversation]:
     """Register a conversation as a case for the requirements, the main one first.
 
-    Raises ValueError for an unknown need, a missing docstring, or an id that is taken.
+    fixed: factors of a context that keep their usual values, because the case sets or judges what
+    they vary. Raises ValueError for an unknown need or factor, a missing docstring, or an id that
+    is taken.
     """
 
     def register(run: Conversation) -> Conversation:
         name = getattr(run, "__name__", "").replace("_", "-")
         title = (inspect.getdoc(run) or "").partition("\n\n")[0].replace("\n", " ")
         identity = f"{requirements[0]}.{name}"
-        unknown = set(needs) - NEEDS.keys()
+        unknown = (set(needs) - NEEDS.keys()) | (set(fixed) - BY_NAME.keys())
         if unknown or not title or identity in _cases:
-            raise ValueError(f"{identity}: unknown needs {unknown}, no docstring, or id taken")
+            raise ValueError(f"{identity}: unknown {unknown}, no docstring, or id taken")
         _cases[identity] = Case(
             id=identity,
             title=title,
@@ -94,6 +100,7 @@ def case(
             intrusive=intrusive or "two_addresses" in needs,
             exclusive=exclusive,
             run=run,
+            fixed=frozenset(fixed),
         )
         return run
 

@@ -58,7 +58,8 @@ class Watch:
 
     breaches: in the order in which they came, the first ones of each rule and case. ordered, whole:
     as in `History`. notes: what broke in the rules themselves. stalled_at: when this process last
-    had no time to read what came, so that times before it say little.
+    had no time to read what came, so that times before it say little. met: the 4-tuples that there
+    were.
     """
 
     def __init__(self) -> None:
@@ -70,7 +71,7 @@ class Watch:
         self.tally = Tally()
         self.breaches: list[Breach] = []
         self.notes: list[str] = []
-        self._met: set[Key] = set()
+        self.met: set[Key] = set()
         self._found: Counter[tuple[str, str]] = Counter()
 
     async def keep_time(self, now: Callable[[], float]) -> None:
@@ -84,12 +85,16 @@ class Watch:
         if self._beat is not None and now - self._beat > _BEAT + _STALL:
             self.stalled_at = now
 
+    def has_met(self, key: Key) -> bool:
+        """Whether there was a conversation on a 4-tuple."""
+        return key in self.met
+
     def begin(self, key: Key) -> Conduct:
         """A conversation on a 4-tuple begins."""
         history = History(key, self._population, ordered=self.ordered, whole=self.whole)
         # What comes may belong to the conversation before it.
-        history.mixed = key in self._met
-        self._met.add(key)
+        history.mixed = key in self.met
+        self.met.add(key)
         return Conduct(history, self.tally)
 
     def came(
@@ -149,6 +154,10 @@ class Switchboard:
         What waited in a socket's buffer belongs to an earlier flow with the same ports.
         """
         self._flows[key] = heard, self.link.now()
+
+    def has_met(self, key: Key) -> bool:
+        """Whether a 4-tuple had a conversation before."""
+        return self.watch.has_met(key)
 
     def close(self, key: Key) -> None:
         """Stop handing in; later packets of the flow are kept in the capture only."""

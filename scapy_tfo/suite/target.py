@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from scapy_tfo.lab.hooks import VERBS, Hooks
 from scapy_tfo.segment import Address
 from scapy_tfo.suite.application import App
+from scapy_tfo.suite.context import ends
+from scapy_tfo.suite.context.context import Context
 from scapy_tfo.suite.needs import NEEDS, VERBS_NEEDED
 from scapy_tfo.wire.link import Link
 
@@ -39,7 +41,9 @@ class Target:
     gives_up_after: seconds for which it sends data again without an answer; RFC 9293 section
     3.8.3 wants 100 at least. loses_bulk: what its echo does wrong with much data on a plain
     connection, or "". keeps_syn_data: it acknowledges data in a SYN without any option, and keeps
-    it until the handshake ends (RFC 9293 section 3.10.7.2).
+    it until the handshake ends (RFC 9293 section 3.10.7.2). by_application: listeners like `main`
+    with another application behind them. any_source: whatever address is sent from, its answers
+    come back. met: the 4-tuples of all conversations with it, in all runs.
     """
 
     name: str
@@ -59,10 +63,27 @@ class Target:
     loses_bulk: str = ""
     keeps_syn_data: bool = False
     kept: list[object] = field(default_factory=list)
+    by_application: dict[str, Service] = field(default_factory=dict)
+    any_source: bool = False
+    met: set[tuple[Address, int, Address, int]] = field(default_factory=set)
 
     def sources(self, family: int) -> list[Address]:
         """Addresses of that family that may be sent from, the preferred first."""
         return [each for each in self.link.sources if each.version == family]
+
+    def has_sources(self, context: Context, family: int) -> bool:
+        """Whether there are two addresses that are apart as a context says."""
+        known = self.sources(family)
+        return ends.sources(context, known, lambda _: self.any_source) is not None
+
+    def sources_in(self, context: Context, family: int) -> list[Address]:
+        """The same in a context; the usual ones where it has none that the link has."""
+        known = self.sources(family)
+        return ends.sources(context, known, lambda _: self.any_source) or known
+
+    def main_in(self, context: Context) -> Service:
+        """The main listener of a context."""
+        return self.by_application.get(context["application"], self.main)
 
     @property
     def is_ours(self) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from scapy_tfo.errors import SetupError, did_you_mean
 from scapy_tfo.lab.links.impairment import Impairment
-from scapy_tfo.mutants.registry import REFERENCE, all_mutants
+from scapy_tfo.mutants.registry import REFERENCE, all_context_mutants, all_mutants
 from scapy_tfo.suite.application import Echo, Http
 from scapy_tfo.suite.target import Service, Target
 from scapy_tfo.variants.registry import AnyStack, all_variants, named
@@ -32,7 +32,8 @@ def is_in_memory(name: str) -> bool:
 
 def own_targets() -> list[str]:
     """The names of all targets of our own."""
-    names = [REFERENCE.name, *(each.name for each in all_mutants())]
+    wrong = (*all_mutants(), *all_context_mutants())
+    names = [REFERENCE.name, *(each.name for each in wrong)]
     names += [each.name for each in (*all_variants(), *all_rows())]
     kinds = [f"{kind}:{name}" for kind in ("lab", "sim") for name in names]
     return list(dict.fromkeys([*LABS, *kinds]))
@@ -65,7 +66,7 @@ async def open_lab(
             impairment=impairment,
         )
         try:
-            yield reference_target(name, here)
+            yield reference_target(name, here, any_source=True)
         finally:
             here.close()
     elif name == "lab:linux":
@@ -107,8 +108,10 @@ def _stack(name: str) -> AnyStack:
         ) from None
 
 
-def reference_target(name: str, lab: ReferenceLab | ServedLab) -> Target:
-    """The reference stack of a lab as a target."""
+def reference_target(
+    name: str, lab: ReferenceLab | ServedLab, *, any_source: bool = False
+) -> Target:
+    """The reference stack of a lab as a target. any_source: see `Target`."""
     echo = Echo()
     return Target(
         name=name,
@@ -119,4 +122,5 @@ def reference_target(name: str, lab: ReferenceLab | ServedLab) -> Target:
         second=Service(lab.ports["second"], echo),
         hooks=lab.host,
         has_counters=True,
+        any_source=any_source,
     )
