@@ -43,6 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--tfo-exclude", action="append", default=[], metavar="ID", help="leave out these cases")
     add("--tfo-slow", action="store_true", help="also run cases that wait for long timers")
     add("--tfo-intrusive", action="store_true", help="also run cases that fill queues")
+    add("--tfo-vary", action="store_true", help="also run each case in many contexts")
     add("--tfo-strict", action="store_true", help="a failed SHOULD fails its test")
     add("--tfo-known", type=Path, metavar="FILE", help="TOML list of expected failures")
     add(
@@ -91,8 +92,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="session")
 def tfo_run(request: pytest.FixtureRequest) -> Run:
     """The run that judges every case which this session collected."""
-    from scapy_tfo.runner.session import run
+    from scapy_tfo.runner import session
+    from scapy_tfo.vary import run as varied
 
+    run = varied.run if request.config.getoption("--tfo-vary") else session.run
     wanted = _request(request.config)
     pairs = _collected(request.session.items)
     chosen = replace(

@@ -12,7 +12,7 @@ from scapy_tfo.client_variants.registry import all_client_variants
 from scapy_tfo.client_variants.rows import all_client_rows
 from scapy_tfo.clients.registry import all_cases as all_client_cases
 from scapy_tfo.errors import SetupError, did_you_mean
-from scapy_tfo.mutants.registry import Mutant, all_mutants
+from scapy_tfo.mutants.registry import Mutant, all_context_mutants, all_mutants
 from scapy_tfo.pkt.library import scripts_by_requirement
 from scapy_tfo.report.tables.rules import names_of_states, rules_markdown
 from scapy_tfo.suite.registry import Case, all_cases, select
@@ -41,14 +41,17 @@ def show_cases(chosen: Sequence[Case]) -> None:
 def print_mutants() -> None:
     """Print each stack that is wrong on purpose: its name, what it breaks, how."""
     show_mutants(all_mutants(), "scapy-tfo test sim:NAME")
+    print("\nThese show what is wrong in a context only:\n")
+    show_mutants(all_context_mutants(), "scapy-tfo test sim:NAME --context CONTEXT")
 
 
 def show_mutants(mutants: Sequence[Mutant], command: str) -> None:
     """The same for some of them. command: that judges one."""
     for each in mutants:
         shipped = f", shipped as {each.bug}" if each.bug else ""
+        context = f", in context {each.context}" if each.context else ""
         besides = f", also {', '.join(each.also)}" if each.also else ""
-        print(f"sim:{each.name}  (breaks {each.breaks}{besides}{shipped})")
+        print(f"sim:{each.name}  (breaks {each.breaks}{besides}{shipped}{context})")
         print(
             textwrap.fill(each.description, _WIDTH, initial_indent="    ", subsequent_indent="    ")
         )

@@ -27,6 +27,8 @@ from scapy_tfo.report.text import print_summary
 from scapy_tfo.runner.record import BrokenOffError
 from scapy_tfo.runner.session import Request, run
 from scapy_tfo.suite.result import Result, Run, Verdict, exit_status
+from scapy_tfo.vary.run import Vary
+from scapy_tfo.vary.run import run as run_varied
 
 _STYLES = {
     Verdict.PASS: "green",
@@ -40,6 +42,7 @@ _STYLES = {
 def judge_and_report(
     request: Request,
     *,
+    vary: Vary | None = None,
     strict: bool = False,
     json: Path | None = None,
     junit: Path | None = None,
@@ -47,7 +50,8 @@ def judge_and_report(
     quiet: bool = False,
     color: str = "auto",
 ) -> int:
-    """Judge what is asked for, show it, write the reports; the exit status.
+    """Judge what is asked for, show it, write the reports; the exit status. vary: the contexts in
+    which each case is run, None for the usual one.
 
     Raises SetupError and TargetError as the run does, before any report is written.
     """
@@ -55,7 +59,7 @@ def judge_and_report(
     reports = Reports(strict=strict, json=json, junit=junit, out=out)
     reports.check()
     try:
-        done = _judge(request, console, reports, quiet=quiet)
+        done = _judge(request, vary, console, reports, quiet=quiet)
     except BrokenOffError as broken:
         done = broken.run
     return reports.write(done, console)
@@ -150,10 +154,20 @@ def demonstrate(*, color: str = "auto") -> int:
     return worst
 
 
-def _judge(request: Request, console: Console, reports: Reports, *, quiet: bool) -> Run:
+def _judge(
+    request: Request, vary: Vary | None, console: Console, reports: Reports, *, quiet: bool
+) -> Run:
     with progress(console, reports.keep, quiet=quiet) as (plan, show):
         options = replace(request.options, on_plan=plan, on_result=show)
-        return run(replace(request, options=options))
+        request = replace(request, options=options)
+        if vary is None:
+            return run(request)
+
+        def tell(line: str) -> None:
+            if not quiet:
+                console.print(Text(visible(line)), soft_wrap=True)
+
+        return run_varied(request, replace(vary, tell=tell))
 
 
 @contextmanager

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scapy_tfo.commands import soak
 from scapy_tfo.commands.arguments import (
@@ -16,6 +18,11 @@ from scapy_tfo.commands.arguments import (
     port,
 )
 from scapy_tfo.errors import SetupError
+
+if TYPE_CHECKING:
+    from scapy_tfo.runner.runner import Options
+    from scapy_tfo.runner.session import Request
+    from scapy_tfo.vary.run import Vary
 
 EXIT_STATUS = """exit status:
   0  nothing failed
@@ -42,6 +49,12 @@ TARGET is one of
                   time
   sim:NAME        the same in virtual time
 
+--vary runs each case again in many contexts, which together hold every pair of
+values of some twenty factors that cases leave open (docs/vary.md): the client's
+options, ports, addresses and sequence numbers, IP headers, an application that
+thinks, what came before. A failure names the few that it takes; --context runs
+the cases in that context again.
+
 Packets are sent to the target only. Cases that fill queues or use a second
 address run only with --intrusive, or against lab: and sim: targets.
 
@@ -66,6 +79,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--intrusive", action="store_true", help="also run cases that fill queues or need 2 sources"
     )
     add_families(group)
+    _add_contexts(parser)
     group = parser.add_argument_group("verdicts and reports")
     add = group.add_argument
     add("--strict", action="store_true", help="a failed SHOULD fails the run")
@@ -81,6 +95,30 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     add("--quiet", action="store_true", help="print only the summary, no progress")
     add_color(group)
     _add_reach(parser)
+
+
+def _add_contexts(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("in which contexts")
+    add = group.add_argument
+    add("--vary", action="store_true", help="also run each case in many other contexts")
+    add(
+        "--strength",
+        type=int,
+        choices=(1, 2, 3),
+        default=2,
+        help="with --vary: how many factors are combined in every way (default: 2)",
+    )
+    add(
+        "--plan",
+        action="store_true",
+        help="with --vary: send nothing, and say how many contexts and runs there would be at most",
+    )
+    add(
+        "--context",
+        metavar="FACTOR=VALUE,...",
+        default="",
+        help="run the cases in this context, as a failure under --vary names it",
+    )
 
 
 def _add_reach(parser: argparse.ArgumentParser) -> None:
@@ -124,9 +162,8 @@ def _add_reach(parser: argparse.ArgumentParser) -> None:
 
 def _test(chosen: argparse.Namespace) -> int:
     from scapy_tfo.commands.terminal import judge_and_report
-    from scapy_tfo.runner.runner import Options
     from scapy_tfo.runner.session import Request
-    from scapy_tfo.runner.shared_keys import REQUESTS
+    from scapy_tfo.vary.run import Vary
 
     target, sources = chosen.target, list(chosen.source)
     if target is None and len(sources) > 1:
@@ -135,15 +172,6 @@ def _test(chosen: argparse.Namespace) -> int:
         raise SetupError(
             "no target: give HOST[:PORT], FILE.toml, lab:linux, ... ('scapy-tfo test --help')"
         )
-    sysctls = {}
-    for entry in chosen.sysctl:
-        name, mark, value = entry.partition("=")
-        if not mark or not name:
-            raise SetupError(f"cannot read --sysctl '{entry}': write NAME=VALUE")
-        sysctls[name] = value
-    requests = chosen.connections
-    if requests is None:
-        requests = 0 if target.startswith(("lab:", "sim:")) or chosen.only else REQUESTS
     request = Request(
         target=target,
         app=chosen.app,
@@ -156,22 +184,19 @@ def _test(chosen: argparse.Namespace) -> int:
         second_port=chosen.second_port,
         small_port=chosen.small_port,
         app_ports=dict(chosen.app_port),
-        sysctls=sysctls,
-        options=Options(
-            slow=chosen.slow,
-            intrusive=chosen.intrusive,
-            families=chosen.families,
-            seed=chosen.seed or 0,
-            impairment=soak.impairment(chosen.impair),
-            requests=requests,
-        ),
+        sysctls=_sysctls(chosen.sysctl),
+        options=_options(chosen, target),
     )
     if chosen.seed is not None and not request.is_in_memory:
         raise SetupError(
             "--seed works only with lab:reference, lab:NAME and sim:NAME: others do not repeat"
         )
+    vary = Vary(chosen.strength, chosen.seed or 0) if chosen.vary else None
+    if chosen.plan:
+        return _show_plan(request, vary)
     return judge_and_report(
         request,
+        vary=vary,
         strict=chosen.strict,
         json=chosen.json,
         junit=chosen.junit,
@@ -179,3 +204,48 @@ def _test(chosen: argparse.Namespace) -> int:
         quiet=chosen.quiet,
         color=chosen.color,
     )
+
+
+def _options(chosen: argparse.Namespace, target: str) -> Options:
+    """How to judge. Raises SetupError for a context that there is not."""
+    from scapy_tfo.runner.runner import Options
+    from scapy_tfo.runner.shared_keys import REQUESTS
+    from scapy_tfo.suite.context.context import Context
+
+    context = Context.parse(chosen.context)
+    if context.values and chosen.vary:
+        raise SetupError("give --vary or --context, not both")
+    requests = chosen.connections
+    if requests is None:
+        requests = 0 if target.startswith(("lab:", "sim:")) or chosen.only else REQUESTS
+    return Options(
+        slow=chosen.slow,
+        intrusive=chosen.intrusive,
+        families=chosen.families or ((6,) if context["family"] == "6" else None),
+        context=context,
+        seed=chosen.seed or 0,
+        impairment=soak.impairment(chosen.impair),
+        requests=requests,
+    )
+
+
+def _sysctls(entries: Sequence[str]) -> dict[str, str]:
+    """The values by their names. Raises SetupError for an entry that is not NAME=VALUE."""
+    sysctls = {}
+    for entry in entries:
+        name, mark, value = entry.partition("=")
+        if not mark or not name:
+            raise SetupError(f"cannot read --sysctl '{entry}': write NAME=VALUE")
+        sysctls[name] = value
+    return sysctls
+
+
+def _show_plan(request: Request, vary: Vary | None) -> int:
+    """Print what `--vary` would run, where the target shows all that can be varied."""
+    from scapy_tfo.runner.session import chosen_cases
+    from scapy_tfo.vary.plan import planned, whole
+
+    if vary is None:
+        raise SetupError("--plan goes with --vary")
+    print(planned(whole(), chosen_cases(request), vary.strength, vary.seed).told())
+    return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -79,8 +79,11 @@ def families_of(request: Request) -> tuple[int, ...]:
     return tuple(each for each in (4, 6) if each in found)
 
 
-def run(request: Request) -> Run:
-    """Judge what is asked for, from start to end.
+Judge = Callable[[Request, Sequence[Case], spec.Catalogue], Run]
+
+
+def run(request: Request, judged: Judge | None = None) -> Run:
+    """Judge what is asked for, from start to end. judged: what judges, else each case once.
 
     Raises SetupError for wrong usage or set-up, TargetError where the target cannot be judged, and
     BrokenOffError, with what was finished, where it is interrupted.
@@ -111,7 +114,7 @@ def run(request: Request) -> Run:
     )
     request = replace(request, options=options)
     try:
-        done = _judged(request, cases, catalogue)
+        done = (judged or _judged)(request, cases, catalogue)
     except KeyboardInterrupt:
         if not record.results:
             raise none_of(len(cases), "cases was judged") from None

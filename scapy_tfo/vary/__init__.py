@@ -1,0 +1,1 @@
+"""Runs each case in many contexts, which together hold every pair of values."""
