@@ -194,16 +194,15 @@ class Play:
 
     def _part(self) -> None:
         """End what is left of the connection at the target."""
-        history = self._conduct.history
-        numbers = sorted(history.acks) if history.acks else []
+        last = self._conduct.history.acks.last
         reset = Segment(
             src=self._address,
             dst=TARGETS[self.context.family],
             sport=self._sport,
             dport=self._port,
             seq=self._next_at_target,
-            ack=numbers[-1] if numbers else 0,
-            flags=RST | ACK if numbers else RST,
+            ack=last or 0,
+            flags=RST if last is None else RST | ACK,
         )
         self.world.exchange(reset)
 
