@@ -40,6 +40,9 @@ from scapy_tfo.suite.result import Result, Run
 from scapy_tfo.suite.switchboard import Switchboard
 from scapy_tfo.suite.target import Target
 
+_LATE = 1.0
+"""Seconds by which a busy host may be late; virtual time waits for everybody."""
+
 _MORE_PATIENCE = (1.0, 2.0, 3.0)
 
 
@@ -77,12 +80,12 @@ async def judge(
     Raises TargetError where no control handshake succeeds, or where another application answers
     than the one named, and SetupError from the link.
     """
-    options = options or Options()
-    began, started = asyncio.get_running_loop().time(), time.time()
+    options, began, started = options or Options(), asyncio.get_running_loop().time(), time.time()
     board = Switchboard(target.link, seed=options.seed, capture=options.capture)
     watch = board.watch
     watch.ordered, watch.whole = target.is_ours and options.impairment is None, target.whole
     watch.met = target.met
+    watch.grace = 0.0 if options.attempts == 1 else _LATE
     await target.link.prepare()
     await preflight.serve(target, options.context)
     path = PathRecord()

@@ -45,6 +45,7 @@ class Flow(Receiver):
     and is not acknowledged is sent again, and so is a FIN behind it; timer says when. resends:
     False where a case measures what the target does about one copy; a closed window is not probed
     then either. repeated: segments sent again, or as probes. A SYN never is: `again` does it.
+    conduct: the rules that are held against what comes.
     """
 
     is_tcp = True
@@ -86,7 +87,7 @@ class Flow(Receiver):
         self._is_over = False
         self._rest = b""
         self._key = (source, sport, target, dport)
-        self._conduct = board.watch.begin(self._key)
+        self.conduct = board.watch.begin(self._key, steady=app.name == "echo")
         board.open(self._key, self)
 
     # Sending
@@ -164,7 +165,7 @@ class Flow(Receiver):
     def _transmit(self, segment: Segment, comment: str = "") -> None:
         segment, packet = self._dress.packet(segment)
         self._told = segment.ack if segment.flags & ACK else self._told
-        self._conduct.sent(segment)
+        self.conduct.sent(segment, self._board.leaves_at)
         self.proof.expose(segment, self.snd_nxt, self.rcv_nxt)
         self.numbers.append(self._board.send(packet, self.owner, comment))
 
@@ -242,7 +243,7 @@ class Flow(Receiver):
     def again(self, **changes: Any) -> None:
         """Send our SYN once more, with changes; the conversation does not move on."""
         segment, packet = self._dress.packet(replace(self.opening, **changes))
-        self._conduct.sent(segment)
+        self.conduct.sent(segment, self._board.leaves_at)
         self.proof.expose_silent()
         self.numbers.append(self._board.send(packet, self.owner, "again"))
 
@@ -268,7 +269,7 @@ class Flow(Receiver):
 
     def send_icmp(self, error: IcmpError) -> None:
         """Send an ICMP error to the target."""
-        self._conduct.error()
+        self.conduct.error(error, self._board.leaves_at)
         self.proof.expose_silent()
         self.numbers.append(self._board.send(error.to_bytes(), self.owner, "ICMP error"))
 
@@ -276,7 +277,7 @@ class Flow(Receiver):
 
     def hear(self, segment: Segment, number: int) -> None:
         before = self.their_rcv_nxt
-        self._board.watch.came(self, self._conduct, segment, number, self._board.heard_at)
+        self._board.watch.came(self, self.conduct, segment, number, self._board.heard_at)
         self._their_window.hear(segment, self.opening)
         super().hear(segment, number)
         una, edge = self.their_rcv_nxt, self._their_window.edge
@@ -391,6 +392,8 @@ class Flow(Receiver):
         alone would hold its place for a minute (RFC 7413 section 5.1). A RST that came may have
         rejected one segment only, and the last acknowledgement may still be under way.
         """
+        if not self._is_over:
+            self._board.watch.ended(self, self.conduct, self.source.version, self._board.link.now())
         if self.irs is not None and not self._is_over:
             self.send(ACK, seq=self.their_rcv_nxt, comment="clearing up")
             for end in dict.fromkeys((self.their_rcv_nxt, self.snd_nxt)):

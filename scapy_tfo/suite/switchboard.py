@@ -9,11 +9,11 @@ import asyncio
 import math
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from scapy_tfo.icmp import IcmpError
-from scapy_tfo.oracle.conduct.conduct import Conduct, Tally
+from scapy_tfo.oracle.conduct.conduct import Broken, Conduct, Tally
 from scapy_tfo.oracle.conduct.history import History
 from scapy_tfo.oracle.conduct.isns import Population
 from scapy_tfo.segment import Address, MalformedPacketError, Segment
@@ -56,15 +56,16 @@ class Watched(Protocol):
 class Watch:
     """The rules, and what was found, over all conversations of a run.
 
-    breaches: in the order in which they came, the first ones of each rule and case. ordered, whole:
-    as in `History`. notes: what broke in the rules themselves. stalled_at: when this process last
-    had no time to read what came, so that times before it say little. met: the 4-tuples that there
-    were.
+    breaches: in the order in which they came, the first ones of each rule and case. ordered, whole,
+    grace: as in `History`. notes: what broke in the rules themselves. stalled_at: when this process
+    last had no time to read what came, so that times before it say little. met: the 4-tuples that
+    there were.
     """
 
     def __init__(self) -> None:
         self.ordered = False
         self.whole = True
+        self.grace = 0.0
         self._population = Population()
         self.stalled_at = -math.inf
         self._beat: float | None = None
@@ -89,9 +90,16 @@ class Watch:
         """Whether there was a conversation on a 4-tuple."""
         return key in self.met
 
-    def begin(self, key: Key) -> Conduct:
-        """A conversation on a 4-tuple begins."""
-        history = History(key, self._population, ordered=self.ordered, whole=self.whole)
+    def begin(self, key: Key, *, steady: bool = False) -> Conduct:
+        """A conversation on a 4-tuple begins. steady: as in `History`."""
+        history = History(
+            key,
+            self._population,
+            ordered=self.ordered,
+            whole=self.whole,
+            steady=steady,
+            grace=self.grace,
+        )
         # What comes may belong to the conversation before it.
         history.mixed = key in self.met
         self.met.add(key)
@@ -103,8 +111,17 @@ class Watch:
         """The target sent a segment. number: of the packet in the capture. at: seconds."""
         self._notice(at)
         conduct.history.stalled_at = self.stalled_at
+        self._note(flow, segment.src.version, lambda: conduct.came(segment, at, number))
+
+    def ended(self, flow: Watched, conduct: Conduct, family: int, at: float) -> None:
+        """A conversation is over: what was owed by now has not come. at: seconds."""
+        self._notice(at)
+        conduct.history.stalled_at = self.stalled_at
+        self._note(flow, family, lambda: conduct.waited(at))
+
+    def _note(self, flow: Watched, family: int, judge: Callable[[], Sequence[Broken]]) -> None:
         try:
-            found = conduct.came(segment, at, number)
+            found = judge()
         except BROKEN as error:
             # The case goes on: what it is about has nothing to do with it.
             if not self.notes:
@@ -118,7 +135,7 @@ class Watch:
                 Breach(
                     rule=each.rule,
                     owner=flow.owner,
-                    family=segment.src.version,
+                    family=family,
                     flow=flow.name,
                     packet=each.packet,
                     expected=each.breach.expected,
@@ -164,9 +181,14 @@ class Switchboard:
         self._flows.pop(key, None)
         self.bounds.forget(key)
 
+    @property
+    def leaves_at(self) -> float:
+        """When what is sent now leaves, by the link's clock."""
+        return self.link.now() + self.link.lag
+
     def send(self, data: bytes, owner: str, comment: str = "") -> int:
         """Send an IP packet for a conversation; its number in the capture."""
-        when = self.link.now() + self.link.lag
+        when = self.leaves_at
         comment = "; ".join([*self._announced.pop(owner, ()), *filter(None, [comment])])
         number = self._keep(data, outbound=True, when=when, owner=owner, comment=comment)
         self.link.send(data)

@@ -117,7 +117,8 @@ class WaitsForPush(PassiveConnection):
 
     def deliver(self, data: bytes) -> None:
         self.queued += data
-        if self.pushed or self.recv.finished:
+        if self.pushed or self.recv.finished or self._unread is not None:
+            # What an application that does not read will get takes room all the same.
             data, self.queued = self.queued, b""
             super().deliver(data)
 

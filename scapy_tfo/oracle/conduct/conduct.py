@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from scapy_tfo.icmp import IcmpError
 from scapy_tfo.oracle.conduct import (
     acknowledgment,
+    congestion,
     ecn,
     handshake,
     header,
@@ -17,8 +19,10 @@ from scapy_tfo.oracle.conduct import (
     timers,
     timestamps,
 )
+from scapy_tfo.oracle.conduct.acknowledgment import opens
 from scapy_tfo.oracle.conduct.history import Came, History
-from scapy_tfo.oracle.conduct.rule import Breach, Judged, Rule
+from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, nothing
+from scapy_tfo.oracle.conduct.stream import delivered
 from scapy_tfo.segment import FIN, RST, SYN, Segment
 
 RULES: tuple[Rule, ...] = (
@@ -31,6 +35,7 @@ RULES: tuple[Rule, ...] = (
     *reset.RULES,
     *ecn.RULES,
     *timers.RULES,
+    *congestion.RULES,
 )
 
 
@@ -64,14 +69,55 @@ class Conduct:
     def __init__(self, history: History, tally: Tally) -> None:
         self.history = history
         self._tally = tally
+        self._due: list[tuple[int, Due]] = []
+        self._told: list[Broken] = []
 
-    def sent(self, segment: Segment) -> None:
-        """The peer sent a segment, right or wrong."""
-        self.history.learn_sent(segment)
+    def sent(self, segment: Segment, at: float | None = None) -> None:
+        """The peer sent a segment, right or wrong. at: seconds, None where nobody knows."""
+        history = self.history
+        history.learn_sent(segment, at)
+        if not history.peer.plain:
+            self._due = [each for each in self._due if not each[1].plain]
+        if at is None or not _tells_silence(history):
+            return
+        for number, owes in _DUTIES:
+            due = owes(history, segment, at)
+            if due is not None:
+                self._due.append((number, due))
 
-    def error(self) -> None:
-        """An ICMP error was sent to the end that is judged."""
-        self.history.learn_error()
+    def error(self, error: IcmpError | None = None, at: float | None = None) -> None:
+        """An ICMP error was sent to the end that is judged. None: which is not known."""
+        self.history.learn_error(error, at)
+        self._due.clear()
+
+    def reads(self, reads: bool, *, after: float = 0.0) -> None:
+        """The application of the judged end stops to read, or reads again. after: so many seconds
+        after what the peer sent last."""
+        history = self.history
+        history.reads = reads
+        best = history.best
+        history.stopped = best.ack if best is not None and not reads else None
+        history.stopped_window = (history.edge or 0) - (history.stopped or 0)
+        sent_at = history.peer.sent_at
+        due = opens(history, sent_at + after) if reads and sent_at is not None else None
+        if due is not None and _tells_silence(history):
+            self._due.append((_NUMBERS["window-stays-shut"], due))
+
+    def writes(self, writes: bool) -> None:
+        """Whether the application of the judged end has text that waits for room."""
+        self.history.writes = writes
+
+    def got(self, text: bytes, written: bytes) -> None:
+        """What the application of the judged end has got, now that all is over. written: what the
+        peer's wrote."""
+        number = _NUMBERS["text-not-delivered"]
+        judged = delivered(self.history, text, written)
+        if judged is False:
+            return
+        self._tally.applied[number] += 1
+        if judged is not True:
+            self._tally.broken[number] += 1
+            self._told.append(Broken(RULES[number].name, 0, judged))
 
     def came(self, segment: Segment, at: float, packet: int) -> Sequence[Broken]:
         """The judged end sent a segment; the rules that it breaks. at: seconds."""
@@ -80,7 +126,7 @@ class Conduct:
         flags = segment.flags
         kind = "r" if flags & RST else "s" if flags & SYN else "a"
         text = bool(segment.payload or flags & FIN)
-        found: list[Broken] = []
+        found = self._settled(came) if self._due else []
         for number, judge in _rules(
             kind,
             bool(came.every),
@@ -99,8 +145,53 @@ class Conduct:
             if judged is not True:
                 self._tally.broken[number] += 1
                 found.append(Broken(RULES[number].name, packet, judged))
+        if _tells_silence(history):
+            for number, owes in _LATER:
+                due = owes(history, came)
+                if due is not None:
+                    self._due.append((number, due))
         history.learn_came(came)
         return found
+
+    def _settled(self, came: Came) -> list[Broken]:
+        """What a segment is too late for; what it settles is owed no more."""
+        found = self.waited(came.at, came.number)
+        rest = []
+        for number, due in self._due:
+            if due.meets(came):
+                self._tally.applied[number] += 1
+            elif not came.flags & RST:
+                # Nothing is owed on a connection that is reset.
+                rest.append((number, due))
+        self._due = rest
+        return found
+
+    def waited(self, at: float, packet: int = 0) -> list[Broken]:
+        """It is so late: what has not come by then. at: seconds. packet: that tells it, if any."""
+        found, self._told = self._told, []
+        latest = at - self.history.grace
+        late = [each for each in self._due if each[1].by < latest]
+        self._due = [each for each in self._due if each[1].by >= latest]
+        for number, due in late:
+            if due.waived() or not self.history.is_timed(due.since):
+                continue
+            self._tally.applied[number] += 1
+            self._tally.broken[number] += 1
+            found.append(Broken(RULES[number].name, packet, Breach(due.expected, "nothing so far")))
+        return found
+
+
+def _tells_silence(history: History) -> bool:
+    """Whether what does not come was not sent."""
+    known = history.ordered and history.complete
+    return known and not (history.mixed or history.opens)
+
+
+_NUMBERS = {rule.name: number for number, rule in enumerate(RULES)}
+_DUTIES = tuple((number, rule.owes) for number, rule in enumerate(RULES) if rule.owes is not None)
+_LATER = tuple(
+    (number, rule.owes_after) for number, rule in enumerate(RULES) if rule.owes_after is not None
+)
 
 
 @cache
@@ -120,6 +211,7 @@ def _rules(
         (number, rule.judge)
         for number, rule in enumerate(RULES)
         if kind in rule.on
+        and rule.judge is not nothing
         and (options or not rule.options)
         and (text or not rule.text)
         and not (mixed and rule.numbers)

@@ -7,6 +7,9 @@ from scapy_tfo.oracle.conduct.rule import Judged, Rule, held
 from scapy_tfo.segment import CWR, ECE, RST, SYN
 
 _ECT = (1, 2)
+_ROUND_TRIP = 0.2
+"""Seconds in which what was under way comes."""
+_SEGMENTS = 2
 
 
 def _agreed(history: History) -> bool:
@@ -49,9 +52,77 @@ def echo_of_no_mark(history: History, came: Came) -> Judged:
     return held(not echoes or history.has_ce, "ECE after CE only", "ECE: nothing was marked")
 
 
+def _classic(history: History) -> bool:
+    """Agreed, without the experiments of RFC 8311 and accurate ECN."""
+    return _agreed(history) and not history.offered.experiment
+
+
+def _copy(history: History, came: Came) -> bool:
+    text = bool(came.segment.payload) and came.seq is not None and not came.flags & SYN
+    return text and (came.seq or 0) + came.length <= history.theirs.end
+
+
+def copy_marked(history: History, came: Came) -> Judged:
+    """Text that is sent again is not ECN-capable (section 6.1.5)."""
+    if not _classic(history) or not _copy(history, came):
+        return False
+    mark = came.segment.traffic_class & 3
+    return held(mark not in _ECT, "not ECT: it was sent before", f"ECT({mark & 1})")
+
+
+def copy_tells_of_a_reduction(history: History, came: Came) -> Judged:
+    """Nor does it have CWR (section 6.1.2)."""
+    if not _classic(history) or not _copy(history, came):
+        return False
+    return held(not came.flags & CWR, "no CWR on text that was sent before", "CWR")
+
+
+def mark_unanswered(history: History, came: Came) -> Judged:
+    """After CE each ACK has ECE until CWR comes (section 6.1.3)."""
+    marked = history.peer.marked
+    if marked is None or not _classic(history) or came.flags & (SYN | RST) or came.ack is None:
+        return False
+    if came.ack < marked:
+        return False
+    return held(bool(came.flags & ECE), "ECE: CE came, and no CWR", "none")
+
+
+def reduction_untold(history: History, came: Came) -> Judged:
+    """After ECE new text tells of a reduction by CWR (section 6.1.2)."""
+    since = history.peer.echoed
+    if since is None or not _classic(history) or not came.segment.payload or came.seq is None:
+        return False
+    if came.at - since <= _ROUND_TRIP or came.seq < history.theirs.end or came.flags & RST:
+        return False
+    tells = [*history.after_echo, bool(came.flags & CWR)]
+    if len(tells) < _SEGMENTS:
+        return False
+    return held(any(tells), "CWR", f"none on {len(tells)} segments of new text after ECE")
+
+
 RULES = (
     Rule("mark-not-agreed", mark_not_agreed, complete=True, ordered=True),
     Rule("mark-without-text", ack_marked, complete=True, ordered=True),
     Rule("ecn-flags-not-agreed", flags_not_agreed, complete=True, on="a"),
     Rule("ece-without-ce", echo_of_no_mark, complete=True, on="a"),
+    Rule("copy-marked", copy_marked, complete=True, ordered=True, numbers=True, on="a", text=True),
+    Rule(
+        "copy-with-cwr",
+        copy_tells_of_a_reduction,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        text=True,
+    ),
+    Rule("mark-unanswered", mark_unanswered, complete=True, ordered=True, numbers=True, on="a"),
+    Rule(
+        "reduction-untold",
+        reduction_untold,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        text=True,
+    ),
 )

@@ -15,6 +15,8 @@ _MOST_SHIFT = 14
 _ALIKE = 4
 """Connections in a row before one with the same ISS: none by chance, however few an end chooses
 from."""
+_STEPS = 8
+"""Equal distances between ISSs in a row: none by chance."""
 _TICK = 0.02
 """Seconds in which the clock behind the ISNs moves on, several times at least: it should tick every
 4 microseconds (RFC 9293 section 3.4.1)."""
@@ -171,6 +173,17 @@ def iss_repeats(history: History, came: Came) -> Judged:
     return held(before[1] != came.segment.seq, "another ISS than before", f"{before[1]} again")
 
 
+def iss_on_a_line(history: History, came: Came) -> Judged:
+    """Who knows one ISS does not know the next: they stand at no constant distance (RFC 9293
+    section 3.4.1, SHLD-1)."""
+    if not came.segment.is_syn_ack or history.answer is not None or history.isn is None:
+        return False
+    steps = history.population.steps(history.key, came.segment.seq)
+    if steps is None:
+        return False
+    return held(steps < _STEPS, "an ISS that nobody can foretell", f"the {steps}th equal step")
+
+
 RULES = (
     Rule("syn-ack-number", acknowledges_the_syn, complete=True, numbers=True, on="s", listens=True),
     Rule("scale-unasked", scale_unasked, complete=True, on="s", listens=True),
@@ -189,4 +202,5 @@ RULES = (
     Rule("iss-constant", iss_constant, complete=True, on="s"),
     Rule("iss-of-the-peer", iss_of_the_peer, complete=True, on="s", listens=True),
     Rule("iss-repeats", iss_repeats, complete=True, on="s", listens=True),
+    Rule("iss-on-a-line", iss_on_a_line, complete=True, on="s", listens=True),
 )

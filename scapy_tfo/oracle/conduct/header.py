@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from scapy_tfo import option as opt
 from scapy_tfo.oracle.conduct.history import Came, History
-from scapy_tfo.oracle.conduct.rule import Breach, Judged, Rule, held
-from scapy_tfo.segment import ACK, FIN, RST, SYN, URG
+from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, held
+from scapy_tfo.segment import ACK, FIN, RST, SYN, URG, Segment
 
 _SIZES = {opt.MSS: 4, opt.WINDOW_SCALE: 3, opt.SACK_PERMITTED: 2, opt.TIMESTAMPS: 10}
 """Bytes of options that have one size only (RFC 9293 section 3.2, 7323, 2018)."""
 _AT_ONCE = 0.1
 """Seconds in which no timer runs out."""
+_HEADERS = 60
+"""Bytes of the headers of IPv6 and TCP, without options."""
+_UNDER_WAY = 0.2
+_SYN_ACK_WITHIN = 3.5
 _SYN_ONLY = {opt.MSS: "MSS", opt.WINDOW_SCALE: "window scale", opt.SACK_PERMITTED: "SACK permitted"}
 
 
@@ -128,10 +132,41 @@ def flow_label(history: History, came: Came) -> Judged:
         return False
     if (came.flags | best.flags) & (SYN | RST) or not history.is_newer(came):
         return False
+    if came.seq is None or came.seq < history.theirs.end:
+        # It is sent again itself.
+        return False
     if history.repeated or came.at - best.at > _AT_ONCE or not history.is_timed(best.at):
         return False
     before, now = best.segment.flow_label, came.segment.flow_label
     return held(before == now, f"flow label {before:#x} as before", f"{now:#x}")
+
+
+def answers_a_group(history: History, came: Came) -> Judged:
+    """What comes from or goes to many hosts is not answered (RFC 9293 section 3.9.2.3, MUST-57,
+    MUST-63)."""
+    if not history.peer.groups or came.segment.src.is_multicast:
+        return False
+    return held(not history.peer.group, "silence: it was sent to or by many", came.segment)
+
+
+def last_hop(history: History, segment: Segment, at: float) -> Due | None:
+    """A packet that has arrived is taken, though its hop limit is used up (RFC 1122 3.2.1.7)."""
+    if segment.hop_limit != 1 or segment.flags != SYN or history.syns != 1 or not history.steady:
+        return None
+    by = at + _SYN_ACK_WITHIN
+    return Due(at, by, "a SYN-ACK to a SYN with a hop limit of 1", lambda _: True, plain=False)
+
+
+def over_the_path(history: History, came: Came) -> Judged:
+    """No packet is larger than a router told (RFC 8201 section 4); of IPv6, as routers may cut
+    those of IPv4."""
+    mtu, since = history.peer.mtu, history.peer.mtu_at
+    if mtu is None or not came.segment.payload or came.at - since <= _UNDER_WAY + history.grace:
+        return False
+    if history.family != 6 or not history.whole:
+        return False
+    size = _HEADERS + len(came.segment.options) + len(came.segment.payload)
+    return held(size <= mtu, f"packets of {mtu} bytes", f"{size} bytes")
 
 
 RULES = (
@@ -150,4 +185,16 @@ RULES = (
     Rule("from-many", from_many, ordered=True),
     Rule("hop-limit", hop_limit, ordered=True),
     Rule("flow-label", flow_label, on="a", text=True, ordered=True, numbers=True),
+    Rule("answers-a-group", answers_a_group, listens=True, complete=True),
+    Rule("last-hop-dropped", owes=last_hop),
+    Rule(
+        "over-the-path",
+        over_the_path,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        text=True,
+    ),
 )

@@ -21,6 +21,8 @@ class Population:
         self.since = 0.0
         self._shift: tuple[Hashable, int] | None = None
         self._shifted = 0
+        self._step: int | None = None
+        self._steps = 0
         self._of: dict[Hashable, tuple[int, int]] = {}
 
     def alike(self, key: Hashable, iss: int) -> int:
@@ -36,12 +38,23 @@ class Population:
             return 0
         return self._shifted + 1
 
+    def steps(self, key: Hashable, iss: int) -> int | None:
+        """How many times in a row the distance to the ISS before was the same, and not zero; None
+        where there is none before."""
+        if self._last is None or self._last[0] == key:
+            return None
+        step = (iss - self._last[1]) & 0xFFFFFFFF
+        return self._steps + 1 if step and step == self._step else 0
+
     def before(self, key: Hashable) -> tuple[int, int] | None:
         """The peer's ISN and the ISS of the last connection between these ends."""
         return self._of.get(key)
 
     def learn(self, key: Hashable, isn: int, iss: int, at: float) -> None:
         """A connection got its SYN-ACK. at: seconds."""
+        self._steps = self.steps(key, iss) or 0
+        if self._last is not None:
+            self._step = (iss - self._last[1]) & 0xFFFFFFFF
         self._alike = self.alike(key, iss)
         if not self._alike:
             self.since = at

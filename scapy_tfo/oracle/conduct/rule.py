@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from scapy_tfo.oracle.conduct.history import Came, History
+    from scapy_tfo.segment import Segment
 
 
 class Breach(NamedTuple):
@@ -24,6 +25,24 @@ Judged = Breach | bool
 """False: the rule says nothing about the packet. True: the rule applies, and is kept."""
 
 
+class Due(NamedTuple):
+    """What has to come. since, by: from when and until when, in seconds. expected: in one line.
+    meets: whether a segment is it. plain: it is waived when the peer sends what a stack may mind;
+    waived: whether it is for another reason."""
+
+    since: float
+    by: float
+    expected: str
+    meets: Callable[[Came], bool]
+    plain: bool = True
+    waived: Callable[[], bool] = bool
+
+
+def nothing(_history: History, _came: Came) -> Judged:
+    """Says nothing about packets: of rules that say what has to come."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """name: as specs/ refers to it. judge: is told what was known before the packet came.
@@ -35,10 +54,13 @@ class Rule:
     nothing of one that connects. contents: it compares bytes of text. whole: it
     needs segments as they were sent, of which no interface put several into one.
     on: which segments it may apply to, some of `KINDS`. options, text: only those with any.
+    owes: what the judged end owes after a segment of its peer, which was just learned. owes_after:
+    after one of its own. What does not come is judged only where nothing is lost on the way and the
+    times are known.
     """
 
     name: str
-    judge: Callable[[History, Came], Judged]
+    judge: Callable[[History, Came], Judged] = nothing
     complete: bool = False
     ordered: bool = False
     numbers: bool = False
@@ -48,6 +70,8 @@ class Rule:
     on: str = KINDS
     options: bool = False
     text: bool = False
+    owes: Callable[[History, Segment, float], Due | None] | None = None
+    owes_after: Callable[[History, Came], Due | None] | None = None
 
 
 def held(holds: bool, expected: str, actual: object) -> Judged:

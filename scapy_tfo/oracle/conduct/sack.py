@@ -5,6 +5,7 @@ from __future__ import annotations
 from scapy_tfo import option as opt
 from scapy_tfo.oracle.conduct.history import BLOCK, Came, History
 from scapy_tfo.oracle.conduct.rule import Breach, Judged, Rule, held
+from scapy_tfo.segment import RST
 
 _MOST = 4
 """Blocks that fit into 40 bytes; one less beside timestamps (RFC 2018 section 3)."""
@@ -72,6 +73,45 @@ def first_block_is_newest(history: History, came: Came) -> Judged:
     return held(newest == new[0], f"{new[0][0]}:{new[0][1]} in the first block", f"{blocks}")
 
 
+def _duplicate(history: History, came: Came) -> tuple[int, int] | None:
+    """The block that reports a duplicate below the acknowledgement (RFC 2883 section 4)."""
+    blocks = history.blocks(came)
+    if not blocks or came.ack is None or blocks[0][1] > came.ack:
+        return None
+    return blocks[0]
+
+
+def leaves_out_the_report(history: History, came: Came) -> Judged:
+    """What was reported is reported by each ACK, while the gap is there (RFC 2018 section 4)."""
+    if (
+        history.reported_beside is None
+        or came.segment.payload
+        or came.ack != history.reported_beside
+    ):
+        return False
+    if history.sent.next == history.sent.end or came.flags & RST or not history.is_newer(came):
+        return False
+    return held(opt.SACK in came.options, "the blocks beyond the gap", "no SACK option")
+
+
+def duplicate_of_nothing(history: History, came: Came) -> Judged:
+    """What came once is no duplicate (RFC 2883 section 4)."""
+    block = _duplicate(history, came)
+    if block is None:
+        return False
+    twice = history.peer.overlaps
+    return held(twice, "no report: nothing was sent twice", f"{block[0]}:{block[1]}")
+
+
+def duplicate_again(history: History, came: Came) -> Judged:
+    """A duplicate is reported once (RFC 2883 section 4)."""
+    block = _duplicate(history, came)
+    if block is None:
+        return False
+    again = block == history.duplicate and not history.spoke_since
+    return held(not again, "a report of each duplicate", f"{block[0]}:{block[1]} again")
+
+
 RULES = (
     Rule("sack-not-agreed", sack_not_agreed, complete=True, options=True),
     Rule("sack-size", sack_size, options=True),
@@ -85,5 +125,31 @@ RULES = (
         on="sa",
         options=True,
         ordered=True,
+    ),
+    Rule(
+        "report-left-out",
+        leaves_out_the_report,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+    ),
+    Rule(
+        "duplicate-of-nothing",
+        duplicate_of_nothing,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        options=True,
+    ),
+    Rule(
+        "duplicate-again",
+        duplicate_again,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        options=True,
     ),
 )

@@ -34,7 +34,7 @@ def same_text(history: History, came: Came) -> Judged:
 def text_behind_fin(history: History, came: Came) -> Judged:
     """Nothing follows a FIN (RFC 9293 section 3.6)."""
     fin = history.their_fin
-    if fin is None or came.flags & RST or came.seq is None or not came.length:
+    if fin is None or came.flags & RST or came.seq is None or not came.segment.payload:
         return False
     end = came.seq + came.length - bool(came.flags & FIN)
     return held(end <= fin, f"nothing behind the FIN at {fin}", f"up to {end}")
@@ -119,6 +119,20 @@ def initial_window(history: History, came: Came) -> Judged:
     return held(end - 1 <= most, f"{most} bytes at first", f"{end - 1}")
 
 
+def delivered(history: History, text: bytes, written: bytes) -> Judged:
+    """What is acknowledged has come to the application (RFC 9293 section 3.8); judged at the end,
+    where the application tells what it got."""
+    best = history.best
+    if best is None or best.ack is None or history.isn is None:
+        return False
+    size = min(best.ack, history.sent.end - history.peer.fin) - 1
+    return held(
+        text[:size] == written[:size],
+        f"the {size} bytes that were acknowledged",
+        f"{len(text)} bytes came to the application",
+    )
+
+
 RULES = (
     Rule("text-changes", same_text, numbers=True, on="sa", text=True, contents=True),
     Rule("text-behind-fin", text_behind_fin, numbers=True, on="sa", text=True),
@@ -129,4 +143,5 @@ RULES = (
     Rule("number-beyond-text", bare_ack_number, complete=True, numbers=True, on="a"),
     Rule("text-leaves-a-gap", leaves_no_gap, ordered=True, numbers=True, on="sa", text=True),
     Rule("initial-window", initial_window, complete=True, numbers=True, on="sa", text=True),
+    Rule("text-not-delivered"),
 )

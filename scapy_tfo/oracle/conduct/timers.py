@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+
 from scapy_tfo.oracle.conduct.history import Came, History
-from scapy_tfo.oracle.conduct.rule import Breach, Judged, Rule, held
-from scapy_tfo.segment import RST, SYN
+from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, held
+from scapy_tfo.segment import FIN, RST, SYN, Segment
 
 _REAL = 0.2
 """Seconds between two copies, from which on a timer sent the second, and no path made it."""
@@ -15,6 +17,17 @@ _GROWTH = 1.5
 _FIRST = 0.5
 """Seconds to the first copy of a SYN-ACK: half of what is asked for, as the first one may come late
 to a busy host."""
+
+_AGAIN_WITHIN = 3.5
+"""Seconds within which text is sent again, where no round trip was long (specs/)."""
+_AT_ONCE = 0.1
+_LONG_GAP, _LEAST_LIMIT = 10.0, 55.0
+"""Seconds between copies, from which on a limit shows; and the least limit, less what clocks
+lose."""
+_AFTER_LOST_HANDSHAKE = 2.7
+_PROBE_WITHIN = 6.5
+_KEEPALIVE = 7200.0
+_QUIET = 1.0
 
 
 def _gaps(history: History, came: Came) -> list[float]:
@@ -74,6 +87,112 @@ def first_comes_first(history: History, came: Came) -> Judged:
     return held(came.seq <= una, f"text at {una} first", f"at {came.seq}")
 
 
+def sends_again(history: History, came: Came) -> Due | None:
+    """Text or a FIN that is not acknowledged is sent again (RFC 6298 section 5)."""
+    if came.flags & (SYN | RST) or came.seq is None or not came.length or not history.peer.plain:
+        return None
+    una = max(history.their_una, 1)
+    end = came.seq + came.length
+    is_new = came.seq == una == history.their_una == history.theirs.end
+    calm = not (history.slow or history.repeated or history.errors)
+    if not is_new or not calm or len(history.handshakes) != 1 or not history.peer.window:
+        return None
+
+    def settles(later: Came) -> bool:
+        return later.seq is not None and later.seq <= una < later.seq + later.length
+
+    def waived() -> bool:
+        left = history.resets or history.errors or not history.peer.window
+        return bool(left) or history.their_una >= end
+
+    expected = f"{una} again within {_AGAIN_WITHIN} s"
+    return Due(came.at, came.at + _AGAIN_WITHIN, expected, settles, waived=waived)
+
+
+def fin_again(history: History, came: Came) -> Judged:
+    """A FIN that was acknowledged is not sent again."""
+    since = history.fin_acked_at
+    if since is None or came.at - since <= _REAL + history.grace or came.flags & (SYN | RST):
+        return False
+    return held(not came.flags & FIN, "no FIN: it is acknowledged", "the FIN again")
+
+
+def one_at_a_time(history: History, came: Came) -> Judged:
+    """A timer sends one segment (RFC 6298 5.4, RFC 5681 section 3.1: the loss window)."""
+    if not came.segment.payload or came.flags & (SYN | RST) or not history.whole:
+        return False
+    if history.is_by_timer(came):
+        return True
+    burst = history.burst
+    if burst is None or came.at - burst[0] > _AT_ONCE:
+        return False
+    size = burst[1] + len(came.segment.payload)
+    return held(size <= history.largest, f"{history.largest} bytes at most", f"{size} at once")
+
+
+def slow_after_lost_handshake(history: History, came: Came) -> Judged:
+    """Once a timer repeated the SYN-ACK, the timeout of the first text is three seconds (RFC 6298
+    5.7)."""
+    copies = history.handshakes
+    times = history.times_agreed or history.offered.sack or history.offered.fast_open
+    if times or history.syns != 1 or len(copies) < 2 or copies[1] - copies[0] < _REAL:
+        return False
+    if came.flags & SYN or came.seq != 1:
+        return False
+    gaps = _gaps(history, came)
+    if len(gaps) != 1 or gaps[0] < _REAL:
+        return False
+    return held(gaps[0] >= _AFTER_LOST_HANDSHAKE, "three seconds first", f"{gaps[0]:.2f} s")
+
+
+def limit_of_the_timeout(history: History, came: Came) -> Judged:
+    """A limit to the timeout is a minute at least (RFC 6298 2.5)."""
+    last = _gaps(history, came)[-2:]
+    if came.flags & SYN or len(last) < 2 or last[0] < _LONG_GAP:
+        return False
+    grows = last[1] >= _GROWTH * last[0] or last[1] >= _LEAST_LIMIT
+    return held(grows, "gaps that double, up to a minute", f"{last[1]:.1f} s after {last[0]:.1f} s")
+
+
+def keepalive_early(history: History, came: Came) -> Judged:
+    """An idle connection is left alone for two hours (RFC 9293 section 3.8.4, MUST-28)."""
+    peer, heard = history.peer, history.heard_at
+    if peer.sent_at is None or heard is None or came.seq is None or came.flags & (SYN | RST):
+        return False
+    idle = came.at - max(peer.sent_at, heard)
+    if idle <= _QUIET + history.grace or not peer.window:
+        return False
+    end = history.theirs.end
+    probes = history.their_una == end and came.seq == end - 1 and came.length <= 1
+    early = probes and idle < _KEEPALIVE and not came.flags & FIN
+    return held(not early, "no keep-alive for two hours", f"one after {idle:.0f} s")
+
+
+def probes_the_window(history: History, segment: Segment, at: float) -> Due | None:
+    """A closed window is probed while text waits (RFC 9293 section 3.8.6.1, MUST-35, MUST-36)."""
+    end = history.theirs.end
+    if not history.writes or segment.window or history.their_una != end or end <= 1:
+        return None
+    if history.probes:
+        # Each probe may wait longer than the one before.
+        return None
+    if not history.peer.plain or segment.flags & (SYN | RST | FIN):
+        return None
+    expected = f"a probe of the window within {_PROBE_WITHIN} s"
+    return Due(at, at + _PROBE_WITHIN, expected, lambda _: True, plain=False)
+
+
+def probes_back_off(history: History, came: Came) -> Judged:
+    """The time to the next probe of a closed window grows (RFC 9293 3.8.6.1, SHLD-30)."""
+    if history.peer.window != 0 or came.seq is None or came.seq > history.their_una:
+        return False
+    if history.probes and came.at - history.probes[-1] <= _REAL:
+        # It answers an ACK.
+        return False
+    times = [*history.probes, came.at]
+    return _backs_off([later - earlier for earlier, later in itertools.pairwise(times)])
+
+
 RULES = (
     Rule("no-backoff", text_backs_off, complete=True, numbers=True, on="a", text=True),
     Rule(
@@ -96,5 +215,55 @@ RULES = (
         numbers=True,
         on="a",
         text=True,
+    ),
+    Rule("not-repeated", owes_after=sends_again),
+    Rule("fin-again", fin_again, listens=True, complete=True, ordered=True, numbers=True, on="a"),
+    Rule(
+        "timer-bursts",
+        one_at_a_time,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        text=True,
+    ),
+    Rule(
+        "timeout-after-lost-handshake",
+        slow_after_lost_handshake,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        text=True,
+    ),
+    Rule(
+        "timeout-limited",
+        limit_of_the_timeout,
+        listens=True,
+        complete=True,
+        numbers=True,
+        on="a",
+        text=True,
+    ),
+    Rule(
+        "keepalive-early",
+        keepalive_early,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+    ),
+    Rule("probe-missing", owes=probes_the_window),
+    Rule(
+        "probes-too-often",
+        probes_back_off,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
     ),
 )

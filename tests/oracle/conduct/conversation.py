@@ -7,6 +7,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from scapy_tfo import option as opt
+from scapy_tfo.icmp import IcmpError
 from scapy_tfo.oracle.conduct.conduct import Conduct, Tally
 from scapy_tfo.oracle.conduct.history import History
 from scapy_tfo.oracle.conduct.isns import Population
@@ -47,26 +48,31 @@ class Conversation:
 
     def begin(self, key: str) -> None:
         """Another connection to the same host."""
-        history = History(key, self.population, ordered=self.ordered, whole=self.whole)
+        history = History(
+            key, self.population, ordered=self.ordered, whole=self.whole, steady=self.ordered
+        )
         self.conduct = Conduct(history, self.tally)
 
     def ours(self, flags: int = ACK, data: bytes = b"", **fields: Any) -> None:
         """We send a segment; seq and ack are relative."""
         isn, iss = fields.pop("isn", ISN), fields.pop("iss", ISS)
         seq = (isn + fields.pop("seq", 0 if flags & SYN else 1)) % 2**32
-        ack = (iss + fields.pop("ack", 1)) % 2**32 if flags & ACK else 0
+        number = fields.pop("ack", 1)
+        ack = (iss + number) % 2**32 if flags & ACK else 0
         client, server = self._ends
+        server = fields.pop("dst", server)
         segment = Segment(
             src=client, dst=server, sport=40_000, dport=80, seq=seq, ack=ack, flags=flags,
             payload=data, **_options(fields),
         )  # fmt: skip
-        self.conduct.sent(segment)
+        self.conduct.sent(segment, self.now)
 
     def theirs(self, flags: int = ACK, data: bytes = b"", **fields: Any) -> Sequence[str]:
         """The server sends one; returns the rules that it breaks."""
         isn, iss = fields.pop("isn", ISN), fields.pop("iss", ISS)
         seq = (iss + fields.pop("seq", 0 if flags & SYN else 1)) % 2**32
-        ack = (isn + fields.pop("ack", 1)) % 2**32 if flags & ACK else 0
+        number = fields.pop("ack", 1)
+        ack = (isn + number) % 2**32 if flags & ACK else 0
         client, server = self._ends
         server = fields.pop("src", server)
         segment = Segment(
@@ -77,8 +83,23 @@ class Conversation:
         self.broken += found
         return found
 
-    def icmp(self) -> None:
-        self.conduct.error()
+    def icmp(self, kind: int = 3, code: int = 1, mtu: int = 0) -> None:
+        """An error about the first text of the server that is not acknowledged."""
+        client, server = self._ends
+        seq = ISS + self.conduct.history.their_una
+        about = Segment(src=server, dst=client, sport=80, dport=40_000, seq=seq, payload=b"x")
+        error = IcmpError(
+            src=client, dst=server, type=kind, code=code, mtu=mtu, quoted=about.to_bytes()
+        )
+        self.conduct.error(error, self.now)
+
+    def rest(self, seconds: float) -> None:
+        """Time passes."""
+        self.now += seconds
+
+    def end(self) -> None:
+        """It is over: what was owed is broken."""
+        self.broken += [each.rule for each in self.conduct.waited(self.now)]
 
     def handshake(
         self,

@@ -8,7 +8,7 @@ from scapy_tfo import option as opt
 from scapy_tfo.oracle.conduct.conduct import Conduct, Tally
 from scapy_tfo.oracle.conduct.history import History
 from scapy_tfo.oracle.conduct.isns import Population
-from scapy_tfo.oracle.conduct.pieces import Numbers
+from scapy_tfo.oracle.conduct.parts.pieces import Numbers
 from scapy_tfo.segment import ACK, CWR, ECE, RST, SYN, Segment
 from tests.oracle.conduct.conversation import CLIENT, ISN, ISS, PERMITTED, SERVER, block, scale
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from ipaddress import ip_address
-from typing import Any
 
 import pytest
 
@@ -12,6 +11,7 @@ from scapy_tfo import option as opt
 from scapy_tfo.oracle.conduct.conduct import RULES
 from scapy_tfo.segment import ACK, CWR, ECE, FIN, PSH, RST, SYN, URG
 from tests.oracle.conduct.conversation import ISN, PERMITTED, Conversation, sack, scale
+from tests.oracle.conduct.later_rules import MORE, SIX
 
 Script = Callable[[Conversation], object]
 
@@ -138,6 +138,7 @@ def _labels(talk: Conversation, label: int) -> None:
 
 
 TABLE: dict[str, tuple[Script, Script]] = {
+    **MORE,
     # rule: what breaks it, what nearly does.
     "flags-together": (both(opened, theirs(RST | FIN)), both(opened, theirs(FIN | ACK))),
     "no-ack-flag": (both(opened, theirs(PSH, b"x")), both(opened, theirs(ACK | PSH, b"x"))),
@@ -230,7 +231,10 @@ TABLE: dict[str, tuple[Script, Script]] = {
         both(opened, theirs(ACK, b"abc"), theirs(ACK, b"xc", seq=2)),
         both(opened, theirs(ACK, b"abc"), theirs(ACK, b"bcd", seq=2)),
     ),
-    "text-behind-fin": (lambda talk: _close(talk, 5), lambda talk: _close(talk, 4)),
+    "text-behind-fin": (
+        both(opened, theirs(FIN | ACK), theirs(ACK | PSH, b"x", seq=2)),
+        lambda talk: _close(talk, 4),
+    ),
     "fin-moves": (lambda talk: _close(talk, 3), lambda talk: _close(talk, 4)),
     "over-the-window": (
         both(syn(window=10), theirs(SYN | ACK), ours(window=10), theirs(ACK, b"x" * 12)),
@@ -352,13 +356,14 @@ TABLE: dict[str, tuple[Script, Script]] = {
 
 def conversation(rule: str, *, order: bool = False) -> Conversation:
     ordered = next(each.ordered for each in RULES if each.name == rule) or order
-    return Conversation(version=6 if rule == "flow-label" else 4, ordered=ordered)
+    return Conversation(version=6 if rule in SIX else 4, ordered=ordered or rule in MORE)
 
 
 @pytest.mark.parametrize("rule", [each.name for each in RULES])
 def test_a_packet_that_breaks_it(rule: str) -> None:
     talk = conversation(rule, order=rule in NEED_AN_ORDER)
     TABLE[rule][0](talk)
+    talk.end()
     assert rule in talk.broken
 
 
@@ -366,69 +371,7 @@ def test_a_packet_that_breaks_it(rule: str) -> None:
 def test_a_packet_that_nearly_does(rule: str) -> None:
     talk = conversation(rule)
     TABLE[rule][1](talk)
-    assert talk.broken == []
-
-
-def test_the_last_segment_may_be_a_probe_for_a_loss_at_the_tail() -> None:
-    talk = conversation("timer-skips-text")
-    _timed_out(talk, 7)
-    assert talk.broken == []
-
-
-def test_ports_that_are_used_again_have_no_numbers_to_judge() -> None:
-    talk = Conversation(ordered=True)
-    timed(talk)
-    talk.ours(RST, seq=1)
-    talk.ours(SYN)
-    talk.theirs(SYN | ACK)
-    talk.theirs(ACK, b"abc")
-    assert talk.broken == []
-
-
-def test_of_two_options_of_a_kind_a_receiver_takes_either() -> None:
-    talk = Conversation()
-    short = opt.RawOption(opt.MSS, 3, b"\x05")
-    talk.handshake((MSS, short), (MSS,))
-    talk.theirs(ACK, b"x" * 1200)
-    assert talk.broken == []
-
-
-@pytest.mark.parametrize(
-    "refused",
-    [{"flags": SYN}, {"flags": 0}, {"ack": 9}],
-    ids=["SYN", "no ACK", "acknowledges too much"],
-)
-def test_what_may_be_refused_need_not_be_in_the_first_block(refused: dict[str, Any]) -> None:
-    talk = Conversation(ordered=True)
-    opened(talk, PERMITTED)
-    talk.ours(ACK, b"x" * 10, seq=11)
-    talk.theirs(options=(sack((11, 21)),))
-    talk.ours(**{"flags": ACK, "data": b"x" * 10, "seq": 31, **refused})
-    talk.theirs(options=(sack((11, 21)),))
-    assert talk.broken == []
-
-
-def test_segments_that_an_interface_joins_are_not_measured() -> None:
-    talk = Conversation(whole=False)
-    opened(talk)
-    talk.theirs(ACK, b"x" * 2_920)
-    assert talk.broken == []
-
-
-def test_a_4_tuple_that_was_used_before_has_no_numbers_to_judge() -> None:
-    talk = Conversation()
-    talk.conduct.history.mixed = True
-    opened(talk)
-    talk.theirs(ack=9_000)
-    assert talk.broken == []
-
-
-def test_an_icmp_error_may_let_text_out() -> None:
-    talk = Conversation()
-    opened(talk)
-    talk.icmp()
-    for number in range(11):
-        talk.theirs(ACK, b"x" * 1_460, seq=1 + 1_460 * number)
+    talk.end()
     assert talk.broken == []
 
 

@@ -1,0 +1,142 @@
+"""Rules on how much is under way: RFC 5681 section 3, RFC 6298 section 5, RFC 6928."""
+
+from __future__ import annotations
+
+import itertools
+
+from scapy_tfo import option as opt
+from scapy_tfo.oracle.conduct.history import Came, History
+from scapy_tfo.oracle.conduct.rule import Due, Judged, Rule, held
+from scapy_tfo.segment import RST, SYN, Segment
+
+_SEGMENTS = 10
+_DUPLICATES = 3
+_FAST = 0.2
+"""Seconds within which the third duplicate ACK is answered (specs/)."""
+_AT_ONCE = 0.1
+"""Seconds after an ACK in which text answers it, and no timer sent it."""
+_REAL = 0.2
+
+
+def _is_text(came: Came) -> bool:
+    return not came.flags & (SYN | RST) and came.seq is not None and bool(came.segment.payload)
+
+
+def _sack(history: History) -> bool:
+    answer = history.answer
+    return history.offered.sack and answer is not None and opt.SACK_PERMITTED in answer.options
+
+
+def grows_slowly(history: History, came: Came) -> Judged:
+    """What is under way grows by no more than what is acknowledged (RFC 5681 section 3.1)."""
+    if not _is_text(came) or not history.whole or history.their_una <= 1:
+        return False
+    assert came.seq is not None
+    segments = _SEGMENTS + history.grown + history.peer.inflation
+    most = segments * history.largest
+    size = came.seq + len(came.segment.payload) - history.their_una
+    return held(size <= most, f"{most} bytes under way at most", f"{size}")
+
+
+def resends_fast(history: History, segment: Segment, at: float) -> Due | None:
+    """Three duplicate ACKs bring the segment that they ask for (RFC 5681 section 3.2)."""
+    peer = history.peer
+    if not (peer.idle and peer.duplicates == _DUPLICATES) or history.repeated or _sack(history):
+        return None
+    una = history.their_una
+    if not segment.window:
+        return None
+
+    def settles(came: Came) -> bool:
+        return came.seq is not None and came.seq <= una < came.seq + came.length
+
+    return Due(at, at + _FAST, f"{una} again within {_FAST} s of three duplicate ACKs", settles)
+
+
+def _comes_again(history: History, came: Came) -> bool:
+    """Whether text comes again in answer to a duplicate ACK, by what RFC 5681 knows of."""
+    sent_at = history.peer.sent_at
+    if not _is_text(came) or sent_at is None or not history.peer.idle or _sack(history):
+        return False
+    assert came.seq is not None
+    old = came.seq + came.length <= history.theirs.end
+    return old and history.spoke_since and came.at - sent_at < _AT_ONCE
+
+
+def waits_for_three(history: History, came: Came) -> Judged:
+    """One duplicate ACK or two are no sign of loss (RFC 5681 section 3.2)."""
+    quick = came.at - history.text_at < _REAL
+    if not _comes_again(history, came) or history.repeated or not quick:
+        return False
+    return held(
+        history.peer.duplicates >= _DUPLICATES,
+        "nothing again before the third duplicate ACK",
+        f"text again after {history.peer.duplicates}",
+    )
+
+
+def resends_what_is_asked_for(history: History, came: Came) -> Judged:
+    """What comes again is the segment that is missing (RFC 5681 section 3.2)."""
+    if not _comes_again(history, came) or history.peer.duplicates < _DUPLICATES:
+        return False
+    una = history.their_una
+    assert came.seq is not None
+    return held(came.seq <= una, f"text at {una} again", f"at {came.seq}")
+
+
+def window_after_lost_handshake(history: History, came: Came) -> Judged:
+    """After a SYN-ACK that was lost twice, one segment goes out first (RFC 5681 section 3.1)."""
+    if not _is_text(came) or history.syns != 1 or history.offered.fast_open:
+        return False
+    copies = history.handshakes
+    gaps = [b - a for a, b in itertools.pairwise(copies)]
+    if len(gaps) < 2 or min(gaps) < _REAL or history.their_una > 1 or history.times_agreed:
+        return False
+    assert came.seq is not None
+    size = came.seq + len(came.segment.payload) - 1
+    return held(size <= history.largest, f"{history.largest} bytes at first", f"{size}")
+
+
+RULES = (
+    Rule(
+        "flight-too-large",
+        grows_slowly,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        text=True,
+    ),
+    Rule("no-fast-retransmit", owes=resends_fast),
+    Rule(
+        "resends-too-soon",
+        waits_for_three,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        text=True,
+    ),
+    Rule(
+        "resends-another",
+        resends_what_is_asked_for,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        text=True,
+    ),
+    Rule(
+        "window-after-lost-handshake",
+        window_after_lost_handshake,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        text=True,
+    ),
+)

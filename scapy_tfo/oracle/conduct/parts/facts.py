@@ -1,0 +1,234 @@
+"""What is known of a connection, as it stands."""
+
+from __future__ import annotations
+
+import math
+import struct
+
+from scapy_tfo import option as opt
+from scapy_tfo.icmp import IcmpError
+from scapy_tfo.oracle.conduct.parts.came import Came, Offered
+from scapy_tfo.oracle.conduct.parts.peer_record import PeerRecord, Place
+from scapy_tfo.oracle.conduct.parts.pieces import Numbers, Pieces
+from scapy_tfo.segment import ACK, ECE, FIN, PSH, RST, SYN, Segment
+from scapy_tfo.seq import before, distance
+
+DEFAULT_MSS = {4: 536, 6: 1220}
+"""Bytes, without an MSS option (RFC 9293 section 3.7.1)."""
+MOST_SHIFT = 14
+"""RFC 7323 section 2.3."""
+PROMPT = 0.2
+"""Seconds within which an ACK makes no round trip look long, and from which on a timer may be the
+cause of what comes."""
+BLOCK = struct.Struct("!II")
+"""Edges of a block of SACK."""
+_EARLIER = 0.1
+"""Seconds before a packet in which a stall may have held it up."""
+_QUOTED_SEQ = 44
+"""Where the sequence number stands behind a header of IPv6."""
+
+
+class Facts:
+    """One connection, from its first packet on.
+
+    complete: every packet of the peer is known. ordered: packets come in the order in which they
+    were sent. whole: segments come as they were sent, and no interface puts several into one.
+    opens: the judged end connects, and sends the first SYN. contents: the bytes of its text are
+    known. mixed: its packets belong to more than one incarnation, or nobody can tell. syns: of the
+    peer. answer: the first SYN of the judged end, a SYN-ACK unless it connects. sent, theirs: the
+    streams of the peer and of the judged end. limit: the right edge of the largest window that the
+    peer offered. their_una: what the peer acknowledged of the text that came. best: the youngest
+    segment of the judged end. heard_at: when the last one came. spoke_since, interrupted: whether
+    the peer has sent something since then, and since the first text. repeated: either end has sent
+    something again. reported: what the blocks of the judged end named. stalled_at: when packets
+    were last read later than they came. repeats, gaps: the text that came last, when it did, and
+    the seconds between its copies, while the peer says nothing. resets, errors: RSTs of the peer,
+    and ICMP errors. may_be_over: a SYN that comes now may open another connection. peer: what else
+    it did. steady: the application of the judged end reads, answers, and closes after its peer has.
+    grace: seconds that its host may be late. reads, writes: whether that application reads, and has
+    text that waits; None where nobody knows. stopped: what was acknowledged when it stopped
+    reading, and which window it offered. burst: when a timer sent text again, and the bytes sent
+    since; None once the peer has spoken. handshakes: when each SYN-ACK came. probes: when each
+    segment came that a closed window lets through. reset: its last RST. acks_at: when its empty
+    ACKs came. echoes: how many in a row answered nothing but an ACK. text_at: when its newest text
+    came. slow: the peer has let text wait for its ACK. segments: with text, that came first; grown:
+    by how many its window may have grown. fin_acked_at: when its FIN was acknowledged.
+    closed_first: it sent its FIN before the peer did. time_wait: when that state began.
+    reported_beside: the acknowledgement beside which it reported blocks. duplicate: the last one
+    that it reported. after_echo: whether each new text since ECE had CWR.
+    """
+
+    def __init__(
+        self,
+        *,
+        complete: bool = True,
+        ordered: bool = False,
+        whole: bool = True,
+        opens: bool = False,
+        steady: bool = False,
+        grace: float = 0.0,
+    ) -> None:
+        self.complete = complete
+        self.ordered = ordered
+        self.whole = whole
+        self.opens, self.contents = opens, True
+        self.mixed = False
+        self.isn: int | None = None
+        self.iss: int | None = None
+        self.family = 4
+        self.offered = Offered()
+        self.syns = 0
+        self.answer: Came | None = None
+        self.sent = Pieces(0)
+        self.theirs = Pieces(0)
+        self.their_fin: int | None = None
+        self.acks = Numbers()
+        self.limit: int | None = None
+        self.their_una = 0
+        self.tsvals = Numbers()
+        self.ends = Numbers()
+        self.last_sent: list[Segment] = []
+        self.has_ce = False
+        self.resets = self.errors = 0
+        self.best: Came | None = None
+        self.gaps: list[float] = []
+        self.repeats: tuple[int, float] | None = None
+        self.heard_at: float | None = None
+        self.spoke_since = False
+        self.peer = PeerRecord()
+        self.steady = steady
+        self.grace = grace
+        self.reads: bool | None = None
+        self.writes: bool | None = None
+        self.stopped: int | None = None
+        self.stopped_window = 0
+        self.burst: tuple[float, int] | None = None
+        self.handshakes: list[float] = []
+        self.probes: list[float] = []
+        self.reset: Came | None = None
+        self.acks_at: list[float] = []
+        self.echoes = 0
+        self.text_at = 0.0
+        self.slow = False
+        self.segments = self.grown = 0
+        self.fin_acked_at: float | None = None
+        self.closed_first = False
+        self.time_wait: float | None = None
+        self.reported = Pieces(0)
+        self.reported_beside: int | None = None
+        self.stalled_at = -math.inf
+        self.may_be_over = False
+        self.duplicate: tuple[int, int] | None = None
+        self.after_echo: list[bool] = []
+        self.interrupted = False
+        self.repeated = False
+
+    def place(self, segment: Segment) -> Place:
+        """Where a segment of the peer stands."""
+        best, answer = self.best, self.answer
+        first = segment.seq if self.isn is None else self.isn
+        known = bool(segment.flags & ACK) and self.iss is not None
+        return Place(
+            start=distance(first, segment.seq),
+            next=self.sent.next,
+            ack=distance(self.iss or 0, segment.ack) if known else None,
+            una=self.their_una,
+            end=self.theirs.end,
+            taken=0 if best is None else best.ack or 0,
+            edge=self.edge,
+            times=self.times_agreed,
+            ecn=answer is not None and bool(answer.flags & ECE),
+            open=best is not None and not best.flags & SYN,
+        )
+
+    @property
+    def edge(self) -> int | None:
+        """The right edge of the window that the judged end offers."""
+        best = self.best
+        if best is None or best.ack is None:
+            return None
+        return best.ack + (best.segment.window << (0 if best.flags & SYN else self.their_shift))
+
+    def quotes_text_under_way(self, error: IcmpError) -> bool:
+        """Whether an error of IPv6 is about a segment that is not acknowledged yet."""
+        quoted = error.quoted
+        if self.iss is None or len(quoted) < _QUOTED_SEQ + 4 or quoted[0] >> 4 != 6:
+            return False
+        number = int.from_bytes(quoted[_QUOTED_SEQ : _QUOTED_SEQ + 4], "big")
+        return self.their_una <= distance(self.iss, number) < self.theirs.end
+
+    def opens_the_window(self, came: Came) -> bool:
+        """Whether a segment says no more than that: nothing that came is its cause."""
+        best = self.best
+        same = best is not None and best.ack == came.ack and not came.length
+        return best is not None and same and best.segment.window != came.segment.window
+
+    def is_by_timer(self, came: Came) -> bool:
+        """Whether text comes again, and nothing but time is the reason."""
+        quiet = self.heard_at is not None and came.at - self.heard_at > PROMPT
+        again = came.seq is not None and came.seq + came.length <= self.theirs.end
+        return quiet and again and not self.spoke_since and bool(came.length)
+
+    def says_nothing_new(self, came: Came) -> bool:
+        """Whether an empty ACK repeats the last segment's numbers, window and flags."""
+        best = self.best
+        if best is None or came.length or best.flags & (SYN | FIN) or came.seq is None:
+            return False
+        same = came.seq == self.theirs.end and came.ack == best.ack
+        quiet = came.segment.window == best.segment.window and opt.SACK not in came.options
+        return same and quiet and came.flags == ACK == best.flags & ~PSH
+
+    def echoes_an_ack(self, came: Came) -> bool:
+        """Whether an empty ACK answers nothing but an ACK."""
+        return self.says_nothing_new(came) and self.peer.idles > 0
+
+    def is_newer(self, came: Came) -> bool:
+        """Whether a segment was surely sent after all that came, in whatever order it comes.
+
+        Where the order is not known, a younger timestamp tells. New text does not: an ACK, or a
+        copy of something lost, may have overtaken it.
+        """
+        best = self.best
+        if came.flags & SYN and self.iss is not None and came.segment.seq != self.iss:
+            # It opens another connection.
+            return False
+        if best is None or self.ordered:
+            return True
+        if best.times is None or came.times is None:
+            return False
+        return before(best.times[0], came.times[0])
+
+    @property
+    def times_agreed(self) -> bool:
+        """Both SYNs carried timestamps (RFC 7323 section 3.2)."""
+        answer = self.answer
+        return self.offered.times and answer is not None and answer.times is not None
+
+    @property
+    def their_shift(self) -> int:
+        """Of the windows of the judged end, behind its SYN-ACK."""
+        answer = self.answer
+        if answer is None or not any(each is not None for each in self.offered.scales):
+            return 0
+        scale = answer.options.get(opt.WINDOW_SCALE)
+        return min(scale.data[0], MOST_SHIFT) if scale is not None and scale.data else 0
+
+    @property
+    def largest(self) -> int:
+        """Bytes of text that a segment may have, its options not counted (RFC 9293 3.7.1)."""
+        return self.offered.mss or DEFAULT_MSS[self.family]
+
+    def blocks(self, came: Came) -> list[tuple[int, int]]:
+        """Of its SACK option: relative edges, in their order."""
+        option = came.options.get(opt.SACK)
+        if option is None or self.isn is None or came.flags & RST:
+            return []
+        whole = len(option.data) // BLOCK.size * BLOCK.size
+        return [
+            (distance(self.isn, a), distance(self.isn, b))
+            for a, b in BLOCK.iter_unpack(option.data[:whole])
+        ]
+
+    def is_timed(self, since: float) -> bool:
+        """Whether every packet from then on was read when it came. since: seconds."""
+        return self.stalled_at < since - _EARLIER

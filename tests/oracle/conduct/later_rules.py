@@ -1,0 +1,139 @@
+"""Conversations that break the rules on time and on causes, and some that nearly do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scapy_tfo.segment import ACK, CWR, ECE, FIN, RST
+from tests.oracle.conduct import later_talk as steps
+from tests.oracle.conduct.conversation import Conversation
+from tests.oracle.conduct.later_talk import FULL
+
+Script = Callable[[Conversation], object]
+
+SIX = {"flow-label", "over-the-path"}
+"""Rules on IPv6 alone."""
+
+MORE: dict[str, tuple[Script, Script]] = {
+    "ack-late": (lambda talk: steps.acked(talk, 0.6), lambda talk: steps.acked(talk, 0.4)),
+    "probe-unanswered": (
+        lambda talk: steps.probed(talk, 1.2),
+        lambda talk: steps.probed(talk, 0.8),
+    ),
+    "window-stays-shut": (lambda talk: steps.shut(talk, 0), lambda talk: steps.shut(talk, 500)),
+    "window-moves-on": (
+        lambda talk: steps.unread(talk, 600_000),
+        lambda talk: steps.unread(talk, 500_000),
+    ),
+    "ack-repeated": (lambda talk: steps.acks(talk, 0, 1), lambda talk: steps.acks(talk, 1, 0)),
+    "ack-of-an-ack": (lambda talk: steps.acks(talk, 4, 4), lambda talk: steps.acks(talk, 4, 0)),
+    "old-ack-taken": (lambda talk: steps.old(talk, 4), lambda talk: steps.old(talk, 1)),
+    "rst-unprovoked": (steps.reset, lambda talk: steps.reset(talk, wrong=True)),
+    "soft-error-aborts": (
+        lambda talk: steps.reset(talk, icmp=(11, 0)),
+        lambda talk: steps.reset(talk, icmp=(3, 3)),
+    ),
+    "lives-on-after-rst": (
+        lambda talk: steps.after_rst(talk, b""),
+        lambda talk: steps.after_rst(talk, b"", exact=False),
+    ),
+    "rst-with-text-ignored": (
+        lambda talk: steps.after_rst(talk, b"why"),
+        lambda talk: steps.after_rst(talk, b"why", flags=RST),
+    ),
+    "goes-on-after-its-rst": (
+        lambda talk: steps.abort(talk, ACK),
+        lambda talk: steps.abort(talk, RST | ACK),
+    ),
+    "challenges-unlimited": (
+        lambda talk: steps.challenges(talk, 0.0),
+        lambda talk: steps.challenges(talk, 0.001),
+    ),
+    "time-wait-short": (
+        lambda talk: steps.fins(talk, RST, 1.2),
+        lambda talk: steps.fins(talk, ACK, 1.2),
+    ),
+    "time-wait-silent": (
+        lambda talk: steps.fins(talk, ACK, 0.5, silent=True),
+        lambda talk: steps.fins(talk, ACK, 0.5),
+    ),
+    "not-repeated": (
+        lambda talk: steps.unacked(talk, again=False),
+        lambda talk: steps.unacked(talk, again=True),
+    ),
+    "fin-again": (
+        lambda talk: steps.fin_later(talk, FIN | ACK, 5),
+        lambda talk: steps.fin_later(talk, ACK, 5),
+    ),
+    "timer-bursts": (lambda talk: steps.burst(talk, FULL), lambda talk: steps.burst(talk, b"")),
+    "timeout-after-lost-handshake": (
+        lambda talk: steps.lost_twice(talk, 10, gap=1.0),
+        lambda talk: steps.lost_twice(talk, 10, gap=3.0),
+    ),
+    "timeout-limited": (
+        lambda talk: steps.copies(talk, 1, 2, 4, 8, 16, 32, 32),
+        lambda talk: steps.copies(talk, 1, 2, 4, 8, 16, 32, 60, 60),
+    ),
+    "keepalive-early": (lambda talk: steps.idle(talk, 60.0), lambda talk: steps.idle(talk, 7200.0)),
+    "probe-missing": (
+        lambda talk: steps.closed_window(talk, 9.0),
+        lambda talk: steps.closed_window(talk, 6.0),
+    ),
+    "probes-too-often": (
+        lambda talk: steps.closed_window(talk, 1, 1, 1, 1),
+        lambda talk: steps.closed_window(talk, 1, 2, 4),
+    ),
+    "flight-too-large": (lambda talk: steps.flight(talk, 14), lambda talk: steps.flight(talk, 10)),
+    "no-fast-retransmit": (
+        lambda talk: steps.duplicates(talk, 3, 4, late=0.3),
+        lambda talk: steps.duplicates(talk, 3, 4, late=0.1),
+    ),
+    "resends-too-soon": (
+        lambda talk: steps.duplicates(talk, 2, 4),
+        lambda talk: steps.duplicates(talk, 3, 4),
+    ),
+    "resends-another": (
+        lambda talk: steps.duplicates(talk, 3, 1464),
+        lambda talk: steps.duplicates(talk, 3, 4),
+    ),
+    "window-after-lost-handshake": (
+        lambda talk: steps.lost_twice(talk, 1460, 1460),
+        lambda talk: steps.lost_twice(talk, 1460),
+    ),
+    "clock-stands": (
+        lambda talk: steps.ticks(talk, 3.0, 0),
+        lambda talk: steps.ticks(talk, 3.0, 1),
+    ),
+    "clock-races": (
+        lambda talk: steps.ticks(talk, 1.0, 40_000_000),
+        lambda talk: steps.ticks(talk, 1.0, 10_000_000),
+    ),
+    "report-left-out": (steps.reports, lambda talk: steps.reports(talk, (11, 21))),
+    "duplicate-of-nothing": (
+        lambda talk: steps.told(talk, sent=1, told=1),
+        lambda talk: steps.told(talk, sent=2, told=1),
+    ),
+    "duplicate-again": (
+        lambda talk: steps.told(talk, sent=2, told=2),
+        lambda talk: steps.told(talk, sent=2, told=1),
+    ),
+    "copy-marked": (lambda talk: steps.copy(talk, 0, 2), lambda talk: steps.copy(talk, 0, 0)),
+    "copy-with-cwr": (lambda talk: steps.copy(talk, CWR, 0), lambda talk: steps.copy(talk, 0, 0)),
+    "mark-unanswered": (lambda talk: steps.marked(talk, 0), lambda talk: steps.marked(talk, ECE)),
+    "reduction-untold": (
+        lambda talk: steps.reduced(talk, 0),
+        lambda talk: steps.reduced(talk, CWR),
+    ),
+    "answers-a-group": (
+        lambda talk: steps.group(talk, one=False),
+        lambda talk: steps.group(talk, one=True),
+    ),
+    "last-hop-dropped": (lambda talk: steps.far(talk, 4.0), lambda talk: steps.far(talk, 1.0)),
+    "over-the-path": (lambda talk: steps.narrow(talk, 1400), lambda talk: steps.narrow(talk, 1220)),
+    "text-not-delivered": (
+        lambda talk: steps.got(talk, b"123"),
+        lambda talk: steps.got(talk, b"12345"),
+    ),
+    "iss-on-a-line": (lambda talk: steps.line(talk, 10), lambda talk: steps.line(talk, 9)),
+}
+"""By rule: what breaks it, and what nearly does."""

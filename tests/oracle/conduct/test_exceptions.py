@@ -1,0 +1,76 @@
+"""What the rules of conduct do not judge, or judge otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scapy_tfo import option as opt
+from scapy_tfo.segment import ACK, RST, SYN
+from tests.oracle.conduct import test_rules as rules
+from tests.oracle.conduct.conversation import PERMITTED, Conversation, sack
+from tests.oracle.conduct.test_rules import MSS, opened, timed
+
+
+def test_the_last_segment_may_be_a_probe_for_a_loss_at_the_tail() -> None:
+    talk = rules.conversation("timer-skips-text")
+    rules._timed_out(talk, 7)
+    assert talk.broken == []
+
+
+def test_ports_that_are_used_again_have_no_numbers_to_judge() -> None:
+    talk = Conversation(ordered=True)
+    timed(talk)
+    talk.ours(RST, seq=1)
+    talk.ours(SYN)
+    talk.theirs(SYN | ACK)
+    talk.theirs(ACK, b"abc")
+    assert talk.broken == []
+
+
+def test_of_two_options_of_a_kind_a_receiver_takes_either() -> None:
+    talk = Conversation()
+    short = opt.RawOption(opt.MSS, 3, b"\x05")
+    talk.handshake((MSS, short), (MSS,))
+    talk.theirs(ACK, b"x" * 1200)
+    assert talk.broken == []
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [{"flags": SYN}, {"flags": 0}, {"ack": 9}],
+    ids=["SYN", "no ACK", "acknowledges too much"],
+)
+def test_what_may_be_refused_need_not_be_in_the_first_block(refused: dict[str, Any]) -> None:
+    talk = Conversation(ordered=True)
+    opened(talk, PERMITTED)
+    talk.ours(ACK, b"x" * 10, seq=11)
+    talk.theirs(options=(sack((11, 21)),))
+    talk.ours(**{"flags": ACK, "data": b"x" * 10, "seq": 31, **refused})
+    talk.theirs(options=(sack((11, 21)),))
+    assert talk.broken == []
+
+
+def test_segments_that_an_interface_joins_are_not_measured() -> None:
+    talk = Conversation(whole=False)
+    opened(talk)
+    talk.theirs(ACK, b"x" * 2_920)
+    assert talk.broken == []
+
+
+def test_a_4_tuple_that_was_used_before_has_no_numbers_to_judge() -> None:
+    talk = Conversation()
+    talk.conduct.history.mixed = True
+    opened(talk)
+    talk.theirs(ack=9_000)
+    assert talk.broken == []
+
+
+def test_an_icmp_error_may_let_text_out() -> None:
+    talk = Conversation()
+    opened(talk)
+    talk.icmp()
+    for number in range(11):
+        talk.theirs(ACK, b"x" * 1_460, seq=1 + 1_460 * number)
+    assert talk.broken == []
