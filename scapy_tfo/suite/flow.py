@@ -84,8 +84,7 @@ class Flow(Receiver):
         self._their_window = SendWindow()
         self._outbox = Outbox()
         self._recovers_to = isn
-        self._is_over = False
-        self._rest = b""
+        self._is_over, self._rest = False, b""
         self._key = (source, sport, target, dport)
         self.conduct = board.watch.begin(self._key, steady=app.name == "echo")
         board.open(self._key, self)
@@ -392,8 +391,7 @@ class Flow(Receiver):
         alone would hold its place for a minute (RFC 7413 section 5.1). A RST that came may have
         rejected one segment only, and the last acknowledgement may still be under way.
         """
-        if not self._is_over:
-            self._board.watch.ended(self, self.conduct, self.source.version, self._board.link.now())
+        self._board.watch.ended(self, self.conduct, self.source.version, self._board.link.now())
         if self.irs is not None and not self._is_over:
             self.send(ACK, seq=self.their_rcv_nxt, comment="clearing up")
             for end in dict.fromkeys((self.their_rcv_nxt, self.snd_nxt)):
