@@ -31,7 +31,7 @@ path_delay_300 := delay=300ms
 path_combined := loss=5%,duplicate=5%,reorder=10%,corrupt=1%,delay=50ms,jitter=20ms
 PATHS := clean loss_1 loss_5 loss_20 duplicates reordering corruption delay_1 delay_50 delay_300 combined
 
-.PHONY: watched help demo test lint conformance plugin soak configurations variants variant-rows matrix client-matrix weaken compare break fuzz-smoke hunt rules rooms bench compiled man clean
+.PHONY: watched left-out help demo test lint conformance plugin soak configurations variants variant-rows matrix client-matrix weaken compare break fuzz-smoke hunt rules rooms bench compiled man clean
 .NOTPARALLEL:
 
 help:
@@ -52,6 +52,7 @@ help:
 	@echo 'make hunt         fuzz each mutant that shows on the wire, for docs/generated/fuzz-mutants.md (minutes)'
 	@echo 'make soak         make a thousand runs that must report no failure, for docs/trust.md (half an hour)'
 	@echo 'make watched      run all cases and some programs, and write how often each rule applied: docs/generated/oracle.md'
+	@echo 'make left-out     leave each rule of TCP out in turn, and see its mutant pass: docs/generated/rules-left-out.md'
 	@echo 'make rules        write docs/generated/rules.md, the rules of plain TCP, from specs/'
 	@echo 'make rooms        draw docs/rooms.toml, the rooms and their arrows, into docs/developing.md'
 	@echo 'make man          write docs/scapy-tfo.1, the man page, from the help of the commands'
@@ -154,6 +155,10 @@ man:
 rules:
 	@bash scripts/setup.sh
 	@.venv/bin/scapy-tfo spec --rules --write docs/generated/rules.md
+
+left-out:
+	@bash scripts/setup.sh
+	@.venv/bin/python scripts/left_out.py --write docs/generated/rules-left-out.md
 
 watched:
 	@bash scripts/setup.sh

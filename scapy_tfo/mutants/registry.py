@@ -32,7 +32,8 @@ class Mutant:
     in the order of the catalogue; filled for servers. description: what is wrong, in one line.
     bug: where it shipped, or "". stack, settings: how to make it. equivalent: why no case can
     tell it from the reference, or "". context: where cases that pass it as they are tell it from
-    the reference, as `scapy-tfo test --context` reads it; "" for any.
+    the reference, as `scapy-tfo test --context` reads it; "" for any. shown_by: of those that break
+    a rule of plain TCP, `breaks` being its name in the oracle: the case or stimulus that shows it.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Mutant:
     equivalent: str = ""
     also: tuple[str, ...] = ()
     context: str = ""
+    shown_by: str = ""
 
 
 REFERENCE = Mutant(
@@ -58,6 +60,7 @@ REFERENCE = Mutant(
 _mutants: dict[str, Mutant] = {REFERENCE.name: REFERENCE}
 _in_context: dict[str, Mutant] = {REFERENCE.name: REFERENCE}
 _clients: dict[str, Mutant] = {REFERENCE.name: REFERENCE}
+_tcp: dict[str, Mutant] = {REFERENCE.name: REFERENCE}
 
 
 def mutant(
@@ -94,6 +97,14 @@ def client_mutant(
     return _registering(_clients, _client_with, breaks, (), bug, settings, equivalent)
 
 
+def tcp_mutant(
+    rule: str, shown_by: str, *, settings: Settings | None = None
+) -> Callable[[Part], Part]:
+    """The same for a server that breaks a rule of plain TCP, which the oracle holds against every
+    conversation. rule: its name there. shown_by: the id of a case or stimulus that shows it."""
+    return _registering(_tcp, _server_with, rule, (), "", settings, "", shown_by=shown_by)
+
+
 def _registering(
     mutants: dict[str, Mutant],
     make: Callable[[type[Any]], type[Stack]],
@@ -103,6 +114,7 @@ def _registering(
     settings: Settings | None,
     equivalent: str,
     context: str = "",
+    shown_by: str = "",
 ) -> Callable[[Part], Part]:
     def register(part: Part) -> Part:
         name = re.sub(r"(?<!^)(?=[A-Z])", "-", part.__name__).lower()
@@ -119,6 +131,7 @@ def _registering(
             bug=bug,
             equivalent=equivalent,
             context=context,
+            shown_by=shown_by,
         )
         return part
 
@@ -139,14 +152,14 @@ def all_context_mutants() -> tuple[Mutant, ...]:
 def named(name: str) -> Mutant:
     """The mutant of that name, or `reference`. Raises SetupError where there is none."""
     all_mutants()
-    if name in _in_context:
-        return _in_context[name]
-    if name not in _mutants:
+    all_tcp_mutants()
+    known = _tcp | _in_context | _mutants
+    if name not in known:
         raise SetupError(
             f"no such stack: '{name}'; there are reference and the mutants that "
-            "'scapy-tfo mutants' lists" + did_you_mean(name, _mutants)
+            "'scapy-tfo mutants' lists" + did_you_mean(name, known)
         )
-    return _mutants[name]
+    return known[name]
 
 
 def all_client_mutants() -> tuple[Mutant, ...]:
@@ -163,6 +176,11 @@ def client_named(name: str) -> Mutant:
             "'scapy-tfo client --mutants' shows" + did_you_mean(name, _clients)
         )
     return _clients[name]
+
+
+def all_tcp_mutants() -> tuple[Mutant, ...]:
+    """Every mutant of scapy_tfo/tcp_mutants, by name."""
+    return _all_of("scapy_tfo.tcp_mutants", _tcp)
 
 
 def _all_of(package: str, mutants: dict[str, Mutant]) -> tuple[Mutant, ...]:

@@ -17,7 +17,7 @@ from scapy_tfo.runner.known_failures import KnownFailure, load_known, mark_known
 from scapy_tfo.runner.record import BrokenOffError, Record, doubted
 from scapy_tfo.runner.runner import Options, judge
 from scapy_tfo.runner.verdicts import case_ids, with_breaches
-from scapy_tfo.suite.registry import Case, all_cases, select
+from scapy_tfo.suite.registry import Case, all_conversations, select
 from scapy_tfo.suite.result import Run
 from scapy_tfo.suite.target import Target
 from scapy_tfo.targets.endpoint import parse_endpoint, resolve
@@ -63,7 +63,7 @@ class Request:
 
 def chosen_cases(request: Request) -> tuple[Case, ...]:
     """The cases that the request selects. Raises SetupError for an entry that matches none."""
-    return select(all_cases(), request.only, request.exclude)
+    return select(all_conversations(), request.only, request.exclude)
 
 
 def families_of(request: Request) -> tuple[int, ...]:
@@ -129,7 +129,7 @@ def run(request: Request, judged: Judge | None = None) -> Run:
 
 
 def _known(path: Path, rules: tcp_rules.TcpRules) -> tuple[KnownFailure, ...]:
-    told = (each.id for each in all_cases())
+    told = (each.id for each in all_conversations())
     return load_known(path, (*told, *(name for each in rules.values() for name in case_ids(each))))
 
 

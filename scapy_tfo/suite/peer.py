@@ -101,14 +101,16 @@ class Peer:
         isn: int | None = None,
         like: Flow | None = None,
         port: int = 0,
+        sender: Address | None = None,
+        receiver: Address | None = None,
     ) -> Flow:
         """A new conversation on a source port of its own, or on the 4-tuple of `like`.
 
-        source: 0 for the first source address, 1 for the second. port: the source port, which
-        other flows of this case may have, too; raises SetupError where somebody else has it.
+        source: 0 for the first source address, 1 for the second. sender, receiver: others than both
+        ends have. port: the source port; raises SetupError where another case has it.
         """
         where = service or self.main
-        address = like.source if like else self.sources[source]
+        address = like.source if like else sender or self.sources[source]
         port = like.sport if like else port
         if not any((each.source, each.sport) == (address, port) for each in self.flows):
             port = self.dress.reserve(self._board, address, (self.address, where.port), port)
@@ -116,7 +118,7 @@ class Peer:
             self._board,
             owner=self._owner,
             source=address,
-            target=self.address,
+            target=receiver or self.address,
             sport=port,
             dport=like.dport if like else where.port,
             app=like.app if like else self._dressed(where.app),

@@ -1,12 +1,13 @@
-"""The registry of cases: finds every case in scapy_tfo/cases."""
+"""The registry of cases and stimuli: finds them in scapy_tfo/cases and scapy_tfo/stimuli."""
 
 from __future__ import annotations
 
 import fnmatch
+import functools
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from scapy_tfo.errors import SetupError, did_you_mean
 from scapy_tfo.spec import Catalogue, Level
 from scapy_tfo.suite.context.factors import BY_NAME
 from scapy_tfo.suite.needs import NEEDS
-from scapy_tfo.suite.outcome import Ending
+from scapy_tfo.suite.outcome import Ending, Failed, Missing, Unsupported
 from scapy_tfo.suite.peer import Peer
 
 Conversation = Callable[[Peer], Awaitable[None]]
@@ -27,7 +28,8 @@ class Case:
     id: first requirement, a dot, the function's name. title: first line of its docstring.
     slow: waits for timers of more than a few seconds. intrusive: fills queues or uses a second
     address. exclusive: runs alone, because it disturbs others on the same listener. fixed: factors
-    of a context (suite.context.factors) that it sets or judges itself.
+    of a context (suite.context.factors) that it sets or judges itself. judges: False for a
+    conversation that only brings about what rules of TCP are about; its requirements are theirs.
     """
 
     id: str
@@ -39,12 +41,15 @@ class Case:
     exclusive: bool
     run: Callable[[Any], Awaitable[None]]
     fixed: frozenset[str] = frozenset()
+    judges: bool = True
 
     def level(self, catalogue: Catalogue) -> Level:
         """The strongest level among its requirements.
 
         Raises SetupError where the catalogue lacks one of them.
         """
+        if not self.judges:
+            return Level.DESIGN
         missing = [each for each in self.requirements if each not in catalogue]
         if missing:
             raise SetupError(
@@ -67,6 +72,7 @@ def strongest(requirements: Sequence[str], catalogue: Catalogue) -> Level:
 
 
 _cases: dict[str, Case] = {}
+_stimuli: dict[str, Case] = {}
 
 
 def case(
@@ -83,24 +89,62 @@ def case(
     they vary. Raises ValueError for an unknown need or factor, a missing docstring, or an id that
     is taken.
     """
+    flags = {"slow": slow, "intrusive": intrusive, "exclusive": exclusive}
+    return _registering(_cases, requirements, needs, flags, fixed=fixed)
 
+
+def stimulus(
+    *rules: str, needs: Sequence[str] = (), slow: bool = False, exclusive: bool = False
+) -> Callable[[Conversation], Conversation]:
+    """Register a conversation that brings about what rules of TCP are about, by their ids.
+
+    It judges nothing itself, and leaves that to the rules. What a target does not take part in is
+    Unsupported. Raises as `case` does.
+    """
+
+    def register(conversation: Conversation) -> Conversation:
+        @functools.wraps(conversation)
+        async def run(peer: Peer) -> None:
+            try:
+                await conversation(peer)
+            except (Failed, Missing) as ending:
+                reason = f"the situation did not come about: {ending.reason}"
+                raise Unsupported(reason) from ending
+
+        flags = {"slow": slow, "intrusive": False, "exclusive": exclusive}
+        _registering(_stimuli, rules, needs, flags, fixed=tuple(BY_NAME), judges=False)(run)
+        return conversation
+
+    return register
+
+
+def _registering(
+    known: dict[str, Case],
+    requirements: tuple[str, ...],
+    needs: Sequence[str],
+    flags: Mapping[str, bool],
+    *,
+    fixed: Sequence[str] = (),
+    judges: bool = True,
+) -> Callable[[Conversation], Conversation]:
     def register(run: Conversation) -> Conversation:
         name = getattr(run, "__name__", "").replace("_", "-")
         title = (inspect.getdoc(run) or "").partition("\n\n")[0].replace("\n", " ")
         identity = f"{requirements[0]}.{name}"
         unknown = (set(needs) - NEEDS.keys()) | (set(fixed) - BY_NAME.keys())
-        if unknown or not title or identity in _cases:
+        if unknown or not title or identity in known:
             raise ValueError(f"{identity}: unknown {unknown}, no docstring, or id taken")
-        _cases[identity] = Case(
+        known[identity] = Case(
             id=identity,
             title=title,
             requirements=requirements,
             needs=frozenset(needs),
-            slow=slow,
-            intrusive=intrusive or "two_addresses" in needs,
-            exclusive=exclusive,
+            slow=flags["slow"],
+            intrusive=flags["intrusive"] or "two_addresses" in needs,
+            exclusive=flags["exclusive"],
             run=run,
             fixed=frozenset(fixed),
+            judges=judges,
         )
         return run
 
@@ -109,10 +153,23 @@ def case(
 
 def all_cases() -> tuple[Case, ...]:
     """Every case of scapy_tfo/cases, ordered by group and number of its first requirement."""
-    package = importlib.import_module("scapy_tfo.cases")
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"scapy_tfo.cases.{module.name}")
-    return in_order(_cases.values())
+    return _all_of("scapy_tfo.cases", _cases)
+
+
+def all_stimuli() -> tuple[Case, ...]:
+    """Every conversation of scapy_tfo/stimuli, likewise."""
+    return _all_of("scapy_tfo.stimuli", _stimuli)
+
+
+def all_conversations() -> tuple[Case, ...]:
+    """What a target is judged by: the cases, and the stimuli behind them."""
+    return (*all_cases(), *all_stimuli())
+
+
+def _all_of(package: str, known: dict[str, Case]) -> tuple[Case, ...]:
+    for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
+        importlib.import_module(f"{package}.{module.name}")
+    return in_order(known.values())
 
 
 def in_order(cases: Iterable[Case]) -> tuple[Case, ...]:

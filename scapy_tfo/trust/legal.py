@@ -22,7 +22,7 @@ from scapy_tfo.fuzz.generation.grammar import program_for
 from scapy_tfo.runner.runner import Options
 from scapy_tfo.runner.simulation import simulate
 from scapy_tfo.runner.verdicts import with_breaches
-from scapy_tfo.suite.registry import Case, all_cases
+from scapy_tfo.suite.registry import Case, all_cases, all_conversations
 from scapy_tfo.suite.result import Result, Verdict
 from scapy_tfo.variants.registry import Variant, all_variants, named
 from scapy_tfo.variants.rows import all_rows
@@ -96,7 +96,7 @@ def tried(
     if not isinstance(variant, Variant):
         raise TypeError(f"{name} is no variant")
     options = Options(slow=True, intrusive=True, capture=False, families=families)
-    results = _results(name, all_cases() if cases is None else cases, options)
+    results = _results(name, all_conversations() if cases is None else cases, options)
     found = findings(name, programs, lenient=gives_up_a_should(variant))
     trial = _judged(variant, results, found, programs)
     if cases is not None:

@@ -189,7 +189,11 @@ def named(name: str) -> AnyStack:
     every = {each.name: each for each in (*all_variants(), *_rows())}
     if name in every:
         return every[name]
-    wrong = (*mutants.all_mutants(), *mutants.all_context_mutants())
+    wrong = (
+        *mutants.all_mutants(),
+        *mutants.all_context_mutants(),
+        *mutants.all_tcp_mutants(),
+    )
     known = [mutants.REFERENCE.name, *(each.name for each in wrong)]
     if name in known:
         return mutants.named(name)

@@ -1,0 +1,66 @@
+"""The end of a connection, and text behind the end of the other stream (RFC 9293 section 3.6)."""
+
+from __future__ import annotations
+
+from scapy_tfo import seq
+from scapy_tfo.segment import ACK, FIN, PSH
+from scapy_tfo.suite.outcome import Missing
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.registry import stimulus
+
+CROSSED = 1.5
+"""Seconds in which what was under way has come, on busy hosts too."""
+TRIES = 100
+"""Times a tenth of a second that an application may take."""
+EARLY, LATE = 0.4, 1.3
+"""Seconds in TIME-WAIT before the FIN comes again, and more before it does once more."""
+
+
+@stimulus("TCP-TW-1", "TCP-TW-2", needs=["listeners"])
+async def a_fin_that_comes_again_in_time_wait(peer: Peer) -> None:
+    """The target closes first; our FIN comes again twice in less than two seconds."""
+    flow = await peer.connect(await peer.listen("send-close:100"))
+    await flow.until("the target's FIN", lambda: flow.stream.ended, acking=True)
+    flow.fin()
+    await flow.until("an ACK of our FIN", lambda: flow.their_rcv_nxt == flow.snd_nxt)
+    for pause in (EARLY, LATE):
+        await flow.pause(pause)
+        flow.send(FIN | ACK, seq=seq.add(flow.snd_nxt, -1), once=True)
+    await flow.pause(0.1)
+
+
+async def what_the_application_got(peer: Peer, app: str, *, closes: bool) -> None:
+    """Text goes to an application that tells what it got. closes: it ends its own stream first."""
+    service = await peer.listen(app)
+    flow = await peer.connect(service)
+    if closes:
+        await flow.until("the target's FIN", lambda: flow.stream.ended, acking=True)
+        await flow.pause(CROSSED)
+    for text in (b"one", b"two" * 700, b"three"):
+        flow.sent.append(text)
+        flow.send(ACK | PSH, text)
+        await flow.until("an ACK of the text", lambda: flow.their_rcv_nxt == flow.snd_nxt)
+        await flow.pause(0.05)
+    session = None
+    for _ in range(TRIES):
+        session = await peer.session(flow, service)
+        if session is not None and len(session.received) == sum(map(len, flow.sent)):
+            break
+        await flow.pause(0.1)
+    if session is None:
+        raise Missing("the application did not see the connection")
+    flow.conduct.got(session.received, b"".join(flow.sent))
+    flow.fin()
+    await flow.pause(0.1)
+
+
+@stimulus("TCP-FIN-8", "TCP-FIN-15", needs=["listeners", "sessions"])
+async def text_behind_the_fin_of_the_target(peer: Peer) -> None:
+    """The application ends its stream, and reads on."""
+    await what_the_application_got(peer, "half-close:100", closes=True)
+
+
+@stimulus("TCP-ACK-3", needs=["listeners", "sessions"])
+async def text_to_an_application_that_only_reads(peer: Peer) -> None:
+    """The application reads all, and writes nothing."""
+    await what_the_application_got(peer, "mute", closes=False)

@@ -1,0 +1,46 @@
+"""Connections on which little is said (RFC 9293 sections 3.8.4 and 3.10.7.4, RFC 7323)."""
+
+from __future__ import annotations
+
+from scapy_tfo import option as opt
+from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.registry import stimulus
+
+LATER = 0.05
+IDLE = 4.0
+"""Seconds: two ticks of the slowest clock, and what a busy host may be late."""
+
+
+async def timed(peer: Peer) -> Flow:
+    """A connection with timestamps, where the target agrees to them."""
+    flow = peer.flow()
+    flow.timestamp = 1_000
+    flow.syn(options=[opt.timestamps(1_000, 0)])
+    syn_ack = await flow.syn_ack()
+    if syn_ack.timestamps is None:
+        flow.timestamp = None
+    flow.ack()
+    flow.request()
+    await flow.answered()
+    return flow
+
+
+@stimulus("TCP-ACK-10", "TCP-ACK-8", needs=["echo"])
+async def acknowledgements_alone(peer: Peer) -> None:
+    """Five ACKs that say nothing new, and then a request."""
+    flow = await timed(peer)
+    for _ in range(5):
+        flow.ack()
+        await flow.pause(LATER)
+    flow.request()
+    await flow.answered()
+
+
+@stimulus("TCP-TS-6", "TCP-TS-7", "TCP-KEEP-1", "TCP-RTO-16", needs=["echo"], slow=True)
+async def some_seconds_of_silence(peer: Peer) -> None:
+    """Nothing is said for some seconds, and then a request."""
+    flow = await timed(peer)
+    await flow.pause(IDLE)
+    flow.request()
+    await flow.answered()

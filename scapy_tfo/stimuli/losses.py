@@ -1,0 +1,62 @@
+"""Text that seems to be lost, and what is sent then (RFC 5681, RFC 6298)."""
+
+from __future__ import annotations
+
+from scapy_tfo.segment import ACK
+from scapy_tfo.stimuli.windows import LATER, acknowledged_one_by_one
+from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.registry import stimulus
+
+TEXT = "send:60000"
+ROUNDS = 3
+"""Flights after which some segments are under way at a time."""
+
+
+def copies(flow: Flow) -> int:
+    """How many segments with text have come a second time."""
+    starts = [each.seq for each in flow.heard if each.payload and not each.is_syn_ack]
+    return len(starts) - len(set(starts))
+
+
+@stimulus("TCP-FR-1", "TCP-FR-2", "TCP-FR-3", "TCP-CC-3", needs=["listeners"])
+async def three_duplicate_acknowledgements(peer: Peer) -> None:
+    """A flight is answered with three duplicate ACKs, and no SACK was agreed on."""
+    flow = await peer.connect(await peer.listen(TEXT))
+    lost = await acknowledged_one_by_one(flow, ROUNDS)
+    await flow.pause(LATER)
+    for _ in range(3):
+        flow.send(ACK, ack=lost)
+        await flow.pause(LATER)
+    await flow.pause(0.2)
+    flow.ack()
+    await flow.pause(LATER)
+
+
+@stimulus("TCP-RTO-15", "TCP-CC-4", needs=["listeners"])
+async def a_flight_that_nobody_acknowledges(peer: Peer) -> None:
+    """A flight is not acknowledged until some of it comes again."""
+    flow = await peer.connect(await peer.listen(TEXT))
+    await acknowledged_one_by_one(flow, ROUNDS)
+    await flow.until("text once more", lambda: copies(flow) > 0, within=4.0)
+    await flow.pause(0.2)
+    flow.ack()
+    await flow.pause(LATER)
+
+
+@stimulus("TCP-RTO-10", needs=["listeners"], slow=True)
+async def text_that_nobody_acknowledges(peer: Peer) -> None:
+    """Text is not acknowledged for two minutes and more."""
+    flow = await peer.connect(await peer.listen("send:1000"))
+    await flow.pause(130.0)
+
+
+@stimulus("TCP-RTO-8", "TCP-CC-6", needs=["listeners"], slow=True)
+async def a_handshake_that_is_lost_twice(peer: Peer) -> None:
+    """Two copies of the SYN-ACK come before its ACK goes out, and then a copy of the text."""
+    flow = peer.flow(await peer.listen(TEXT))
+    flow.syn()
+    for number in range(3):
+        await flow.syn_ack(f"SYN-ACK {number + 1}", within=10.0)
+    flow.ack()
+    await flow.until("text once more", lambda: copies(flow) > 0, within=8.0)

@@ -1,0 +1,48 @@
+"""Text out of turn, and text that comes twice (RFC 2018, RFC 2883)."""
+
+from __future__ import annotations
+
+from scapy_tfo import option as opt
+from scapy_tfo import seq
+from scapy_tfo.segment import ACK, PSH
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.registry import stimulus
+
+LATER = 0.05
+PIECE = 10
+
+
+@stimulus("TCP-SACK-4", "TCP-SACK-5", "TCP-SACK-6", needs=["echo"])
+async def gaps_and_copies(peer: Peer) -> None:
+    """Two gaps, an ACK, both gaps filled, and a piece that comes twice more."""
+    flow = peer.flow()
+    flow.resends = False
+    flow.syn(options=[opt.sack_permitted()])
+    await flow.syn_ack()
+    flow.ack()
+    text = flow.app.request(6 * PIECE)
+    flow.sent.append(text)
+    first = flow.snd_nxt
+    for number in (1, 3, 5, 0, 2, 4, 4, 4):
+        piece = text[number * PIECE :] if number == 5 else text[number * PIECE :][:PIECE]
+        flow.send(ACK | PSH, piece, seq=seq.add(first, number * PIECE), once=True)
+        await flow.pause(LATER)
+    flow.snd_nxt = seq.add(first, len(text))
+    await flow.answered()
+    flow.request()
+    await flow.answered()
+
+
+@stimulus("TCP-SEQ-1", "TCP-SACK-1", needs=["echo"])
+async def a_gap_without_sack(peer: Peer) -> None:
+    """Text comes behind a gap, and then fills it, where SACK was not offered."""
+    flow = await peer.connect()
+    flow.resends = False
+    text = flow.app.request(2 * PIECE)
+    flow.sent.append(text)
+    first = flow.snd_nxt
+    flow.send(ACK | PSH, text[PIECE:], seq=seq.add(first, PIECE), once=True)
+    await flow.pause(LATER)
+    flow.send(ACK | PSH, text[:PIECE], seq=first, once=True)
+    flow.snd_nxt = seq.add(first, len(text))
+    await flow.answered()

@@ -1,0 +1,106 @@
+"""Resets, what looks like one, and errors that end nothing (RFC 9293 3.5.2 and 3.9.2.2, RFC
+5961)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scapy_tfo import seq
+from scapy_tfo.icmp import unreachable
+from scapy_tfo.segment import ACK, PSH, RST
+from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.outcome import Unsupported
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.registry import stimulus
+
+SOFT = {
+    4: [(3, 0), (3, 1), (3, 5), (4, 0), (11, 0), (11, 1), (12, 0)],
+    6: [(1, 0), (1, 3), (3, 0), (3, 1), (4, 0), (4, 1), (4, 2)],
+}
+"""Type and code: what may pass (RFC 9293 section 3.9.2.2)."""
+OLD = 1 << 29
+CHALLENGES = 2_100
+LATER = 0.1
+CROSSED = 1.5
+"""Seconds in which what was under way has come, on busy hosts too."""
+
+
+async def answered_once(peer: Peer) -> Flow:
+    """A connection whose application has answered a request."""
+    flow = await peer.connect()
+    flow.request()
+    await flow.answered()
+    return flow
+
+
+async def text_after_a_rst(peer: Peer, text: bytes) -> None:
+    """A RST with exactly the next number, and then text."""
+    flow = await answered_once(peer)
+    flow.send(RST, text, seq=flow.snd_nxt)
+    await flow.pause(CROSSED)
+    flow.send(ACK | PSH, b"after the RST", once=True)
+    await flow.pause(LATER)
+
+
+@stimulus("TCP-RST-7", needs=["echo"])
+async def a_rst_with_the_next_number(peer: Peer) -> None:
+    """A RST with exactly the next number ends the connection, and text follows."""
+    await text_after_a_rst(peer, b"")
+
+
+@stimulus("TCP-RST-11", needs=["echo"])
+async def a_rst_with_text(peer: Peer) -> None:
+    """The same with text in the RST."""
+    await text_after_a_rst(peer, b"why")
+
+
+@stimulus("TCP-RST-14", needs=["listeners"])
+async def an_application_that_aborts(peer: Peer) -> None:
+    """The application writes, and aborts at once."""
+    flow = await peer.connect(await peer.listen("send-abort:100"))
+    await flow.rst()
+    await flow.pause(LATER)
+
+
+@stimulus("TCP-CHAL-6", needs=["echo"], slow=True, exclusive=True)
+async def many_resets_in_the_window(peer: Peer) -> None:
+    """Two thousand RSTs inside the window, none at the next number."""
+    if peer.target.is_ours and not peer.target.any_source:
+        raise Unsupported("the lab's kernel is told to answer every one")
+    flow = await answered_once(peer)
+    for number in range(CHALLENGES):
+        flow.send(RST, seq=seq.add(flow.snd_nxt, 100 + number % 8))
+    await flow.pause(LATER)
+
+
+@stimulus("TCP-CHAL-7", needs=["echo"])
+async def text_with_an_old_acknowledgement(peer: Peer) -> None:
+    """Text comes beside an acknowledgement that is half a gigabyte too old."""
+    flow = await answered_once(peer)
+    flow.send(ACK | PSH, b"old", ack=seq.add(flow.rcv_nxt, -OLD), once=True)
+    await flow.pause(LATER)
+
+
+@stimulus("TCP-ICMP-1", "TCP-ICMP-2", "TCP-ICMP-3", "TCP-ICMP-4", needs=["echo"])
+async def errors_that_may_pass(peer: Peer) -> None:
+    """Each soft error quotes text under way on an open connection, which then goes on."""
+    flow = await answered_once(peer)
+    for kind, code in SOFT[peer.family]:
+        flow.request()
+        await flow.answered(acking=False)
+        last = next(each for each in flow.heard[::-1] if each.payload)
+        flow.send_icmp(replace(unreachable(last.to_bytes(), code=code), type=kind))
+        await flow.pause(LATER)
+        flow.ack()
+    flow.request()
+    await flow.answered()
+
+
+@stimulus("TCP-RST-6", needs=["echo"])
+async def an_ordinary_conversation(peer: Peer) -> None:
+    """Some requests, one after the other, and the end."""
+    flow = await answered_once(peer)
+    for size in (1, 100, 2_000):
+        flow.request(size)
+        await flow.answered()
+    await flow.finish()

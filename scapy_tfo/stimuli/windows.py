@@ -1,0 +1,99 @@
+"""Windows that close and open again, on either side (RFC 9293 section 3.8.6, RFC 7323 2.3)."""
+
+from __future__ import annotations
+
+from scapy_tfo import option as opt
+from scapy_tfo import seq
+from scapy_tfo.segment import ACK
+from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.registry import stimulus
+
+LATER = 0.05
+"""Seconds in which whatever is sent at once has come."""
+REST = 3.0
+"""Seconds for which the application does not read."""
+BLOCK = 120_000
+"""Bytes: more than a window that is not scaled."""
+PIECE = 1_400
+PROBES = 5
+
+
+async def acknowledged_one_by_one(flow: Flow, rounds: int, *, told: int = 0) -> int:
+    """Acknowledge each segment with text by itself, flight after flight; the last number. told:
+    what is acknowledged already, if any text is."""
+    done, number = 0, told
+    for _ in range(rounds):
+        await flow.pause(LATER)
+        known = len(flow.heard)
+        for each in flow.heard[done:known]:
+            if each.payload and (not number or seq.before(number, each.end)):
+                number = each.end
+                flow.send(ACK, ack=number)
+        done = known
+    return number or flow.rcv_nxt
+
+
+def pushed(flow: Flow, size: int) -> None:
+    """Write so many bytes, each segment pushed: an application may wait for that."""
+    for _ in range(size // PIECE):
+        flow.sent.append(bytes(PIECE))
+        flow.send(ACK, flow.sent[-1])
+
+
+async def a_segment(flow: Flow, what: str) -> None:
+    """Wait for anything more."""
+    known = len(flow.heard)
+    await flow.until(what, lambda: len(flow.heard) > known, within=70.0)
+
+
+@stimulus("TCP-PROBE-1", "TCP-PROBE-3", needs=["listeners"], slow=True)
+async def a_window_that_stays_closed(peer: Peer) -> None:
+    """The window closes while text waits, and each probe is told so."""
+    flow = await peer.connect(await peer.listen("send:60000"))
+    await flow.until("text", lambda: len(flow.stream.data) > 0)
+    await flow.pause(LATER)
+    flow.conduct.writes(True)
+    flow.window, taken = 0, flow.rcv_nxt
+    flow.ack()
+    for number in range(PROBES):
+        await a_segment(flow, f"probe {number + 1}")
+        flow.send(ACK, ack=taken)
+    flow.window = 65535
+    flow.ack()
+    await flow.pause(LATER)
+
+
+@stimulus("TCP-WIN-10", "TCP-PROBE-5", needs=["listeners"], slow=True)
+async def a_reader_that_rests(peer: Peer) -> None:
+    """The application does not read for three seconds, while text comes that fills its buffer."""
+    flow = await peer.connect(await peer.listen(f"slow-reader:{1000 * REST:.0f}"))
+    flow.conduct.reads(False)
+    pushed(flow, BLOCK)
+
+    def closed() -> bool:
+        return flow.heard[-1].window == 0
+
+    await flow.until("a closed window", closed, within=REST / 2)
+    flow.conduct.reads(True, after=REST)
+    await flow.until("an open window", lambda: not closed(), within=3 * REST, acking=True)
+
+
+@stimulus("TCP-WIN-11", needs=["listeners"], slow=True)
+async def nobody_reads(peer: Peer) -> None:
+    """The application never reads, while more text comes than its buffer holds."""
+    flow = await peer.connect(await peer.listen("never-reads"))
+    flow.conduct.reads(False)
+    pushed(flow, 5 * BLOCK)
+    await flow.pause(1.0)
+
+
+@stimulus("TCP-WS-3", needs=["listeners"])
+async def a_shift_of_fifteen(peer: Peer) -> None:
+    """A shift of 15 in the SYN, and then a window of one: it counts as 14."""
+    flow = peer.flow(await peer.listen("send:100000"))
+    flow.syn(options=[opt.window_scale(15)])
+    await flow.syn_ack()
+    flow.window = 1
+    flow.ack()
+    await acknowledged_one_by_one(flow, 8)

@@ -1,0 +1,1 @@
+"""Servers that break one rule of plain TCP each: proof that the oracle can tell."""

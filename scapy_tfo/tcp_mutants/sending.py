@@ -1,0 +1,255 @@
+"""Wrong text, FINs and flights: RFC 9293 sections 3.4 to 3.8, RFC 5681."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scapy_tfo import seq
+from scapy_tfo.mutants.registry import tcp_mutant
+from scapy_tfo.reference.sendside import Chunk, SendSide
+from scapy_tfo.reference.server import PassiveConnection
+from scapy_tfo.reference.settings import Settings
+from scapy_tfo.reference.stack import Stack
+from scapy_tfo.segment import ACK, FIN, PSH, Segment
+from scapy_tfo.tcp_mutants.headers import TALK, Dressed
+
+FLIGHT = "TCP-RTO-15.a-flight-that-nobody-acknowledges"
+DUPLICATES = "TCP-FR-1.three-duplicate-acknowledgements"
+LOST = "TCP-RTO-8.a-handshake-that-is-lost-twice"
+CLOSES = "TCP-TW-1.a-fin-that-comes-again-in-time-wait"
+
+
+@tcp_mutant("text-changes", FLIGHT)
+class OtherBytesAgain(SendSide):
+    """Text that is sent again has other bytes."""
+
+    def next_chunk(self, *, probe: bool = False) -> Chunk | None:
+        chunk = super().next_chunk(probe=probe)
+        if chunk is None or not seq.before(chunk.seq, self.nxt):
+            return chunk
+        return replace(chunk, payload=bytes(byte ^ 1 for byte in chunk.payload))
+
+
+@tcp_mutant("text-behind-fin", CLOSES)
+class TextBehindTheFin(Dressed):
+    """A segment of text follows the FIN."""
+
+    def dress(self, segment: Segment) -> Segment:
+        if segment.is_fin:
+            Stack.send(self, segment)
+            return replace(segment, seq=segment.end, flags=ACK | PSH, payload=b"more")
+        return segment
+
+
+@tcp_mutant("fin-moves", CLOSES)
+class SecondFin(Dressed):
+    """A second FIN follows the first, one number later."""
+
+    def dress(self, segment: Segment) -> Segment:
+        if segment.is_fin:
+            Stack.send(self, segment)
+            return replace(segment, seq=segment.end, flags=FIN | ACK, payload=b"")
+        return segment
+
+
+@tcp_mutant("over-the-window", "TCP-WS-3.a-shift-of-fifteen")
+class ShiftsByFifteen(PassiveConnection):
+    """A shift of 15 is used as it is."""
+
+    def agree(self, offer: object) -> None:
+        super().agree(offer)  # type: ignore[arg-type]
+        if self.send.shift == 14:
+            self.send.shift = 15
+
+
+@tcp_mutant("over-the-mss", "TCP-MSS-4.a-small-segment-size")
+class LongSegments(PassiveConnection):
+    """Segments are a hundred bytes longer than the MSS of the peer."""
+
+    def resize(self) -> None:
+        super().resize()
+        self.send.mss += 100
+
+
+class DressedAck(Dressed):
+    """Changes its ACKs without text."""
+
+    def empty(self, segment: Segment) -> Segment:
+        """An ACK as it goes out."""
+        raise NotImplementedError
+
+    def dress(self, segment: Segment) -> Segment:
+        return self.empty(segment) if segment.flags == ACK and not segment.payload else segment
+
+
+@tcp_mutant("number-before-iss", TALK)
+class AcksFromBefore(DressedAck):
+    """ACKs have a number from before the connection."""
+
+    def empty(self, segment: Segment) -> Segment:
+        return replace(segment, seq=seq.add(segment.seq, -100_000))
+
+
+@tcp_mutant("number-beyond-text", TALK)
+class AcksFromBeyond(DressedAck):
+    """ACKs have a number that no text ever reached."""
+
+    def empty(self, segment: Segment) -> Segment:
+        return replace(segment, seq=seq.add(segment.seq, 1 << 20))
+
+
+@tcp_mutant("text-leaves-a-gap", TALK)
+class LeavesANumberOut(Dressed):
+    """The text of a segment begins one number too late."""
+
+    def dress(self, segment: Segment) -> Segment:
+        return replace(segment, seq=seq.add(segment.seq, 1)) if segment.payload else segment
+
+
+@tcp_mutant("initial-window", DUPLICATES, settings=Settings(initial_window=20))
+class BeginsWithTwenty(Stack):
+    """Twenty segments go out before any is acknowledged."""
+
+
+@tcp_mutant("no-backoff", "TCP-RTO-10.text-that-nobody-acknowledges")
+class NeverBacksOff(SendSide):
+    """Text is sent again every second."""
+
+    def timed_out(self) -> bool:
+        super().timed_out()
+        self.rto = 1.0
+        return True
+
+
+@tcp_mutant("timer-skips-text", FLIGHT)
+class SkipsTheFirst(SendSide):
+    """A timer sends the second segment that is not acknowledged."""
+
+    def timed_out(self) -> bool:
+        going = super().timed_out()
+        if self.outstanding > self.mss:
+            self.point = seq.add(self.point, self.mss)
+            self.cwnd = 2 * self.mss
+        return going
+
+
+@tcp_mutant("not-repeated", FLIGHT)
+class NeverSendsAgain(PassiveConnection):
+    """Nothing is sent again."""
+
+    def retransmit(self, now: float) -> None:
+        self.send.timer = None
+
+
+@tcp_mutant("fin-again", "TCP-FIN-8.text-behind-the-fin-of-the-target")
+class FinForEver(PassiveConnection):
+    """A FIN that is acknowledged comes again with each ACK."""
+
+    def send_ack(self, now: float) -> None:
+        if self.send.fin_acked:
+            self.transmit(seq.add(self.send.nxt, -1), FIN | ACK, now)
+        else:
+            super().send_ack(now)
+
+
+@tcp_mutant("timer-bursts", FLIGHT)
+class SendsAllAgain(SendSide):
+    """When the timer runs out, all that is not acknowledged is sent again."""
+
+    def timed_out(self) -> bool:
+        window = self.cwnd
+        going = super().timed_out()
+        self.cwnd = window
+        return going
+
+
+@tcp_mutant("timeout-after-lost-handshake", LOST, settings=Settings(rto_after_lost_handshake=1.0))
+class ForgetsTheLostHandshake(Stack):
+    """After a lost handshake the timeout of the first text is a second."""
+
+
+@tcp_mutant("window-after-lost-handshake", LOST)
+class FullWindowAfterALostHandshake(SendSide):
+    """After a lost handshake the initial window is the usual one."""
+
+    def window_after_lost_handshake(self) -> int:
+        return self.initial_window()
+
+
+@tcp_mutant(
+    "timeout-limited",
+    "TCP-RTO-10.text-that-nobody-acknowledges",
+    settings=Settings(max_rto=30.0, data_retries=20),
+)
+class ShortLongestTimeout(Stack):
+    """No timeout is longer than half a minute."""
+
+
+@tcp_mutant("flight-too-large", DUPLICATES)
+class GrowsTenfold(SendSide):
+    """Each ACK opens the congestion window by ten segments."""
+
+    def acknowledged(self, ack: int, now: float) -> bool:
+        again = super().acknowledged(ack, now)
+        self.cwnd += 10 * self.mss
+        return again
+
+
+@tcp_mutant("no-fast-retransmit", DUPLICATES)
+class DeafToDuplicates(SendSide):
+    """Duplicate ACKs send nothing again, and open no window."""
+
+    def duplicate(self) -> bool:
+        return False
+
+
+@tcp_mutant("resends-too-soon", DUPLICATES)
+class BelievesOneDuplicate(SendSide):
+    """The first duplicate ACK sends text again."""
+
+    def duplicate(self) -> bool:
+        self._duplicates = 2
+        return super().duplicate()
+
+
+@tcp_mutant("resends-another", DUPLICATES)
+class SendsTheNextAgain(PassiveConnection):
+    """Duplicate ACKs bring the segment behind the one that they ask for, too."""
+
+    def send_head(self, now: float) -> None:
+        chunk, send = self.send.head(), self.send
+        start = seq.add(chunk.seq, len(chunk.payload))
+        at = seq.distance(send.base, start)
+        self.send_chunk(Chunk(start, bytes(send.data[at : at + send.mss]), False), now)
+        super().send_head(now)
+
+
+@tcp_mutant("keepalive-early", "TCP-TS-6.some-seconds-of-silence")
+class ImpatientKeepalive(PassiveConnection):
+    """A connection that is idle for two seconds is probed."""
+
+    def arrive(self, segment: Segment, now: float) -> None:
+        self.alarms["keep-alive"] = (now + 2.5, self.probe)
+        super().arrive(segment, now)
+
+    def probe(self, now: float) -> None:
+        """Ask whether the peer is there."""
+        self.transmit(seq.add(self.send.nxt, -1), ACK, now)
+
+
+@tcp_mutant("probe-missing", "TCP-PROBE-1.a-window-that-stays-closed")
+class NeverProbes(SendSide):
+    """A closed window is not probed."""
+
+    def next_chunk(self, *, probe: bool = False) -> Chunk | None:
+        return None if probe and not self.wnd else super().next_chunk(probe=probe)
+
+
+@tcp_mutant("probes-too-often", "TCP-PROBE-1.a-window-that-stays-closed")
+class ProbesEachSecond(SendSide):
+    """A closed window is probed each second."""
+
+    def timed_out(self) -> bool:
+        going = super().timed_out()
+        self.rto = 1.0 if not self.wnd else self.rto
+        return going
