@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scapy_tfo.oracle.conduct.conduct import RULES
+from scapy_tfo.oracle import registry
 from scapy_tfo.trust.rule_checks import Telling
 
 COMMAND = "make left-out"
@@ -20,7 +20,7 @@ conversation beside it. Left out, the mutant passes there: nothing else tells of
 
 def left_out_markdown(tellings: Iterable[Telling]) -> str:
     """The page, in the order of the rules."""
-    order = {rule.name: number for number, rule in enumerate(RULES)}
+    order = {name: number for number, name in enumerate(registry.every())}
     found = sorted(tellings, key=lambda each: order[each.mutant.breaks])
     alone = sum(not each.left for each in found)
     return "\n".join(

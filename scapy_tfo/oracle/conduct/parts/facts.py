@@ -109,10 +109,9 @@ class Facts:
         self.acks_at: list[float] = []
         self.echoes = 0
         self.text_at = 0.0
-        self.slow = False
+        self.slow = self.closed_first = False
         self.segments = self.grown = 0
         self.fin_acked_at: float | None = None
-        self.closed_first = False
         self.time_wait: float | None = None
         self.reported = Pieces(0)
         self.reported_beside: int | None = None
@@ -120,8 +119,7 @@ class Facts:
         self.may_be_over = False
         self.duplicate: tuple[int, int] | None = None
         self.after_echo: list[bool] = []
-        self.interrupted = False
-        self.repeated = False
+        self.interrupted = self.repeated = False
 
     def place(self, segment: Segment) -> Place:
         """Where a segment of the peer stands."""
