@@ -31,3 +31,10 @@ def test_a_rule_that_never_applied_is_named() -> None:
 def test_the_catalogue_names_each_rule_that_is_watched() -> None:
     named = {name for each in CATALOGUE.values() for name in each.rule}
     assert {each.name for each in RULES} <= named
+
+
+def test_each_rule_of_traffic_names_what_breaks_it() -> None:
+    page = watched_markdown(CATALOGUE, {"sim:reference": {}})
+    (row,) = (each for each in page.splitlines() if each.startswith("| ack-late |"))
+    assert "`takes-its-time`" in row
+    assert "RFC 9293 section 3.8.6.3" in row

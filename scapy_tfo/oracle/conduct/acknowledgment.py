@@ -8,7 +8,7 @@ from scapy_tfo.segment import ACK, RST, SYN, Segment
 from scapy_tfo.seq import distance
 
 _ACK_WITHIN = 0.5
-"""Seconds (RFC 9293 section 3.8.6.3, MUST-58), and what sums of them lose."""
+"""Seconds (RFC 9293 section 3.8.6.3, MUST-40), and what sums of them lose."""
 _ROUNDING = 0.01
 _PROBE_WITHIN, _OPENS_WITHIN = 1.0, 5.0
 """Seconds that specs/ gives."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from scapy_tfo.mutants.registry import all_tcp_mutants
 from scapy_tfo.oracle import registry
 from scapy_tfo.tcp_rules import TcpRules
 
@@ -19,8 +20,11 @@ A rule of *traffic* follows from what both ends have sent: it is watched beside 
 program. A rule of the *model* follows from what a right target may do by then with all that it was
 sent: only the fuzzer keeps track of that.
 
-| watched as | rules | of | {{heads}} |
-|---|---|---|{{lines}}|"""
+Each rule of traffic is broken by the mutants beside it, `sim:NAME`; [rules-left-out.md](rules-left-out.md)
+shows that nothing else tells of one.
+
+| watched as | rules | of | source | broken by | {{heads}} |
+|---|---|---|---|---|{{lines}}|"""
 
 Counts = Mapping[str, int]
 """How often each rule applied, by its id; rules that never did may be missing."""
@@ -34,11 +38,15 @@ def watched_markdown(rules: TcpRules, runs: Mapping[str, Counts]) -> str:
 
 
 def _rows(rules: TcpRules, runs: Mapping[str, Counts]) -> Iterator[str]:
+    mutants = all_tcp_mutants()
     for rule in registry.every().values():
-        named = [each.id for each in rules.values() if rule.id in each.rule]
-        told = ", ".join(named) or rule.requirement
+        named = [each for each in rules.values() if rule.id in each.rule]
+        told = ", ".join(each.id for each in named) or rule.requirement
+        source = ", ".join(dict.fromkeys(each.source for each in named))
+        broken = ", ".join(f"`{each.name}`" for each in mutants if each.breaks == rule.id)
         counts = " | ".join(f"{counts.get(rule.id, 0):,}" for counts in runs.values())
-        yield f"| {rule.id} | {told} | {'traffic' if rule.of_traffic else 'model'} | {counts} |"
+        of = "traffic" if rule.of_traffic else "model"
+        yield f"| {rule.id} | {told} | {of} | {source} | {broken} | {counts} |"
 
 
 def _left(rules: TcpRules, runs: Mapping[str, Counts]) -> Iterator[str]:
