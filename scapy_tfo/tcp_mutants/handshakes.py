@@ -30,7 +30,7 @@ class DressedSynAck(Dressed):
         return self.answer(segment) if segment.is_syn_ack else segment
 
 
-@tcp_mutant("syn-ack-number", MANY)
+@tcp_mutant("number-of-syn-ack", MANY)
 class AcknowledgesTheByteBefore(DressedSynAck):
     """A SYN-ACK with a window scale acknowledges one byte less than the SYN has."""
 

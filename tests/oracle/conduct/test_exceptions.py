@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scapy_tfo import option as opt
-from scapy_tfo.segment import ACK, RST, SYN
+from scapy_tfo.segment import ACK, PSH, RST, SYN
 from tests.oracle.conduct import test_rules as rules
 from tests.oracle.conduct.conversation import PERMITTED, Conversation, sack
 from tests.oracle.conduct.test_rules import MSS, opened, timed
@@ -74,3 +74,13 @@ def test_an_icmp_error_may_let_text_out() -> None:
     for number in range(11):
         talk.theirs(ACK, b"x" * 1_460, seq=1 + 1_460 * number)
     assert talk.broken == []
+
+
+def test_a_syn_without_mss_counts_as_one_with_the_default() -> None:
+    """The second SYN may be the one that the server took: 1220 bytes over IPv6."""
+    talk = Conversation(version=6)
+    talk.ours(SYN, options=(opt.mss(256),))
+    talk.ours(SYN, options=())
+    talk.theirs(SYN | ACK)
+    assert not talk.theirs(ACK | PSH, bytes(1220))
+    assert talk.theirs(ACK | PSH, bytes(1221), seq=1221) == ["over-the-mss"]

@@ -94,7 +94,6 @@ class Facts:
         self.gaps: list[float] = []
         self.repeats: tuple[int, float] | None = None
         self.heard_at: float | None = None
-        self.spoke_since = False
         self.peer = PeerRecord()
         self.steady = steady
         self.grace = grace
@@ -107,8 +106,7 @@ class Facts:
         self.probes: list[float] = []
         self.reset: Came | None = None
         self.acks_at: list[float] = []
-        self.echoes = 0
-        self.text_at = 0.0
+        self.echoes, self.text_at = 0, 0.0
         self.slow = self.closed_first = False
         self.segments = self.grown = 0
         self.fin_acked_at: float | None = None
@@ -119,7 +117,7 @@ class Facts:
         self.may_be_over = False
         self.duplicate: tuple[int, int] | None = None
         self.after_echo: list[bool] = []
-        self.interrupted = self.repeated = False
+        self.interrupted = self.repeated = self.spoke_since = False
 
     def place(self, segment: Segment) -> Place:
         """Where a segment of the peer stands."""
