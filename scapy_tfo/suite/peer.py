@@ -74,8 +74,7 @@ class Peer:
         self.observed: dict[str, str] = {}
         self.dress = Dress(context, family, board.link.now, target.link.mtu)
         self.patience = patience + self.dress.thinks
-        self.flows: list[Flow] = []
-        self.turn = asyncio.Lock()
+        self.flows, self.turn = list[Flow](), asyncio.Lock()
         self._board, self._owner, self._path = board, owner, path
         self._dressed = Dressed(context)
 

@@ -20,8 +20,8 @@ A rule of *traffic* follows from what both ends have sent: it is watched beside 
 program. A rule of the *model* follows from what a right target may do by then with all that it was
 sent: only the fuzzer keeps track of that.
 
-Each rule of traffic is broken by the mutants beside it, `sim:NAME`; [rules-left-out.md](rules-left-out.md)
-shows that nothing else tells of one.
+Each rule of traffic is broken by the mutants beside it, `sim:NAME`, and nothing else tells of them:
+[rules-left-out.md](rules-left-out.md).
 
 | watched as | rules | of | source | broken by | {{heads}} |
 |---|---|---|---|---|{{lines}}|"""
