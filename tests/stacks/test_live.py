@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from scapy_tfo.suite.registry import all_cases
+from scapy_tfo.suite.registry import all_conversations
 
 ROOT = Path(__file__).resolve().parents[2]
 AGENTS = ROOT / "docs" / "hooks"
 SCAPY_TFO = (sys.executable, "-m", "scapy_tfo.cli")
 LIMIT = 600
 PATIENCE = 120.0
-CASES = len(all_cases())
+CASES = len(all_conversations())
 
 # Two namespaces and a pair of interfaces between them; all of it ends with the last process.
 NETWORK = """

@@ -185,7 +185,9 @@ def iss_on_a_line(history: History, came: Came) -> Judged:
 
 
 RULES = (
-    Rule("number-of-syn-ack", acknowledges_the_syn, complete=True, numbers=True, on="s", listens=True),
+    Rule(
+        "number-of-syn-ack", acknowledges_the_syn, complete=True, numbers=True, on="s", listens=True
+    ),
     Rule("scale-unasked", scale_unasked, complete=True, on="s", listens=True),
     Rule("scale-too-large", scale_too_large, on="s", options=True),
     Rule("times-unasked", times_unasked, complete=True, on="s", listens=True),
