@@ -64,7 +64,7 @@ def fuzzed(target: str, programs: int) -> tuple[Counts, list[str]]:
             for number, verdict in bench.run(_made(programs, "live" if live else "sim"))
             for each in verdict.violations
         ]
-        return bench.applied, found
+        return bench.counts.applied, found
 
 
 def _made(programs: int, profile: str) -> Iterator[tuple[int, Program]]:

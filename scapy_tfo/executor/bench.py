@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
+from scapy_tfo.executor.conduct import Counts
 from scapy_tfo.executor.verdict import TracedPacket, Verdict
 from scapy_tfo.program.program import Program
 
@@ -13,12 +14,12 @@ from scapy_tfo.program.program import Program
 class Bench(Protocol):
     """A target, ready to be fuzzed.
 
-    name: as the user gave it. families: that it has. conduct_every: `run` holds the rules of plain
-    TCP against one program in so many, by number, and against none where it is 0, as `trace` does.
+    name: as the user gave it. families: that it has. counts: how often each rule of the oracle
+    applied in all programs so far.
     """
 
     name: str
-    conduct_every: int
+    counts: Counts
     families: tuple[int, ...]
 
     def run(self, programs: Iterable[tuple[int, Program]]) -> Iterator[tuple[int, Verdict]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -10,13 +10,27 @@ from scapy_tfo import tcp_rules
 from scapy_tfo.oracle.conduct.conduct import Conduct, Tally
 from scapy_tfo.oracle.conduct.history import History
 from scapy_tfo.oracle.conduct.isns import Population
+from scapy_tfo.oracle.parts.rules import new_watch
 from scapy_tfo.oracle.parts.state import Connection
 from scapy_tfo.oracle.parts.violation import Violation
+from scapy_tfo.oracle.registry import applied
 from scapy_tfo.oracle.replies.dispatch import reply_class
 from scapy_tfo.packet import Ends, read
 from scapy_tfo.segment import MalformedPacketError, Segment
+from scapy_tfo.spec import Level
 
 _SENT, _ERROR, _CAME = range(3)
+
+_BINDING = (Level.MUST, Level.STEP, Level.ROBUST)
+"""What a right stack may do otherwise is no finding."""
+
+_OF_FAST_OPEN = {
+    "syn-ack-number": ("number", "ACC-10"),
+    "fast-open-elsewhere": ("option", "SRV-8"),
+    "sack-not-agreed": ("blocks", "AFT-11"),
+    "block-of-nothing": ("blocks", "AFT-11"),
+}
+"""Rules that a requirement of fast open says more about: group in attribution.py, and default."""
 
 
 class _Event(NamedTuple):
@@ -30,6 +44,30 @@ class _Event(NamedTuple):
     number: int = -1
     state: str = ""
     step: int = -1
+
+
+class Counts:
+    """How often each rule of the oracle applied at a target: of the model, and of traffic.
+
+    every: those of traffic are held against one program in so many, by number, and against none
+    where it is 0. A program that is traced has the number 0.
+    """
+
+    def __init__(self, every: int = 1) -> None:
+        self.model = new_watch()
+        self.tally = Tally()
+        self.every = every
+
+    def log(self, number: int, *, ordered: bool, whole: bool) -> Log | None:
+        """Of the program with this number; None where it is not judged."""
+        if not self.every or number % self.every:
+            return None
+        return Log(self.tally, ordered=ordered, whole=whole)
+
+    @property
+    def applied(self) -> dict[str, int]:
+        """How often each rule applied, by its id."""
+        return applied(self.model, self.tally)
 
 
 class Log:
@@ -52,17 +90,32 @@ class Log:
         """We sent an ICMP error."""
         self._events.append(_Event(_ERROR, flow, b""))
 
-    def came(self, link: Connection, packet: bytes, at: float, number: int) -> None:
-        """An IP packet of the target's came, which its connection does not know of yet. at:
-        seconds. number: in the trace."""
-        flow = link.index
-        self._events.append(_Event(_CAME, flow, packet, at, number, link.state, link.evidence.step))
+    def came(self, link: Connection, packet: bytes, at: float, number: int) -> int:
+        """An IP packet of the target's came, which its connection does not know of yet; its number.
+        at: seconds. number: in the trace, or -1 for another one that orders packets."""
+        number = len(self._events) if number < 0 else number
+        flow, step = link.index, link.evidence.step
+        self._events.append(_Event(_CAME, flow, packet, at, number, link.state, step))
+        return number
 
-    def judged(self, ends: Sequence[Ends], excused: Set[int]) -> Iterator[Violation]:
-        """What breaks a rule, the first packet of each flow and rule only.
+    def judged(
+        self, links: Sequence[Connection], ends: Sequence[Ends], known: Sequence[Violation]
+    ) -> list[Violation]:
+        """All violations in the order of their packets: those that are known, and of each rule that
+        binds the first on each flow.
 
-        ends: of the flows. excused: numbers of packets that are known to be wrong.
+        links, ends: of the flows. The model knows more of what is wrong with a packet that it calls
+        wrong, but for what these rules have taken over from it.
         """
+        excused = {each.packet for each in known}
+        found = [
+            each
+            for each in self._broken(links, ends)
+            if each.rule in _OF_FAST_OPEN or each.packet not in excused
+        ]
+        return sorted((*found, *known), key=lambda each: (each.step, each.packet < 0, each.packet))
+
+    def _broken(self, links: Sequence[Connection], ends: Sequence[Ends]) -> Iterator[Violation]:
         population, told = Population(), set()
         flows = [
             Conduct(
@@ -84,11 +137,12 @@ class Log:
                 conduct.sent(segment)
                 continue
             for found in conduct.came(segment, event.at, event.number):
-                if (event.flow, found.rule) in told or event.number in excused:
+                requirement = _requirement(links[event.flow], found.rule)
+                if not requirement or (event.flow, found.rule) in told:
                     continue
                 told.add((event.flow, found.rule))
                 yield Violation(
-                    requirement=requirement_of(found.rule),
+                    requirement=requirement,
                     rule=found.rule,
                     state=event.state,
                     reply=reply_class(read(event.packet)),
@@ -100,7 +154,19 @@ class Log:
                 )
 
 
+def _requirement(link: Connection, rule: str) -> str:
+    """What a breach of a rule violates; "" if it is nothing that binds."""
+    if rule in _OF_FAST_OPEN:
+        return link.clause(*_OF_FAST_OPEN[rule])
+    return _binding().get(rule, "")
+
+
 @cache
-def requirement_of(rule: str) -> str:
-    """The rule of specs/ that a rule of the oracle judges, the first of several; "" for none."""
-    return next((each.id for each in tcp_rules.load().values() if rule in each.rule), "")
+def _binding() -> dict[str, str]:
+    """The first rule of specs/ that binds, by each rule of the oracle that judges it."""
+    found: dict[str, str] = {}
+    for each in tcp_rules.load().values():
+        if each.level in _BINDING:
+            for rule in each.rule:
+                found.setdefault(rule, each.id)
+    return found

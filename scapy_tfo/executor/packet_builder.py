@@ -107,10 +107,13 @@ class Outgoing:
         self._oracle.sent(link, sent)
         if flags & SYN and (may_open(block) or step.data_offset is not None):
             self.opening += 1
+        self._post(step, packet, (isn + step.seq) & _MASK)
+
+    def _post(self, step: Send, packet: bytes, number: int) -> None:
         if self._log is not None:
             self._log.sent(step.flow, packet)
         if step.fragments:
-            self.packets += fragmented(packet, step.fragments, isn + step.seq)
+            self.packets += fragmented(packet, step.fragments, number)
         else:
             self.packets.append(packet)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import islice
 
 from scapy_tfo.executor.bench import Bench
+from scapy_tfo.executor.conduct import Counts
 from scapy_tfo.executor.differences import difference
 from scapy_tfo.executor.verdict import TracedPacket, Verdict
 from scapy_tfo.oracle.parts.profile import Profile
@@ -39,7 +40,7 @@ class PairBench:
         self.profile = profile
         self._benches = first, second
         # Two targets are compared by what comes, not judged.
-        self.conduct_every = first.conduct_every = second.conduct_every = 0
+        self.counts = first.counts = second.counts = Counts(every=0)
 
     def run(self, programs: Iterable[tuple[int, Program]]) -> Iterator[tuple[int, Verdict]]:
         source = iter(programs)

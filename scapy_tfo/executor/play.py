@@ -7,6 +7,7 @@ deadline.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from scapy_tfo.executor.conduct import Log
 from scapy_tfo.executor.packet_builder import Outgoing
@@ -129,7 +130,7 @@ class Play:
         before = link.states
         number = len(self.trace) - 1 if self._keep else -1
         if self._log is not None:
-            self._log.came(link, packet, now, number)
+            number = self._log.came(link, packet, now, number)
         self._oracle.came(link, read(packet), now, number)
         kind = link.evidence.heard[-1]
         self._reached.add((before, kind))
@@ -180,11 +181,10 @@ class Play:
 
     def _violations(self) -> tuple[Violation, ...]:
         found = [each for link in self.links for each in link.evidence.violations]
-        if self._log is not None and (self._keep or not found) and not self._unjudged:
-            # The model knows more of what is wrong with a packet.
-            wrong = {each.packet for each in found if each.packet >= 0}
-            found += self._log.judged(self.ends, wrong)
-        return tuple(sorted(found, key=lambda each: each.step))
+        if self._log is None or self._unjudged:
+            return tuple(sorted(found, key=lambda each: each.step))
+        found = self._log.judged(self.links, self.ends, found)
+        return tuple(found if self._keep else (replace(each, packet=-1) for each in found))
 
     # The script.
 

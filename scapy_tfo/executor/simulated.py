@@ -12,16 +12,13 @@ from ipaddress import ip_address
 
 from scapy_tfo.address import known_address
 from scapy_tfo.cookie import KeyRing
-from scapy_tfo.executor.conduct import Log
+from scapy_tfo.executor.conduct import Counts
 from scapy_tfo.executor.play import Play
 from scapy_tfo.executor.profiling import acquaint
 from scapy_tfo.executor.verdict import TracedPacket, Verdict
 from scapy_tfo.executor.watched import PATIENCE, WatchedPlay
 from scapy_tfo.option import FastOpen, find_fast_open
-from scapy_tfo.oracle.conduct.conduct import Tally
 from scapy_tfo.oracle.parts.profile import Patience, Profile
-from scapy_tfo.oracle.parts.rules import new_watch
-from scapy_tfo.oracle.registry import applied
 from scapy_tfo.packet import Ends, build, key_of, read
 from scapy_tfo.program.cookies import Jar
 from scapy_tfo.program.program import SMALL, Program
@@ -104,8 +101,7 @@ class World:
 class SimulatedBench:
     """`sim:NAME`, for one process: nothing waits, so programs run one after another.
 
-    first_port: our port of a program's first flow; the others have those behind it. counts: how
-    often each rule was in force, in all programs so far; tally: the same for those of plain TCP.
+    first_port: our port of a program's first flow; the others have those behind it.
     Raises SetupError where there is no such stack, TargetError where it is not to be judged.
     """
 
@@ -118,12 +114,9 @@ class SimulatedBench:
         self._patience = patience or Patience()
         self.play_of: Callable[..., Play] = Play
         self.profile = Profile(fresh=True)
-        self.counts = new_watch()
-        self.tally = Tally()
-        self.conduct_every = 0
+        self.counts = Counts(every=0)
         self.profile = acquaint(self._once, virtual=True)
-        self.conduct_every = 1
-        self.counts = new_watch()
+        self.counts = Counts()
 
     def watch(self) -> None:
         """From now on, tell what came in the form by which targets are compared."""
@@ -131,11 +124,10 @@ class SimulatedBench:
 
     def run(self, programs: Iterable[tuple[int, Program]]) -> Iterator[tuple[int, Verdict]]:
         for number, program in programs:
-            judged = bool(self.conduct_every) and not number % self.conduct_every
-            yield number, self._play(program, conduct=judged).verdict()
+            yield number, self._play(program, number).verdict()
 
     def trace(self, program: Program) -> tuple[Verdict, Sequence[TracedPacket]]:
-        play = self._play(program, keep=True, conduct=self.conduct_every > 0)
+        play = self._play(program, keep=True)
         return play.verdict(), play.trace
 
     def rehearse(self, program: Program) -> tuple[Sequence[TracedPacket], Jar]:
@@ -143,11 +135,6 @@ class SimulatedBench:
         world, jar = World(self._stack), Jar()
         self._play(program, world=world, jar=jar)
         return world.log, jar
-
-    @property
-    def applied(self) -> dict[str, int]:
-        """How often each rule of the oracle applied in all programs so far, by its id."""
-        return applied(self.counts, self.tally)
 
     def alive(self) -> str:
         return ""
@@ -165,9 +152,9 @@ class SimulatedBench:
     def _play(
         self,
         program: Program,
+        number: int = 0,
         *,
         keep: bool = False,
-        conduct: bool = False,
         world: World | None = None,
         jar: Jar | None = None,
     ) -> Play:
@@ -195,8 +182,8 @@ class SimulatedBench:
             self.profile,
             self._patience,
             keep=keep,
-            watch=self.counts,
-            log=Log(self.tally, ordered=True, whole=True) if conduct else None,
+            watch=self.counts.model,
+            log=self.counts.log(number, ordered=True, whole=True),
         )
         _drive(world, play, ends)
         return play

@@ -38,7 +38,7 @@ class Balance:
     def note(self, link: Connection) -> None:
         """Count what came for a flow that is over. Of one that went wrong nothing is sure: it may
         have been for an older connection on its ports."""
-        if link.evidence.violations:
+        if link.evidence.violations or link.vague:
             return
         self.taken += (
             link.handshake.iss is not None and (link.handshake.taken or 0) > link.handshake.fin

@@ -124,15 +124,20 @@ def _owed_when_open(link: Connection) -> Rule | None:
     return no_fin if due else None
 
 
-def debt_of(link: Connection) -> Debt | None:
-    """The first thing that the target owes on this flow, None where it owes nothing; counted."""
+def asked(link: Connection) -> Rule | None:
+    """As `owes`, and counted."""
     watch = link.watch
     watch.passes[_AT_ONCE_NUMBER] += 1
     rule = owes(link)
-    if rule is None:
-        return None
-    watch.due[rule.number] += 1
-    return _debt(link, rule)
+    if rule is not None:
+        watch.due[rule.number] += 1
+    return rule
+
+
+def debt_of(link: Connection) -> Debt | None:
+    """The first thing that the target owes on this flow, None where it owes nothing."""
+    rule = asked(link)
+    return None if rule is None else _debt(link, rule)
 
 
 def blame_debt(link: Connection, debt: Debt) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scapy_tfo.oracle.arrives.segment import icmp, lie, sound
-from scapy_tfo.oracle.obligations import Debt, blame_debt, debt_of, overdue, owes
+from scapy_tfo.oracle.obligations import Debt, asked, blame_debt, debt_of, overdue
 from scapy_tfo.oracle.parts.application import Application, Echo
 from scapy_tfo.oracle.parts.events import Icmp, Sent
 from scapy_tfo.oracle.parts.pending import Room
@@ -100,7 +100,7 @@ class Oracle:
 
     def is_owing(self, connection: Connection) -> bool:
         """Whether the target owes something at once."""
-        return owes(connection) is not None
+        return asked(connection) is not None
 
     def owed(self, connection: Connection) -> Debt | None:
         """What the target owes at once, and what its silence would break."""

@@ -110,10 +110,10 @@ def test_an_application_has_more_time() -> None:
 def test_nothing_is_sent_behind_a_violation() -> None:
     run = Run(SYN, Wait(), Send(0, "P.", 21, "all", 10), Wait())
     run.sent()
-    run.came("S.", 0, 22)
+    run.came("S.", 0, 1)
     assert run.play.done
     assert run.sent() == []
-    assert run.broken == [("syn-ack-number", "syn-ack")]
+    assert run.broken == [("refuses-text", "syn-ack")]
 
 
 def test_what_comes_is_expected_by_its_class() -> None:
@@ -205,7 +205,7 @@ def test_the_trace_tells_who_sent_what_and_when() -> None:
     run = Run(SYN, Wait(), keep=True)
     run.sent()
     run.now += 0.25
-    run.came("S.", 0, 22)
+    run.came("S.", 0, 1)
     (found,) = run.play.verdict().violations
     assert [(each.when, each.outbound) for each in run.play.trace] == [(0.0, True), (0.25, False)]
     assert found.packet == 1

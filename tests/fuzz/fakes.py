@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from scapy_tfo.errors import TargetError
+from scapy_tfo.executor.conduct import Counts
 from scapy_tfo.executor.verdict import TracedPacket, Verdict
 from scapy_tfo.fuzz.generation.plan import Plan
 from scapy_tfo.oracle.parts.violation import Violation
@@ -51,9 +52,9 @@ class FakeBench:
     window: int = 16
     name: str = "sim:fake"
     families: tuple[int, ...] = (4, 6)
-    conduct_every: int = 1
     is_dead: bool = False
     log: list[int] = field(default_factory=list)
+    counts: Counts = field(default_factory=Counts)
 
     def run(self, programs: Iterable[tuple[int, Program]]) -> Iterator[tuple[int, Verdict]]:
         """Answers come late and in disorder, but always in the same."""

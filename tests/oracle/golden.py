@@ -53,7 +53,6 @@ KNOWN: dict[str, str] = {
     "pristine": "history.pristine",
     "unsettled": "owed.unsettled",
     "heard": "evidence.heard",
-    "told": "history.told",
     "frozen": "evidence.frozen",
     "features": "evidence.features",
     "base": "outbound.base",
@@ -165,7 +164,7 @@ class Recorder:
     def __init__(self, target: str) -> None:
         self._bench = SimulatedBench(target)
         # The rules of plain TCP know nothing of the model.
-        self._bench.conduct_every = 0
+        self._bench.counts.every = 0
         self._notes: list[str] = []
         self._bench.play_of = cast("Callable[..., Play]", partial(Recorded, self._notes))
 

@@ -62,7 +62,7 @@ def test_only_what_went_right_is_counted_on() -> None:
     right = Conversation().opened(size=20)
     # The SYN-ACK of an older connection on these ports.
     wrong = Conversation().syn(size=20, options=GOOD).answered(taken=25)
-    assert wrong.link.evidence.violations
+    assert wrong.link.vague
     balance = Balance()
     for each in (right, wrong):
         balance.note(each.link)

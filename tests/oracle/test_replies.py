@@ -10,7 +10,6 @@ from tests.oracle.conversations import (
     GOOD,
     MSS,
     OFFERS,
-    REQUEST,
     SPOILT,
     Begin,
     Case,
@@ -92,18 +91,6 @@ SEGMENTS: dict[str, Case] = {
         lambda it: it.came(".", 1, 11),
         lambda it: it.came(".", 1, 21),
         ("ack-back", "ACC-9"),
-    ),
-    "a Fast Open option": (
-        lambda: opened(),
-        lambda it: it.came(".", 1, 21, options=(REQUEST,)),
-        lambda it: it.came(".", 1, 21),
-        ("option-on-segment", "SRV-8"),
-    ),
-    "SACK that was not agreed on": (
-        lambda: opened(),
-        lambda it: it.came(".", 1, 21, options=(Option("raw", kind=5, data=bytes(8)),)),
-        lambda it: it.came(".", 1, 21),
-        ("sack", "AFT-11"),
     ),
 }
 

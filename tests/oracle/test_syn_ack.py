@@ -31,18 +31,6 @@ from tests.oracle.conversations import (
 USUAL = Profile(fresh=True, options=Usual({4: 1460, 6: 1440}, 7, True, True))
 
 SYN_ACKS: dict[str, Case] = {
-    "acknowledges what was never sent": (
-        lambda: new().syn(size=20, options=GOOD),
-        lambda it: it.answered(taken=21),
-        lambda it: it.answered(taken=20),
-        ("syn-ack-number", "ACC-10"),
-    ),
-    "forgets the SYN": (
-        lambda: new().syn(size=20),
-        lambda it: it.answered(taken=-1),
-        lambda it: it.answered(),
-        ("syn-ack-number", "ACC-10"),
-    ),
     "takes text beside no cookie": (
         lambda: new().syn(size=20),
         lambda it: it.answered(taken=20),

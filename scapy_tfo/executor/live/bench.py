@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from scapy_tfo.executor.bench import VolleyResult
-from scapy_tfo.executor.conduct import Log
+from scapy_tfo.executor.conduct import Counts
 from scapy_tfo.executor.live.addresses import Range, Throttle, clients_of, leaves_a_mark
 from scapy_tfo.executor.live.bearing import Again, Bearing
 from scapy_tfo.executor.live.control import greet
@@ -23,10 +23,7 @@ from scapy_tfo.executor.profiling import acquaint
 from scapy_tfo.executor.verdict import TracedPacket, Verdict
 from scapy_tfo.executor.watched import PATIENCE, WatchedPlay
 from scapy_tfo.lab.bulk.target import BulkLab
-from scapy_tfo.oracle.conduct.conduct import Tally
 from scapy_tfo.oracle.parts.profile import Patience, Profile
-from scapy_tfo.oracle.parts.rules import new_watch
-from scapy_tfo.oracle.registry import applied
 from scapy_tfo.program.cookies import Client, Jar
 from scapy_tfo.program.program import CLIENTS, Flow, Program, Wait
 from scapy_tfo.segment import Address
@@ -108,8 +105,7 @@ class LiveBench:
         # A control that works needs no look at what comes late.
         self._control_patience = replace(ALONE, linger=patience.linger)
         self._play_of: type[Play] = Play
-        self.counts, self.tally = new_watch(), Tally()
-        self.conduct_every = 0
+        self.counts = Counts(every=0)
         self._counters = counters
         self._ails = ails
         self._close = close
@@ -129,8 +125,7 @@ class LiveBench:
             found, fresh=False, mtu=at.batch.mtu, whole=ours, inline=ours, gives_up_after=_GIVES_UP
         )
         self._usual.profile = self.profile
-        self.counts = new_watch()
-        self.conduct_every = 1
+        self.counts = Counts()
         # What it offers there depends on what programs before have told it.
         marked = replace(self.profile, options=None)
         self._spare = Site(at.spare, self._gather(at.spare), marked)
@@ -348,25 +343,11 @@ class LiveBench:
         ends, taken = self._engine.place(program, site.sources, now)
         if not ends:
             return False
-        play = self._play_of(
-            program,
-            ends,
-            site.jar,
-            site.profile,
-            patience,
-            seed=number,
-            keep=keep,
-            watch=self.counts,
-            log=self._log(number),
-        )
+        log = self.counts.log(number, ordered=self._ours, whole=site.profile.whole)
+        watch, given = self.counts.model, (program, ends, site.jar, site.profile, patience)
+        play = self._play_of(*given, seed=number, keep=keep, watch=watch, log=log)
         self._engine.start(number, program, play, taken, now)
         return True
-
-    def _log(self, number: int) -> Log | None:
-        """Of a program with this number."""
-        if not self.conduct_every or number % self.conduct_every:
-            return None
-        return Log(self.tally, ordered=self._ours, whole=self.profile.whole)
 
     def _once(self, program: Program, profile: Profile) -> Play:
         self._usual.profile = profile
@@ -390,11 +371,6 @@ class LiveBench:
             return Verdict(unjudged=_NO_SUCH_ENDS), ()
         play = self._alone(program)
         return play.verdict(), play.trace
-
-    @property
-    def applied(self) -> dict[str, int]:
-        """How often each rule of the oracle applied in all programs so far, by its id."""
-        return applied(self.counts, self.tally)
 
     def alive(self) -> str:
         ill = self._ails() or self._engine.balance.weigh(self._counters())

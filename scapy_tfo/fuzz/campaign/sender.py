@@ -91,7 +91,7 @@ class Sender:
         """
         self._began = self._mark = time.monotonic()
         self._is_begun = bool(self._open)
-        every, bench.conduct_every = bench.conduct_every, CONDUCT_EVERY
+        every, bench.counts.every = bench.counts.every, CONDUCT_EVERY
         running = bench.run(self._stream())
         trouble = ""
         try:
@@ -104,7 +104,7 @@ class Sender:
         finally:
             if isinstance(running, Generator):
                 running.close()
-            bench.conduct_every = every
+            bench.counts.every = every
             self._late.clear()
             self._keep_late()
             self._rest = time.monotonic() - self._mark

@@ -16,7 +16,7 @@ from scapy_tfo.segment import ACK, CWR, ECE, FIN, RST, SYN, URG
 
 def sound(link: Connection, sent: Sent) -> None:
     """We sent a sound segment."""
-    seq, flags, size, offer = sent.seq, sent.flags, sent.size, sent.offer
+    flags, offer = sent.flags, sent.offer
     if flags & SYN and flags & (ECE | CWR):
         link.history.ask_for_ecn()
     if flags & FIN:
@@ -44,10 +44,7 @@ def sound(link: Connection, sent: Sent) -> None:
         if offer.times is not None:
             link.times.send(offer.times[0], counts=True)
     link.owed.begin()
-    history = link.history
-    history.begin()
-    if size or flags & (SYN | FIN):
-        history.tell(seq, seq + size + bool(flags & SYN) + bool(flags & FIN))
+    link.history.begin()
 
 
 def lie(link: Connection, sent: Sent, lies: Lies) -> None:

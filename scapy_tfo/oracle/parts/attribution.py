@@ -86,6 +86,7 @@ _GROUPS: dict[str, _Table] = {
     "silence": (*_BROKEN_BEFORE, *_LATER, *_ELSEWHERE, *_LOSS),
     "number": (("wraps", "ACC-11"),),
     "blocks": (("bad-ack", "AFT-4"), ("no-ack-flag", "AFT-1")),
+    "option": (("option-elsewhere", "OPT-4"),),
     "unasked": (
         ("bad-checksum", "ACC-14"),
         ("option-elsewhere", "OPT-4"),

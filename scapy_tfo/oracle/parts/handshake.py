@@ -110,27 +110,22 @@ class Handshake:
 class History:
     """What outlives an incarnation.
 
-    pristine: nothing was sent yet. told: numbers that were sent, in pieces. cookie: that was
-    granted here last; answer: the options of the last first SYN-ACK. asks_for_ecn: a SYN had one
+    pristine: nothing was sent yet. cookie: that was granted here last; answer: the options of the
+    last first SYN-ACK. asks_for_ecn: a SYN had one
     of the bits for ECN, which a server may take for a request of accurate ECN in any combination
     (RFC 9768 section 3.1.3). reset_at: when our RST went out that ended the last connection.
     releases: RSTs and bare ACKs of ours after a SYN-ACK.
     """
 
-    __slots__ = ("answer", "asks_for_ecn", "cookie", "pristine", "releases", "reset_at", "told")
+    __slots__ = ("answer", "asks_for_ecn", "cookie", "pristine", "releases", "reset_at")
 
     def __init__(self) -> None:
         self.pristine = True
-        self.told: list[tuple[int, int]] = []
         self.cookie: bytes | None = None
         self.answer: Offer = _NO_OFFER
         self.asks_for_ecn = False
         self.reset_at: float | None = None
         self.releases = 0
-
-    def tell(self, start: int, end: int) -> None:
-        """The numbers from `start` up to `end` were sent."""
-        self.told.append((start, end))
 
     def begin(self) -> None:
         """Something was sent."""

@@ -278,7 +278,7 @@ class Connection:
         """Note a violation. group: in attribution.py, whose features may name another one."""
         self.evidence.violations.append(
             Violation(
-                requirement=clause_of(group, self._surroundings(), requirement),
+                requirement=self.clause(group, requirement),
                 rule=rule,
                 state=self.state,
                 reply=reply,
@@ -290,12 +290,14 @@ class Connection:
             )
         )
 
-    def _surroundings(self) -> set[str]:
+    def clause(self, group: str, requirement: str) -> str:
+        """The requirement that a breach violates, by what is special about the flows. group: in
+        attribution.py."""
         found = set(self.evidence.features)
         for each in self.around:
             if each is not self:
                 found |= {f"other-{feature}" for feature in each.evidence.features}
-        return found
+        return clause_of(group, found, requirement)
 
     def settled(self) -> None:
         """All that was owed has come: what is known now, the target knows, too."""

@@ -5,20 +5,18 @@ from __future__ import annotations
 from scapy_tfo.oracle.parts.events import Came
 from scapy_tfo.oracle.parts.rules import Table, judge
 from scapy_tfo.oracle.parts.state import Connection
-from scapy_tfo.oracle.replies.acknowledgment import BLOCKS, NUMBERS
+from scapy_tfo.oracle.replies.acknowledgment import NUMBERS
 from scapy_tfo.oracle.replies.text import ENDS, PAYLOAD, PLACE, take_text
 from scapy_tfo.oracle.replies.timestamps import AGREED, VALUES, learn_times
 from scapy_tfo.segment import FIN
 from scapy_tfo.seq import distance
 
-_SACK, _TIMES, _TEXT, _END = 1, 2, 4, 8
+_TIMES, _TEXT, _END = 1, 2, 4
 """What a segment may hold, as bits."""
 
 
 def _table(held: int) -> Table:
     rules = [*NUMBERS]
-    if held & _SACK:
-        rules += BLOCKS
     if held & (_TEXT | _END):
         rules += PLACE
     if held & _TEXT:
@@ -31,7 +29,7 @@ def _table(held: int) -> Table:
     return Table(*rules)
 
 
-_BY_CONTENT = [_table(held) for held in range(16)]
+_BY_CONTENT = [_table(held) for held in range(8)]
 
 
 def segment(link: Connection, came: Came) -> None:
@@ -49,8 +47,6 @@ def segment(link: Connection, came: Came) -> None:
         came.most = 1 + link.answer_size
     if offer.times is not None:
         held |= _TIMES
-    if offer.blocks:
-        held |= _SACK
     judge(link, came, _BY_CONTENT[held])
     link.outbound.acknowledge(came.number, reply.window << (_their_scale(link) or 0))
     received = inbound.received

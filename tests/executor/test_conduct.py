@@ -1,0 +1,73 @@
+"""The rules of plain TCP judge the programs of the fuzzer, too."""
+
+from __future__ import annotations
+
+import pytest
+
+from scapy_tfo.executor.simulated import SimulatedBench
+from scapy_tfo.executor.verdict import Verdict
+from scapy_tfo.fuzz.generation.grammar import program_for
+from scapy_tfo.oracle import registry
+from scapy_tfo.program.program import Cookie, Flow, Option, Program, Send, Wait
+
+WRONG = "sim:sack-leaves-the-syn-data-out"
+WORDS = (Option("mss", 1460), Option("sackok"), Option("fo", cookie=Cookie()))
+EARLY = Program(
+    (Flow(),),
+    (Send(0, "S", size=20, options=WORDS), Wait(), Send(0, "P.", 101, "all", 10), Wait()),
+    "reset",
+)
+"""The SYN brings text, and what comes then lies behind a gap."""
+
+
+def found(verdict: Verdict) -> set[tuple[str, str]]:
+    return {(each.rule, each.requirement) for each in verdict.violations}
+
+
+def test_a_breach_is_a_violation_by_what_the_requirements_say_of_it() -> None:
+    verdict, packets = SimulatedBench(WRONG).trace(EARLY)
+    assert found(verdict) == {("block-of-nothing", "AFT-11"), ("first-block-is-old", "TCP-SACK-3")}
+    for each in verdict.violations:
+        assert (each.state, each.reply, each.flow, each.step) == ("OPEN", "ack", 0, 3)
+        assert not packets[each.packet].outbound
+    assert found(SimulatedBench("sim:reference").trace(EARLY)[0]) == set()
+
+
+def test_one_program_in_so_many_is_judged_and_a_traced_one_always() -> None:
+    bench = SimulatedBench(WRONG)
+    bench.counts.every = 3
+    judged = dict(bench.run((number, EARLY) for number in range(7)))
+    assert [number for number, each in judged.items() if each.violations] == [0, 3, 6]
+    assert bench.trace(EARLY)[0].violations
+    bench.counts.every = 0
+    assert not bench.trace(EARLY)[0].violations
+
+
+def test_what_the_model_calls_wrong_is_not_called_wrong_twice() -> None:
+    bench = SimulatedBench("sim:drops-timestamps-after-the-handshake")
+    rules = registry.every()
+    of_model = 0
+    for seed in range(40):
+        violations = bench.trace(program_for(seed))[0].violations
+        model = {each.packet for each in violations if not rules[each.rule].of_traffic}
+        traffic = {each.packet for each in violations if rules[each.rule].of_traffic}
+        assert not model & traffic
+        of_model += len(model)
+    assert of_model
+
+
+@pytest.mark.parametrize("stack", ["window-shrinks", "reports-one-block", "isn-of-hash-and-clock"])
+def test_legal_stacks_are_not_blamed(stack: str) -> None:
+    bench = SimulatedBench(f"sim:{stack}")
+    for seed in range(7690, 7720):
+        assert found(bench.trace(program_for(seed))[0]) == set(), seed
+
+
+def test_each_rule_that_applied_is_counted() -> None:
+    bench = SimulatedBench("sim:reference")
+    for _ in bench.run((seed, program_for(seed)) for seed in range(40)):
+        pass
+    applied = bench.counts.applied
+    assert set(applied) <= set(registry.every())
+    assert applied["flags-together"] == applied["data-offset"] > 0
+    assert applied["ack-beyond"] > 0
