@@ -43,6 +43,19 @@ _find_fast_open = functools.lru_cache(_REMEMBERED)(opt.find_fast_open)
 """Much is asked of one segment's options, one thing at a time."""
 
 
+@functools.lru_cache(_REMEMBERED)
+def _find_timestamps(block: bytes) -> tuple[int, int] | None:
+    """TSval and TSecr of the last sound timestamps option."""
+    found = None
+    for each in _pull_options(block):
+        if each.kind == opt.TIMESTAMPS and each.is_sound:
+            found = each.data
+    if found is None or len(found) != 8:
+        return None
+    value, echo = struct.unpack("!II", found)
+    return value, echo
+
+
 class MalformedPacketError(ValueError):
     """The bytes are not a TCP segment in an IP packet; the message says what is wrong."""
 
@@ -135,11 +148,7 @@ class Segment:
     @property
     def timestamps(self) -> tuple[int, int] | None:
         """TSval and TSecr of the timestamps option."""
-        each = self.option(opt.TIMESTAMPS)
-        if each is None or len(each.data) != 8:
-            return None
-        value, echo = struct.unpack("!II", each.data)
-        return value, echo
+        return _find_timestamps(self.options) if self.options else None
 
     @property
     def flow(self) -> str:

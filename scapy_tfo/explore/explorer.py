@@ -110,16 +110,15 @@ class Explorer:
         some = cells()
         dice.shuffle(some)
         bases = list(self._all(plan.CELLS, batches(some[shard::of], dice)))
-        singles = batches(
-            (each for run in bases for each in with_one_more(run.schedule, run.order)), dice
-        )
-        wrongs = batches(
-            (each for run in bases for each in with_a_wrong_segment(run.schedule, run.passed)), dice
-        )
-        contexts = batches((each for run in bases for each in in_contexts(run.schedule)), dice)
+        places = [(run, after) for run in bases for after in range(run.passed + 1)]
+        dice.shuffle(places)
+        dice.shuffle(bases)
+        singles = (with_one_more(run.schedule, run.order) for run in bases if faults)
+        wrongs = (with_a_wrong_segment(run.schedule, after) for run, after in places)
+        contexts = (in_contexts(run.schedule) for run in bases)
         firsts: list[tuple[Schedule, tuple[bool, ...]]] = []
         marks: set[tuple[Schedule, int]] = {(run.schedule, run.mark) for run in bases}
-        for run in self._all("", interleaved(singles if faults else [], wrongs, contexts)):
+        for run in self._all("", interleaved(singles, wrongs, contexts)):
             if not run.schedule.faults:
                 continue
             mark = run.schedule.cell, run.mark
@@ -130,12 +129,12 @@ class Explorer:
                 firsts.append((run.schedule, run.order))
         if faults > 1:
             dice.shuffle(firsts)
-            pairs = (list(with_one_more(*each)) for each in firsts)
+            pairs = (with_one_more(*each) for each in firsts)
             for _ in self._all(plan.FAULTS_TWO, pairs):
                 pass
         return self.result
 
-    def _all(self, stage: str, some: Iterable[list[Schedule]]) -> Iterator[Run]:
+    def _all(self, stage: str, some: Iterable[plan.Batch]) -> Iterator[Run]:
         """Play batches, each in a world that is audited behind it."""
         for batch in some:
             for schedule in batch:

@@ -27,6 +27,9 @@ STAGES = (CELLS, FAULT, WRONG, CONTEXT, FAULTS_TWO)
 BATCH = 48
 """Schedules with one application of the target that are played in one world."""
 
+Batch = Iterable[Schedule]
+"""They are made while they are played: there are hundreds of thousands."""
+
 
 def cells() -> list[Schedule]:
     """Every opening with every application at both ends, and nothing else."""
@@ -71,11 +74,10 @@ def with_one_more(schedule: Schedule, order: Sequence[bool]) -> Iterator[Schedul
             open_now = True
 
 
-def with_a_wrong_segment(schedule: Schedule, passed: int) -> Iterator[Schedule]:
-    """A schedule, and each wrong segment at each place. passed: packets at the target."""
-    for after in range(passed + 1):
-        for kind in KINDS:
-            yield replace(schedule, wrong=Wrong(kind, after))
+def with_a_wrong_segment(schedule: Schedule, after: int) -> Iterator[Schedule]:
+    """A schedule, and each wrong segment at one place. after: packets at the target before."""
+    for kind in KINDS:
+        yield replace(schedule, wrong=Wrong(kind, after))
 
 
 def in_contexts(schedule: Schedule) -> Iterator[Schedule]:
@@ -84,7 +86,7 @@ def in_contexts(schedule: Schedule) -> Iterator[Schedule]:
         yield replace(schedule, context=row)
 
 
-def interleaved(*many: list[list[Schedule]]) -> Iterator[list[Schedule]]:
+def interleaved(*many: Iterable[Batch]) -> Iterator[Batch]:
     """Batches of several stages in turn, so that none waits for the others."""
     for some in zip_longest(*many):
         for each in some:
