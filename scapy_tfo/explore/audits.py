@@ -14,6 +14,9 @@ from scapy_tfo.explore.conversation.schedule import Schedule
 from scapy_tfo.explore.conversation.world import ROOM, TARGETS, World
 from scapy_tfo.segment import RST, SYN, Segment
 
+AUDITED = ("serves no more", "pending-limit-moved")
+"""How the names of its rules begin."""
+
 _REST = 400.0
 """Seconds after which nothing of a conversation counts any more."""
 _TEXT = bytes(range(40))

@@ -7,7 +7,9 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
+from scapy_tfo.explore.audits import AUDITED
 from scapy_tfo.explore.explorer import Explorer, Result
+from scapy_tfo.explore.reduce import reduced
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,4 +53,8 @@ def _shard(request: Request, number: int) -> Result:
         return end is not None and time.monotonic() >= end
 
     explorer = Explorer(request.target, seed=request.seed, stop=stop)
-    return explorer.explore(request.faults, shard=number, of=request.jobs)
+    result = explorer.explore(request.faults, shard=number, of=request.jobs)
+    for each in result.found.values():
+        if each.problem.packet >= 0 or not each.problem.rule.startswith(AUDITED):
+            each.schedule = reduced(explorer.problems_of, each)
+    return result
