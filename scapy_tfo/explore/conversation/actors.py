@@ -9,7 +9,14 @@ from collections.abc import Callable
 from typing import Protocol
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.reference.states import Endpoint
+from scapy_tfo.reference.states import (
+    Closed,
+    EndOfStream,
+    Endpoint,
+    Event,
+    Received,
+    Reset,
+)
 
 _PERIOD = bytes(range(251))
 _SOON = 0.03
@@ -61,6 +68,17 @@ class Actor:
         if self.endpoint is None:
             self.endpoint = endpoint
             self.opened()
+
+    def tell(self, event: Event) -> None:
+        """Something happened to the connection, after it was handed over."""
+        if isinstance(event, Received):
+            self.take(event.data)
+        elif isinstance(event, EndOfStream):
+            self.end_of_stream()
+        elif isinstance(event, Reset):
+            self.end(event.error)
+        elif isinstance(event, Closed):
+            self.end(None)
 
     def take(self, data: bytes) -> None:
         """Bytes have come."""
@@ -261,6 +279,13 @@ class Patient(Writer):
             self.close()
 
 
+class WriteAndRest(Writer):
+    """Writes once, and ends its stream three seconds later."""
+
+    def opened(self) -> None:
+        self.clock.later(3.0, self.more)
+
+
 class TwoWrites(Writer):
     """Writes again a little later, and ends its stream."""
 
@@ -316,6 +341,7 @@ _SERVERS: dict[str, tuple[type[Actor], str]] = {
 _CLIENTS: dict[str, tuple[type[Writer], str]] = {
     "write": (Writer, "size"),
     "patient": (Patient, "size"),
+    "write-rest": (WriteAndRest, "size"),
     "two-writes": (TwoWrites, "size"),
     "write-end": (WriteAndEnd, "size"),
     "write-close": (WriteAndClose, "size"),

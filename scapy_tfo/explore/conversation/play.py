@@ -17,6 +17,7 @@ from scapy_tfo.explore.conversation.opening import (
     opening_of,
     relative_of,
 )
+from scapy_tfo.explore.conversation.owed import Owed
 from scapy_tfo.explore.conversation.path import Path
 from scapy_tfo.explore.conversation.run import Problem, Run, Traced
 from scapy_tfo.explore.conversation.schedule import Schedule
@@ -26,14 +27,7 @@ from scapy_tfo.option import Form
 from scapy_tfo.oracle.conduct.conduct import Conduct
 from scapy_tfo.oracle.conduct.history import History
 from scapy_tfo.reference.client import ActiveConnection
-from scapy_tfo.reference.states import (
-    Accepted,
-    Closed,
-    Connected,
-    EndOfStream,
-    Received,
-    Reset,
-)
+from scapy_tfo.reference.states import Accepted, Connected
 from scapy_tfo.segment import ACK, RST, SYN, Address, MalformedPacketError, Segment
 
 HORIZON = 120.0
@@ -58,6 +52,7 @@ class Play:
         self._marks: list[tuple[float, int, int, int]] = []
         self._spare: Actor | None = None
         self._over = False
+        self._owed = Owed()
         self._waits = schedule.wrong is not None
         self._answers_wrong = False
 
@@ -184,6 +179,7 @@ class Play:
 
     def _ended(self) -> Run:
         run, world = self.run, self.world
+        self._settle()
         world.forget_agenda()
         run.order = tuple(self._path.order)
         run.mark = hash(tuple(self._marks))
@@ -194,15 +190,15 @@ class Play:
 
     def _part(self) -> None:
         """End what is left of the connection at the target."""
-        last = self._conduct.history.acks.last
+        now = self._situation
         reset = Segment(
             src=self._address,
             dst=TARGETS[self.context.family],
             sport=self._sport,
             dport=self._port,
             seq=self._next_at_target,
-            ack=last or 0,
-            flags=RST if last is None else RST | ACK,
+            ack=now.sent_end,
+            flags=RST if now.iss is None else RST | ACK,
         )
         self.world.exchange(reset)
 
@@ -225,18 +221,17 @@ class Play:
             for event in events:
                 if isinstance(event, Connected):
                     self.client.begin(event.connection)
-                elif isinstance(event, Received):
-                    self.client.take(event.data)
-                elif isinstance(event, EndOfStream):
-                    self.client.end_of_stream()
-                elif isinstance(event, Reset | Closed):
-                    self.client.end(event.error if isinstance(event, Reset) else None)
+                else:
+                    self.client.tell(event)
 
     def _at_target(self, segment: Segment) -> None:
         world = self.world
+        self._settle()
         self.run.passed += 1
         self._marks.append((world.now - self._began, 0, segment.flags, segment.length))
         self._conduct.sent(segment)
+        if segment.payload and self._is_next(segment):
+            self._owed.text(self.run.acked + len(segment.payload), world.now)
         self._situation.sent(segment)
         flags = segment.flags
         if flags & SYN:
@@ -280,6 +275,8 @@ class Play:
             if made.checksum is None and told:
                 self._conduct.sent(made)
                 run.killed |= bool(made.flags & RST) and self._kills(made)
+                if made.flags & (SYN | RST | ACK) == ACK:
+                    self._handshake.acked = self._handshake.answered
                 if made.flags & SYN and made.seq != self._isn:
                     self._conduct.history.mixed = True
         else:
@@ -290,7 +287,29 @@ class Play:
         self._answers_wrong = False
 
     def _kills(self, segment: Segment) -> bool:
-        return segment.seq == self._next_at_target and self._handshake.answered
+        awaits = self._next_at_target
+        # What came and is not acknowledged yet may have moved the number.
+        is_all = self._situation.got is None or not seq.before(awaits, self._situation.got)
+        return segment.seq == awaits and is_all and self._handshake.answered
+
+    def _is_next(self, segment: Segment) -> bool:
+        """Whether a target that reads has to take it, and to acknowledge it soon."""
+        return (
+            segment.seq == self._next_at_target
+            and self._handshake.acked
+            and not (self._over or self._conduct.history.mixed)
+            and self.server.accepted == 1
+            and self.server.reading
+            and not self.server.done
+        )
+
+    def _settle(self) -> None:
+        self.run.problems += self._owed.settle(
+            self.run.acked,
+            self.world.now,
+            len(self._marks),
+            excused=self._over or self.server.done or not self.server.reading,
+        )
 
     def _spoilt_at_target(self, packet: bytes) -> None:
         self.run.passed += 1
@@ -325,15 +344,8 @@ class Play:
                     continue
                 if self._spare is not None:
                     actor = self._spare
-                if not actor.accepted:
-                    # What was never handed over cannot be read.
-                    continue
-                if isinstance(event, Received):
-                    actor.take(event.data)
-                elif isinstance(event, EndOfStream):
-                    actor.end_of_stream()
-                elif isinstance(event, Reset | Closed):
-                    actor.end(event.error if isinstance(event, Reset) else None)
+                if actor.accepted:
+                    actor.tell(event)
 
     _fin_acked = 0
 
@@ -354,6 +366,7 @@ class Play:
         for broken in self._conduct.came(segment, world.now, number):
             breach = broken.breach
             run.problems.append(Problem(broken.rule, number, breach.expected, breach.actual))
+        self._settle()
         flags = segment.flags
         if flags & SYN:
             wrong = self._handshake.came(segment, number)

@@ -27,7 +27,7 @@ class Situation:
     what it acknowledged. edge: of its window. iss: the target's, None before its SYN-ACK. sent_end:
     behind all that it sent. unacked: the first of that that was not acknowledged. times: the newest
     timestamps of the client, None without. last: the target's last packet with text, SYN or FIN.
-    over: the target sent or got a RST. cookie: a good one.
+    over: the target sent or got a RST. cookie: a good one. got: the number behind all that came.
     """
 
     client: Address
@@ -45,6 +45,7 @@ class Situation:
     times: tuple[int, int] | None = None
     last: bytes = b""
     over: bool = False
+    got: int | None = None
 
     def sent(self, segment: Segment) -> None:
         """A segment of the client's came to the target."""
@@ -52,6 +53,8 @@ class Situation:
             self.syn = segment
         if segment.flags & ACK and self.iss is not None and seq.before(self.unacked, segment.ack):
             self.unacked = segment.ack
+        if self.got is None or seq.before(self.got, segment.end):
+            self.got = segment.end
         if segment.options and (times := segment.timestamps) is not None:
             self.times = times
 
@@ -251,6 +254,9 @@ KINDS: dict[str, Kind] = {
             )
         )
     ),
+    # These are right, but come where no client sends them.
+    "bare-ack": Kind(_opened(lambda now: now.segment(now.awaits, 0, now.sent_end))),
+    "bare-ack-again": Kind(_opened(lambda now: now.segment(now.awaits, 0, now.unacked))),
     "window-probe": Kind(_opened(lambda now: now.segment(now.awaits - 1, 0, now.unacked))),
     "cookie-on-ack": Kind(
         _opened(
