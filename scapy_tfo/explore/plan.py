@@ -18,7 +18,7 @@ SERVERS = (
 )
 CLIENTS = (
     *("write:100", "two-writes:100", "write-end:100", "write-close:100", "write-abort:100"),
-    *("late-reader:100", "write:4000", "write-rest:100"),
+    *("late-reader:100", "write:4000", "write-rest:100", "write-later:100"),
 )
 CELLS, FAULT, WRONG, CONTEXT, FAULTS_TWO = (
     *("cells", "one fault", "one wrong segment", "contexts", "two faults"),

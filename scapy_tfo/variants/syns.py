@@ -8,7 +8,7 @@ from scapy_tfo import option as opt
 from scapy_tfo.option import FastOpen
 from scapy_tfo.reference.server import PLAIN, Decision, Listener, PassiveConnection
 from scapy_tfo.reference.settings import SynCookies
-from scapy_tfo.reference.states import EndOfStream, Event, Received, State
+from scapy_tfo.reference.states import Closed, EndOfStream, Event, Received, Reset, State
 from scapy_tfo.segment import ACK, FIN, RST, Segment
 from scapy_tfo.variants.later import LaterStack, clock, later
 from scapy_tfo.variants.registry import add, variant
@@ -271,14 +271,17 @@ class ClosingResetsHalfOpen(PassiveConnection):
 class AnswersSlowly(PassiveConnection):
     """The application reads what came after two seconds."""
 
+    was_reset = False
+
     def tell(self, event: Event) -> None:
-        if isinstance(event, Received | EndOfStream):
+        if isinstance(event, Received | EndOfStream | Closed):
             later(self.stack, clock(self.stack) + 2.0, lambda _now: self.hand_over(event))
         else:
+            self.was_reset = self.was_reset or isinstance(event, Reset)
             super().tell(event)
 
     def hand_over(self, event: Event) -> None:
-        if self.state is not State.CLOSED:
+        if not self.was_reset:
             super().tell(event)
 
 

@@ -279,6 +279,17 @@ class Patient(Writer):
             self.close()
 
 
+class WriteLater(Writer):
+    """Opens with nothing to say, writes when it is connected, and ends its stream later."""
+
+    def first(self) -> bytes:
+        return b""
+
+    def opened(self) -> None:
+        self.write(pattern(self.size, 7))
+        super().opened()
+
+
 class WriteAndRest(Writer):
     """Writes once, and ends its stream three seconds later."""
 
@@ -341,6 +352,7 @@ _SERVERS: dict[str, tuple[type[Actor], str]] = {
 _CLIENTS: dict[str, tuple[type[Writer], str]] = {
     "write": (Writer, "size"),
     "patient": (Patient, "size"),
+    "write-later": (WriteLater, "size"),
     "write-rest": (WriteAndRest, "size"),
     "two-writes": (TwoWrites, "size"),
     "write-end": (WriteAndEnd, "size"),

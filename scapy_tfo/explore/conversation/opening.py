@@ -32,9 +32,11 @@ ODD = (
     *("cut:5", "cut:7", "length:0", "length:1", "length:3", "length:9", "length:30", "length:40"),
     *("kind:253", "kind:254", "ask:253", "ask:254", "exid:1", "exid:256", "exid:32768"),
     *(f"of:{bit}" for bit in (0, 1, 4, 7, 8, 15, 16, 24, 31)),
+    *(f"{where}:{kind}" for where in ("other", "beside") for kind in (11, 12, 13, 25, 31, 77, 253)),
     *("ended", "none", "ask-data", "both"),
 )
-"""With data and something else than a good cookie in a whole option."""
+"""With data and something else than a good cookie in a whole option; or beside one, which other
+options do not touch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,9 @@ def _odd(word: str, size: int, cookie: bytes, cookie_of: Callable[[int], bytes])
         return Opening(bytes((254, 4 + len(cookie))) + exid + cookie, holds=True)
     if word == "ended":
         return Opening(bytes((opt.EOL,)) + raw, holds=True)
+    if word in ("other", "beside"):
+        strange = bytes((size, 6)) + b"\x01\x02\x03\x04"
+        return Opening(strange + (raw if word == "beside" else b""), holds=True)
     if word == "none":
         return Opening(b"", holds=True)
     if word == "both":

@@ -144,8 +144,7 @@ class Play:
             world.rotate_keys()
 
     def _cookie_of(self, bit: int) -> bytes:
-        other = relative_of(self._address, bit)
-        return self.world.cookie(other, self._port)
+        return self.world.cookie(relative_of(self._address, bit), self._port)
 
     def _drive(self) -> None:
         world, target, client = self.world, self.world.target, self._stack
@@ -203,6 +202,13 @@ class Play:
         self.world.exchange(reset)
 
     @property
+    def _is_gone(self) -> bool:
+        """The target may have forgotten the connection: it was reset, or both ends have ended."""
+        now = self._situation
+        ended = self._fin_acked and now.fin is not None and now.unacked == now.fin
+        return self._over or self.server.ended or bool(ended)
+
+    @property
     def _next_at_target(self) -> int:
         """The number that the target expects next, by what it acknowledged."""
         return seq.add(self._isn, self.run.acked + 1 + self._fin_acked)
@@ -235,7 +241,7 @@ class Play:
         self._situation.sent(segment)
         flags = segment.flags
         if flags & SYN:
-            if self.server.ended or self._over:
+            if self._is_gone:
                 # It may open another connection (RFC 7413 section 2.1).
                 self._conduct.history.mixed = True
             self._handshake.sent(segment)
@@ -258,7 +264,7 @@ class Play:
             return
         self._waits = False
         kind = KINDS[wrong.kind]
-        if self._situation.over or self.server.ended:
+        if self._situation.over or self._is_gone:
             # The connection is gone; what comes now belongs to none, or opens another.
             run.excuse = "the connection was over"
             self._conduct.history.mixed = True
@@ -334,7 +340,7 @@ class Play:
                     continue
                 actor = self.server
                 if isinstance(event, Accepted):
-                    if actor.ended:
+                    if actor.accepted and self._is_gone:
                         # A copy of the SYN came when all was over (RFC 7413 section 2.1).
                         self._spare = server_of(self.schedule.server, self)
                         actor = self._spare

@@ -28,6 +28,7 @@ class Situation:
     behind all that it sent. unacked: the first of that that was not acknowledged. times: the newest
     timestamps of the client, None without. last: the target's last packet with text, SYN or FIN.
     over: the target sent or got a RST. cookie: a good one. got: the number behind all that came.
+    fin: that behind the target's FIN.
     """
 
     client: Address
@@ -46,6 +47,7 @@ class Situation:
     last: bytes = b""
     over: bool = False
     got: int | None = None
+    fin: int | None = None
 
     def sent(self, segment: Segment) -> None:
         """A segment of the client's came to the target."""
@@ -72,6 +74,8 @@ class Situation:
             self.sent_end = segment.end
         if segment.length:
             self.last = packet
+        if flags & FIN:
+            self.fin = segment.end
         self.awaits = awaits
         self.edge = seq.add(segment.ack, segment.window << (0 if flags & SYN else shift))
 
