@@ -31,7 +31,7 @@ path_delay_300 := delay=300ms
 path_combined := loss=5%,duplicate=5%,reorder=10%,corrupt=1%,delay=50ms,jitter=20ms
 PATHS := clean loss_1 loss_5 loss_20 duplicates reordering corruption delay_1 delay_50 delay_300 combined
 
-.PHONY: watched left-out help demo test lint conformance plugin soak configurations variants variant-rows matrix client-matrix weaken compare break fuzz-smoke hunt rules rooms bench compiled man clean
+.PHONY: left-out explore-mutants explore-rows watched help demo test lint conformance plugin soak configurations variants variant-rows matrix client-matrix weaken compare break fuzz-smoke hunt rules rooms bench compiled man clean
 .NOTPARALLEL:
 
 help:
@@ -55,6 +55,8 @@ help:
 	@echo 'make left-out     leave each rule of TCP out in turn, and see its mutant pass: docs/generated/rules-left-out.md'
 	@echo 'make rules        write docs/generated/rules.md, the rules of plain TCP, from specs/'
 	@echo 'make rooms        draw docs/rooms.toml, the rooms and their arrows, into docs/developing.md'
+	@echo 'make explore-mutants  explore each wrong stack, and write docs/generated/explore.md'
+	@echo 'make explore-rows make the contexts that explore meets anew'
 	@echo 'make man          write docs/scapy-tfo.1, the man page, from the help of the commands'
 	@echo 'make bench        run the benchmarks'
 	@echo 'make compiled     make .venv-compiled, where the fuzzer is twice as fast (a C compiler, minutes)'
@@ -125,6 +127,14 @@ fuzz-smoke:
 	@if [ "$$(id -u)" = 0 ]; then given="lab:linux --known fuzz/known-linux.toml"; \
 	  else given="sim:reference"; fi; \
 	  .venv/bin/scapy-tfo fuzz $$given --corpus fuzz/corpus --out $(FUZZ_OUT) $(FUZZ_ARGS)
+
+explore-mutants:
+	@bash scripts/setup.sh
+	@.venv/bin/python scripts/explore_mutants.py --write docs/generated/explore.json $(EXPLORE_ARGS)
+
+explore-rows:
+	@bash scripts/setup.sh
+	@.venv/bin/python scripts/explore_rows.py
 
 hunt:
 	@bash scripts/setup.sh

@@ -55,6 +55,7 @@ class Play:
         self._owed = Owed()
         self._waits = schedule.wrong is not None
         self._answers_wrong = False
+        self._fin_acked = 0
 
     # What its applications use, see `actors.Clock`.
 
@@ -271,7 +272,8 @@ class Play:
         made = kind.make(self._situation)
         if made is None:
             return
-        run.excuse = run.excuse or kind.ends
+        is_open = self._handshake.acked and self.server.accepted
+        run.excuse = run.excuse or kind.ends or ("" if is_open else kind.early)
         run.injected = True
         packet = made.to_bytes()
         if self._keep:
@@ -352,8 +354,6 @@ class Play:
                     actor = self._spare
                 if actor.accepted:
                     actor.tell(event)
-
-    _fin_acked = 0
 
     def _came(self, packet: bytes) -> None:
         try:

@@ -109,10 +109,12 @@ Made = Segment | IcmpError | None
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """make: the segment. ends: why it may end the connection, or ""."""
+    """make: the segment. ends: why it may end the connection, or "". early: why it may end one
+    whose handshake goes on."""
 
     make: Callable[[Situation], Made]
     ends: str = ""
+    early: str = ""
 
 
 def _opened(make: Callable[[Situation], Made]) -> Callable[[Situation], Made]:
@@ -154,7 +156,9 @@ def _v4(now: Situation) -> bool:
 
 _BY_RST = "a RST with the number that is expected ends a connection (RFC 9293 section 3.10.7.4)"
 _BY_ICMP = "a hard ICMP error may end a connection (RFC 1122 section 4.2.3.9)"
+_BY_SYN = "a SYN in the window may end a connection (RFC 9293 section 3.10.7.4, RFC 5961)"
 _IN_SYN_RCVD = "in SYN-RCVD another SYN may end the connection (RFC 9293 section 3.10.7.4)"
+_HALF_OPEN = "an ICMP error may end a handshake (RFC 5461 section 4)"
 
 KINDS: dict[str, Kind] = {
     "rst-before": Kind(_opened(lambda now: now.segment(now.awaits - 1, RST))),
@@ -183,11 +187,13 @@ KINDS: dict[str, Kind] = {
             )
         )
     ),
-    "syn-behind": Kind(_opened(lambda now: _syn(now, now.isn - _FAR)), _IN_SYN_RCVD),
-    "syn-in-window": Kind(_opened(lambda now: _syn(now, now.awaits + 40)), _IN_SYN_RCVD),
-    "syn-fin": Kind(_opened(lambda now: _syn(now, now.isn - _FAR, flags=SYN | FIN)), _IN_SYN_RCVD),
+    "syn-behind": Kind(_opened(lambda now: _syn(now, now.isn - _FAR)), early=_IN_SYN_RCVD),
+    "syn-in-window": Kind(_opened(lambda now: _syn(now, now.awaits + 40)), _BY_SYN),
+    "syn-fin": Kind(
+        _opened(lambda now: _syn(now, now.isn - _FAR, flags=SYN | FIN)), early=_IN_SYN_RCVD
+    ),
     "syn-ack": Kind(
-        _opened(lambda now: now.segment(now.awaits, SYN, now.sent_end, _TEXT)), _IN_SYN_RCVD
+        _opened(lambda now: now.segment(now.awaits, SYN, now.sent_end, _TEXT)), _BY_SYN
     ),
     "ack-one-above": Kind(_opened(lambda now: now.segment(now.awaits, 0, now.sent_end + 1))),
     "ack-above": Kind(_opened(lambda now: now.segment(now.awaits, 0, now.sent_end + 5000))),
@@ -196,10 +202,6 @@ KINDS: dict[str, Kind] = {
         _opened(lambda now: now.segment(now.awaits, PSH, now.sent_end + 5000, _TEXT))
     ),
     "ack-above-fin": Kind(_opened(lambda now: now.segment(now.awaits, FIN, now.sent_end + 5000))),
-    "ack-old-text": Kind(
-        _opened(lambda now: now.segment(now.awaits, PSH, now.unacked - (1 << 29), _TEXT))
-    ),
-    "ack-old-fin": Kind(_opened(lambda now: now.segment(now.awaits, FIN, now.unacked - (1 << 29)))),
     "ack-iss": Kind(
         lambda now: (
             None
@@ -276,12 +278,16 @@ KINDS: dict[str, Kind] = {
             )
         )
     ),
-    "host-unreachable": Kind(lambda now: _error(now.last, 1 if _v4(now) else 3)),
-    "net-unreachable": Kind(lambda now: _error(now.last, 0)),
+    "host-unreachable": Kind(lambda now: _error(now.last, 1 if _v4(now) else 3), early=_HALF_OPEN),
+    "net-unreachable": Kind(lambda now: _error(now.last, 0), early=_HALF_OPEN),
     "port-unreachable": Kind(lambda now: _error(now.last, 3 if _v4(now) else 4), _BY_ICMP),
-    "port-unreachable-old": Kind(lambda now: _error(_old(now.last), 3 if _v4(now) else 4)),
-    "time-exceeded": Kind(lambda now: _error(now.last, 0, 11 if _v4(now) else 3)),
-    "parameter-problem": Kind(lambda now: _error(now.last, 0, 12 if _v4(now) else 4)),
+    "port-unreachable-old": Kind(
+        lambda now: _error(_old(now.last), 3 if _v4(now) else 4), _BY_ICMP
+    ),
+    "time-exceeded": Kind(lambda now: _error(now.last, 0, 11 if _v4(now) else 3), early=_HALF_OPEN),
+    "parameter-problem": Kind(
+        lambda now: _error(now.last, 0, 12 if _v4(now) else 4), early=_HALF_OPEN
+    ),
     "too-big-1280": Kind(lambda now: packet_too_big(now.last, mtu=1280) if now.last else None),
     "too-big-20": Kind(lambda now: packet_too_big(now.last, mtu=20) if now.last else None),
     "too-big-old": Kind(lambda now: packet_too_big(_old(now.last), mtu=600) if now.last else None),
