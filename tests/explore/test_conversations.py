@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from dataclasses import replace
+
 import pytest
 
 from scapy_tfo.executor.simulated import SimulatedBench
@@ -16,15 +19,22 @@ from scapy_tfo.explore.conversation.schedule import (
     SWAPPED,
     Fault,
     Schedule,
+    Wrong,
 )
 from scapy_tfo.explore.conversation.world import World
+from scapy_tfo.explore.conversation.wrong import KINDS
+from scapy_tfo.oracle.parts.profile import Profile
 from scapy_tfo.segment import FIN, Segment
 from scapy_tfo.variants.registry import named
 
 
+@functools.cache
+def profile_of(name: str) -> Profile:
+    return SimulatedBench(f"sim:{name}").profile
+
+
 def played(name: str, schedule: Schedule, **options: bool) -> Run:
-    profile = SimulatedBench(f"sim:{name}").profile
-    return Play(World(named(name), profile), schedule, **options).play()
+    return Play(World(named(name), profile_of(name)), schedule, **options).play()
 
 
 def rules(run: Run) -> list[str]:
@@ -86,3 +96,46 @@ def test_a_reset_is_no_reason_to_deliver_other_bytes() -> None:
     assert rules(run) == []
     run.server.received[0] ^= 1
     assert rules(run) == ["text-changed"]
+
+
+def test_data_of_a_refused_syn_that_comes_back_with_a_bare_ack_is_found() -> None:
+    schedule = Schedule("refused", "mute", "write:100", wrong=Wrong("bare-ack", 2))
+    assert rules(played("ack-brings-refused-data-back", schedule)) == ["refused-data-taken"]
+    assert rules(played("reference", schedule)) == []
+
+
+def test_an_acknowledgement_that_waits_for_the_next_segment_is_found() -> None:
+    schedule = Schedule("plain", "mute", "write-rest:100")
+    assert rules(played("acknowledges-text-of-the-ack-late", schedule)) == ["ack-late"]
+    assert rules(played("acks-wait-490-ms", schedule)) == []
+
+
+def test_a_cookie_beside_other_options_is_found() -> None:
+    schedule = Schedule("beside:12", "echo", "write:100")
+    assert rules(played("connection-count-hides-fast-open", schedule)) == ["fast-open-refused"]
+    assert rules(played("reference", schedule)) == []
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_one_wrong_segment_changes_nothing(kind: str) -> None:
+    base = Schedule("good", "echo", "two-writes:100")
+    passed = played("reference", base).passed
+    for after in range(0, passed + 1, 2):
+        run = played("reference", replace(base, wrong=Wrong(kind, after)))
+        assert rules(run) == []
+        if not run.excuse:
+            assert len(run.server.received) == 200
+
+
+def test_a_reset_with_the_number_that_is_expected_has_to_be_believed() -> None:
+    schedule = Schedule("plain", "echo", "write-rest:100", wrong=Wrong("rst-exact", 4))
+    run = played("reference", schedule)
+    assert run.killed
+    assert run.server.error == "ECONNRESET"
+    assert rules(run) == []
+
+
+def test_an_error_about_a_fast_open_that_was_never_sent_is_no_reason_to_end_it() -> None:
+    schedule = Schedule("good", "echo", "write:100", wrong=Wrong("host-unreachable", 5))
+    assert played("reference", schedule).excuse == ""
+    assert rules(played("reference", schedule)) == []

@@ -7,7 +7,7 @@ from scapy_tfo import seq
 from scapy_tfo.explore.conversation.run import Problem
 from scapy_tfo.option import FastOpen
 from scapy_tfo.oracle.parts.profile import ANY, REQUEST, Profile
-from scapy_tfo.segment import Segment
+from scapy_tfo.segment import ACK, RST, SYN, Segment
 
 _OFFERS = {opt.MSS, opt.WINDOW_SCALE, opt.SACK_PERMITTED, opt.TIMESTAMPS}
 
@@ -25,11 +25,17 @@ class Handshake:
         self._isn = isn
         self._cookie = cookie
         self._syns: list[Segment] = []
+        self._text_end = 0
         self.answered = self.acked = False
 
     def sent(self, segment: Segment) -> None:
-        """A SYN came to the target."""
-        self._syns.append(segment)
+        """A segment of the client's came to the target."""
+        if segment.flags & SYN:
+            self._syns.append(segment)
+        elif segment.flags & (RST | ACK) == ACK:
+            self.acked = self.answered
+            end = seq.distance(self._isn, segment.end) - 1
+            self._text_end = max(self._text_end, end)
 
     def _is_good(self, segment: Segment) -> bool:
         """Whether its data may be taken at once."""
@@ -40,7 +46,11 @@ class Handshake:
         return ANY in opens or (REQUEST in opens and cookie == b"")
 
     def came(self, segment: Segment, number: int) -> Problem | None:
-        """The target sent a segment with SYN; what is wrong with it."""
+        """The target sent a segment; what is wrong with it."""
+        if segment.flags & RST:
+            return None
+        if not segment.flags & SYN:
+            return self._later(segment, number)
         first, self.answered = not self.answered, True
         if not self._syns:
             return Problem("answer-to-nothing", number, "no SYN-ACK without a SYN", str(segment))
@@ -55,6 +65,14 @@ class Handshake:
         if first and len(self._syns) == 1:
             return self._first(segment, opening, acked, number)
         return None
+
+    def _later(self, segment: Segment, number: int) -> Problem | None:
+        """Data of a SYN that was not taken is gone, and has to come again (RFC 7413 4.2.2)."""
+        acked = seq.distance(self._isn, segment.ack) - 1
+        if self._may_take() or not self._syns or acked <= self._text_end:
+            return None
+        told = f"{max(self._text_end, 0)} bytes acknowledged, that came behind the SYN"
+        return Problem("refused-data-taken", number, told, f"{acked} bytes")
 
     def _may_take(self) -> bool:
         return self._profile.holds_data or any(map(self._is_good, self._syns))

@@ -237,22 +237,20 @@ class Play:
         self.run.passed += 1
         self._marks.append((world.now - self._began, 0, segment.flags, segment.length))
         self._conduct.sent(segment)
-        if segment.payload and self._is_next(segment):
-            self._owed.text(self.run.acked + len(segment.payload), world.now)
+        end = self.run.acked + len(segment.payload)
+        is_next = bool(segment.payload) and self._situation.is_next(segment)
         self._situation.sent(segment)
-        flags = segment.flags
-        if flags & SYN:
-            if self._is_gone:
-                # It may open another connection (RFC 7413 section 2.1).
-                self._conduct.history.mixed = True
-            self._handshake.sent(segment)
-        elif flags & RST:
+        if segment.flags & SYN and self._is_gone:
+            # It may open another connection (RFC 7413 section 2.1).
+            self._conduct.history.mixed = True
+        elif segment.flags & RST:
             self._over = True
             self.run.killed |= self._kills(segment)
-        elif flags & ACK:
-            self._handshake.acked = self._handshake.answered
+        self._handshake.sent(segment)
         world.target.receive(segment.to_bytes(), world.now)
         self._pump_target()
+        if is_next and self.run.acked < end and self._must_take():
+            self._owed.text(end, world.now)
         if self._waits:
             self._go_wrong()
 
@@ -284,7 +282,7 @@ class Play:
                 self._conduct.sent(made)
                 run.killed |= bool(made.flags & RST) and self._kills(made)
                 if made.flags & (SYN | RST | ACK) == ACK:
-                    self._handshake.acked = self._handshake.answered
+                    self._handshake.sent(made)
                 if made.flags & SYN and made.seq != self._isn:
                     self._conduct.history.mixed = True
         else:
@@ -300,11 +298,10 @@ class Play:
         is_all = self._situation.got is None or not seq.before(awaits, self._situation.got)
         return segment.seq == awaits and is_all and self._handshake.answered
 
-    def _is_next(self, segment: Segment) -> bool:
-        """Whether a target that reads has to take it, and to acknowledge it soon."""
+    def _must_take(self) -> bool:
+        """Whether the target has to take the text that comes next."""
         return (
-            segment.seq == self._next_at_target
-            and self._handshake.acked
+            self._handshake.acked
             and not (self._over or self._conduct.history.mixed)
             and self.server.accepted == 1
             and self.server.reading
@@ -374,10 +371,9 @@ class Play:
             run.problems.append(Problem(broken.rule, number, breach.expected, breach.actual))
         self._settle()
         flags = segment.flags
-        if flags & SYN:
-            wrong = self._handshake.came(segment, number)
-            if wrong is not None and not self._conduct.history.mixed:
-                run.problems.append(wrong)
+        wrong = self._handshake.came(segment, number)
+        if wrong is not None and not self._conduct.history.mixed:
+            run.problems.append(wrong)
         if flags & RST:
             run.reset = self._over = True
         elif flags & ACK:

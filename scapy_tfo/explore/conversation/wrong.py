@@ -60,6 +60,11 @@ class Situation:
         if segment.options and (times := segment.timestamps) is not None:
             self.times = times
 
+    def is_next(self, segment: Segment) -> bool:
+        """Whether it has the number that the target expects, and fits its window."""
+        fits = not seq.before(self.edge, segment.end)
+        return self.iss is not None and segment.seq == self.awaits and fits
+
     def came(self, segment: Segment, packet: bytes, awaits: int, shift: int) -> None:
         """The target sent a segment. awaits: see above. shift: of its windows."""
         flags = segment.flags
@@ -155,6 +160,7 @@ def _v4(now: Situation) -> bool:
 
 
 _BY_RST = "a RST with the number that is expected ends a connection (RFC 9293 section 3.10.7.4)"
+_BY_ANY_RST = "without RFC 5961 a RST anywhere in the window ends a connection"
 _BY_ICMP = "a hard ICMP error may end a connection (RFC 1122 section 4.2.3.9)"
 _BY_SYN = "a SYN in the window may end a connection (RFC 9293 section 3.10.7.4, RFC 5961)"
 _IN_SYN_RCVD = "in SYN-RCVD another SYN may end the connection (RFC 9293 section 3.10.7.4)"
@@ -170,7 +176,7 @@ KINDS: dict[str, Kind] = {
         )
     ),
     "rst-exact": Kind(_opened(lambda now: now.segment(now.awaits, RST)), _BY_RST),
-    "rst-in-window": Kind(_opened(lambda now: now.segment(now.awaits + 300, RST))),
+    "rst-in-window": Kind(_opened(lambda now: now.segment(now.awaits + 300, RST)), _BY_ANY_RST),
     "rst-beyond": Kind(_opened(lambda now: now.segment(now.edge + _FAR, RST))),
     "rst-text-beyond": Kind(
         _opened(lambda now: now.segment(now.edge + _FAR, RST | ACK, now.sent_end, _TEXT))
