@@ -17,6 +17,9 @@ from scapy_tfo.vary.plan import Model, reduced
 
 _AGREED = "options of the SYN-ACK"
 
+_OFFER = {"times": "small", "sack": "yes", "shift": "7"}
+"""Values of the options that have to be agreed to which no stack has reason to turn down."""
+
 _SHOWN = 3
 """Values that a line names where more are left out."""
 
@@ -52,9 +55,8 @@ def scanned(bench: Bench, options: Options) -> Model:
     """
     facts = bench.facts
     levels, left_out = {}, []
-    offer = {factor.name: factor.values[-1] for factor in FACTORS if factor.agreed}
     agreed = [
-        _kinds(bench, Context.of(offer | {"family": str(family)}), options) or set()
+        _kinds(bench, Context.of(_OFFER | {"family": str(family)}), options) or set()
         for family in facts.families
     ]
     for factor in FACTORS:

@@ -101,6 +101,11 @@ def test_agreed_timestamps_are_on_every_segment_and_grow() -> None:
     assert numbers == sorted(set(numbers))
 
 
+def test_a_clock_of_long_ticks_stays_at_zero() -> None:
+    values = [segment.timestamps for segment, _ in sent("times=zero")]
+    assert {each[0] for each in values if each is not None} == {0}
+
+
 @pytest.mark.parametrize(("text", "port"), [("port=1023", 1023), ("port=65535", 65535)])
 def test_ports_are_neighbours_of_the_first(text: str, port: int) -> None:
     used = list(dict.fromkeys(segment.sport for segment, _ in sent(text)))

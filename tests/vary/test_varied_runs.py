@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from scapy_tfo.runner import session
@@ -104,6 +108,16 @@ def test_a_context_and_contexts_do_not_go_together(
 
     assert main(["test", "sim:reference", "--vary", "--context", "port=80"]) == 2
     assert "not both" in capsys.readouterr().err
+
+
+def test_pytest_tells_the_context_too() -> None:
+    tests = Path(__file__).parents[1] / "conformance"
+    target = ["--tfo-target", "sim:shift-of-zero-ends-the-options", "--tfo-only", COOKIE]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(tests), *target]
+    done = subprocess.run(
+        [*command, "--tfo-vary"], capture_output=True, text=True, check=False, cwd=tests.parents[1]
+    )
+    assert "in context shift=0" in done.stdout
 
 
 def test_the_plan_sends_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -117,13 +117,14 @@ class Dress:
 
     def tsval(self) -> int:
         """The next TSval: it grows with each segment and with each millisecond, over all
-        conversations of the case."""
+        conversations of the case, or each second where it is 0 at first."""
         first = _FIRST_TSVAL.get(self.context["times"])
+        passed = self._now() - self._began
         if first is None:
-            return 0
+            # A tick of a second is the longest (RFC 7323 section 5.4).
+            return int(passed)
         self._stamped += 1
-        passed = int((self._now() - self._began) * 1000)
-        return (first + self._stamped - 1 + passed) & 0xFFFFFFFF
+        return (first + self._stamped - 1 + int(passed * 1000)) & 0xFFFFFFFF
 
     # Headers
 

@@ -61,8 +61,8 @@ FACTORS: tuple[Factor, ...] = (
     ),
     Factor(
         "times",
-        "timestamps: from 1 on, or so that TSval wraps (RFC 7323 section 4.1)",
-        _one("none", "small", "wrap", "sign"),
+        "timestamps: from 1 on, or so that TSval wraps, or from 0 on with ticks of a second",
+        _one("none", "small", "wrap", "sign", "zero"),
         agreed=8,
     ),
     Factor("sack", "SACK-permitted in the SYN (RFC 2018)", _one("no", "yes"), agreed=4),
