@@ -92,8 +92,10 @@ class Client(Protocol):
 
     name: as in reports. link: every packet of the client's for addresses of `servers` comes by
     it. dialogue: of its applications. families: 4, 6. can_be_plain: they can do without fast open.
-    is_fresh: it cannot have heard of our servers before the run. crowding: what can take the room
-    of a cookie in its SYN, MD5 or PADDING; "" where nothing can.
+    is_fresh: it cannot have heard of our servers before the run. direct: its packets come by the
+    link as they were sent, each once and in order. unchanged: what is on the way, if anything,
+    changes no packet. crowding: what can take the room of a cookie in its SYN, MD5 or PADDING; ""
+    where nothing can.
     """
 
     name: str
@@ -102,6 +104,8 @@ class Client(Protocol):
     families: tuple[int, ...]
     can_be_plain: bool
     is_fresh: bool
+    direct: bool
+    unchanged: bool
     crowding: str
 
     def server(self, family: int) -> Address:

@@ -138,7 +138,8 @@ class CommandClient:
         self.name = command.name
         self.dialogue = command.dialogue_or_guess()
         self.can_be_plain = command.plain is not None
-        self.is_fresh = place.is_fresh
+        self.is_fresh = self.direct = place.is_fresh
+        self.unchanged = True
         self.crowding = "" if command.crowded is None else MD5
         self._command = command
         self._place = place

@@ -27,8 +27,7 @@ _PART = 40
 """Bytes of a SYN's text that are acknowledged where a part is."""
 
 _COPIED = 0.05
-"""Seconds within which the same SYN comes twice because the path doubled it: no client sends one
-again so soon."""
+"""Seconds within which no client sends a SYN again: the path doubled it."""
 
 
 def _is_request(each: FastOpen | Broken | None) -> bool:
@@ -108,24 +107,27 @@ class Incoming(Flow):
     def _received(self) -> int:
         return super()._received + len(self.lost)
 
+    def _watch(self, segment: Segment, number: int) -> None:
+        pass  # `hear` does, of a SYN with its text, and of what the path loses.
+
     def hear(self, segment: Segment, number: int) -> None:
+        super()._watch(segment, number)
         if self._loses(segment):
             self.lost.append(segment)
-            self.numbers.append(number)
-            self._board.note((number,), "lost on the way")
+            self._pass_over(number, "lost on the way")
             self._wake()
-            return
-        if segment.flags & SYN and not segment.flags & ACK and not segment.is_rst:
-            if self._is_copy(segment):
-                self.numbers.append(number)
-                self._board.note((number,), "the same SYN once more, doubled on the way")
-                return
-            self.syns.append(segment)
-            bare = replace(segment, payload=b"", flags=segment.flags & ~FIN)
-            super().hear(bare, number)
-            self.heard[-1] = segment
-        else:
+        elif not segment.is_syn or segment.is_rst:
             super().hear(segment, number)
+        elif self._is_copy(segment):
+            self._pass_over(number, "the same SYN once more, doubled on the way")
+        else:
+            self.syns.append(segment)
+            super().hear(replace(segment, payload=b"", flags=segment.flags & ~FIN), number)
+            self.heard[-1] = segment
+
+    def _pass_over(self, number: int, why: str) -> None:
+        self.numbers.append(number)
+        self._board.note((number,), why)
 
     def _is_copy(self, syn: Segment) -> bool:
         came, self._syn_came = self._syn_came, asyncio.get_running_loop().time()
@@ -234,8 +236,7 @@ class Incoming(Flow):
         )
 
     def opens_fast(self, cookie: bytes) -> bytes:
-        """The text in the SYN. Where that is no fast open the case cannot tell anything: CLI-2
-        judges that."""
+        """The text in the SYN; without a fast open, which CLI-2 judges, a case tells nothing."""
         option = self.option
         if option is None or option.cookie != cookie or not self.first.payload:
             raise Inconclusive("the client did not use its cookie, which CLI-2 judges")

@@ -88,6 +88,9 @@ async def judge(
     families = [each for each in client.families if each in (options.families or client.families)]
     shares = not options.slow and len(families) > 1
     board = Reception(client, seed=options.seed, capture=options.capture, shares=shares)
+    watch = board.watch
+    watch.opens, watch.active = True, client.unchanged
+    watch.ordered = watch.whole = client.direct
     counted = client.counters()
     first = await _controls(board, families, options)
     jobs = [_Job(case, family) for family in families for case in cases]
@@ -134,6 +137,8 @@ async def judge(
         gone=board.bounds.over,
         packets=tuple(board.packets),
         notes=_notes(board, told),
+        breaches=tuple(watch.breaches),
+        watched=watch.tally.by_name,
     )
 
 
@@ -155,7 +160,7 @@ def _notes(board: Reception, told: str) -> tuple[str, ...]:
     """What the report says of the whole run. told: of the counters, "" where there are none."""
     counted = (f"the client's kernel counted: {told}",) if told else ()
     silent = (NOT_TOLD,) if board.tells is False else ()
-    return *board.bounds.notes, *silent, *counted
+    return *board.bounds.notes, *board.watch.notes, *silent, *counted
 
 
 def _miscounted(told: str, family: int) -> Result:

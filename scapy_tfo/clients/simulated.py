@@ -7,6 +7,7 @@ import itertools
 import random
 import time
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from ipaddress import ip_address
@@ -25,7 +26,7 @@ from scapy_tfo.runner.record import TOOL
 from scapy_tfo.segment import Address
 from scapy_tfo.spec import Catalogue
 from scapy_tfo.suite.registry import Case
-from scapy_tfo.suite.result import CapturedPacket, Result, Run
+from scapy_tfo.suite.result import Breach, CapturedPacket, Result, Run, moved
 from scapy_tfo.variants.registry import AnyStack
 from scapy_tfo.wire.link import Link
 
@@ -73,6 +74,7 @@ class SimulatedClient:
         boxes: Sequence[type[Box]] = (),
     ) -> None:
         self.name = name
+        self.direct = self.unchanged = not boxes
         self.dialogue: Dialogue = Raw()
         self._memory = MemoryLink(epoch=epoch, sources=tuple(SERVERS.values()), seed=seed)
         stack: Stack = mutant.stack(CLIENTS, mutant.settings, seed=seed + (1 << 32))
@@ -129,6 +131,8 @@ def simulate(
     results: list[Result] = []
     packets: list[CapturedPacket] = []
     notes: dict[str, None] = {}
+    breaches: list[Breach] = []
+    watched: Counter[str] = Counter()
     families = options.families or (4, 6)
     options.on_plan(len(families) * len(cases))
     if options.record is not None:
@@ -142,6 +146,8 @@ def simulate(
             notes |= dict.fromkeys(run.notes)
             shift = len(packets)
             packets += (replace(each, number=each.number + shift) for each in run.packets)
+            breaches += moved(run.breaches, shift)
+            watched.update(run.watched)
             for each in run.results:
                 numbers = tuple(number + shift for number in each.packets)
                 results.append(replace(each, packets=numbers))
@@ -154,6 +160,8 @@ def simulate(
         results=tuple(results),
         packets=tuple(packets),
         notes=tuple(notes),
+        breaches=tuple(breaches),
+        watched=dict(watched),
     )
 
 

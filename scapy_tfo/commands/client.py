@@ -41,7 +41,8 @@ and prints the answer.
 servers. The other host needs a route to that network through this one.
 
 In every case, the data that the client sends must arrive complete and exactly
-once.
+once. Every connection is also held against rules of plain TCP; one that is
+broken is a failure of its own.
 
 exit status:
   0  nothing failed
@@ -115,7 +116,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    from scapy_tfo import spec
+    from scapy_tfo import spec, tcp_rules
     from scapy_tfo.clients.judge import PATIENCE, PATIENCE_BY_SSH, Options
     from scapy_tfo.clients.registry import all_cases
     from scapy_tfo.commands import listing, terminal
@@ -123,6 +124,7 @@ def _run(chosen: argparse.Namespace) -> int:
     from scapy_tfo.errors import none_of
     from scapy_tfo.mutants.registry import all_client_mutants
     from scapy_tfo.runner.record import Record
+    from scapy_tfo.runner.verdicts import with_breaches
     from scapy_tfo.suite.registry import select
 
     cases = select(all_cases(), chosen.only, chosen.exclude)
@@ -133,6 +135,7 @@ def _run(chosen: argparse.Namespace) -> int:
         listing.show_mutants(all_client_mutants(), "scapy-tfo client sim:NAME")
         return 0
     spec.load()
+    rules = tcp_rules.load()
     reports = terminal.Reports(
         strict=chosen.strict, json=chosen.json, junit=chosen.junit, out=chosen.out
     )
@@ -156,7 +159,7 @@ def _run(chosen: argparse.Namespace) -> int:
             if not record.results:
                 raise none_of(len(cases), "cases was judged") from None
             run = record.run(" ".join(chosen.words), started, time.monotonic() - clock)
-    return reports.write(run, console)
+    return reports.write(with_breaches(run, rules), console)
 
 
 def _judged(chosen: argparse.Namespace, cases: Sequence[Case], options: Options) -> Run:

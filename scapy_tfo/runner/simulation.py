@@ -15,7 +15,7 @@ from scapy_tfo.runner.record import TOOL, doubted
 from scapy_tfo.runner.runner import Options, judge
 from scapy_tfo.spec import Catalogue
 from scapy_tfo.suite.registry import Case
-from scapy_tfo.suite.result import Breach, CapturedPacket, Result, Run, Verdict
+from scapy_tfo.suite.result import Breach, CapturedPacket, Result, Run, Verdict, moved
 from scapy_tfo.targets.own import reference_target
 from scapy_tfo.variants.registry import AnyStack, named
 
@@ -62,7 +62,7 @@ def simulate(
                 results.append(_shifted(each, shift) if shift else each)
                 tell(results[-1])
             notes += run.notes
-            breaches += _moved(run.breaches, shift)
+            breaches += moved(run.breaches, shift)
             watched.update(run.watched)
             # A target that went away loses everything, and says nothing of the path.
             loses = loses or (run.loses and not run.gone)
@@ -91,11 +91,6 @@ def _announced(
         options.record.packets = packets
     tell = options.on_result or (lambda _: None)
     return tell, replace(options, on_plan=None, on_result=None, record=None)
-
-
-def _moved(breaches: Sequence[Breach], shift: int) -> list[Breach]:
-    """With the numbers that their packets have in the capture of all cases; 0 is none."""
-    return [replace(each, packet=each.packet and each.packet + shift) for each in breaches]
 
 
 def unheard(case: Case, family: int, catalogue: Catalogue, reason: str) -> Result:

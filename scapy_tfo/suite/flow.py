@@ -287,6 +287,9 @@ class Flow(Receiver):
             self._send_lost(edge)
         self._send_what_fits(edge, ack=self._told)
 
+    def _watch(self, segment: Segment, number: int) -> None:
+        self._board.watch.came(self, self._conduct, segment, number, self._board.heard_at)
+
     def _lost(self) -> Written | None:
         """What the target waits for, of that which belongs to the stream and was sent."""
         offset = seq.distance(self.isn, self.their_rcv_nxt) - 1

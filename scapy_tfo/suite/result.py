@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from scapy_tfo.spec import Level
 from scapy_tfo.values import value
@@ -105,6 +105,11 @@ class Breach:
     packet: int
     expected: str
     actual: str
+
+
+def moved(breaches: Sequence[Breach], shift: int) -> list[Breach]:
+    """With the numbers that their packets have in the capture of all cases; 0 is none."""
+    return [replace(each, packet=each.packet and each.packet + shift) for each in breaches]
 
 
 INTERRUPTED = 130

@@ -54,6 +54,10 @@ def over_the_window(history: History, came: Came) -> Judged:
     if not _is_text(came) or history.limit is None:
         return False
     end = _start(came) + len(came.segment.payload)
+    if end <= history.theirs.end:
+        # Old text may be sent again beyond the window (RFC 9293 section 3.8.6, MAY-7), as what a
+        # SYN-ACK with a window of zero refuses.
+        return False
     return held(end <= history.limit + _PROBE, f"up to {history.limit}", f"up to {end}")
 
 
