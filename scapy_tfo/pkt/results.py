@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from scapy_tfo import __version__
@@ -12,23 +13,33 @@ from scapy_tfo.pkt.local.pool import Answer
 from scapy_tfo.pkt.local.run import Task
 from scapy_tfo.pkt.play.outcome import Failure, Outcome
 from scapy_tfo.spec import Level, Requirement
-from scapy_tfo.suite.result import CapturedPacket, Result, Run, Verdict
+from scapy_tfo.suite.result import Breach, CapturedPacket, Result, Run, Verdict, moved
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A script that was run, with what came of it. engine: its name."""
+    """A script that was run, with what came of it. engine: its name. breaches: of rules of TCP,
+    where it was watched. watched: packets that each rule was held against."""
 
     task: Task
     requirements: tuple[str, ...]
     engine: str
     answer: Answer
+    breaches: tuple[Breach, ...] = ()
+    watched: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """Of the script, by its directory and file."""
         path = Path(self.task.name)
         return str(Path(path.parent.name) / path.stem) if path.parent.name else path.stem
+
+    @property
+    def case(self) -> str:
+        """What its result is called."""
+        version = self.task.settings.version
+        case = self.name if version in (IPV4, "ipv6") else f"{self.name}:{version}"
+        return case + (f" ({self.engine})" if self.engine else "")
 
     @property
     def failures(self) -> list[Failure]:
@@ -55,7 +66,13 @@ def run_of(
 ) -> Run:
     """All of them as one run, with their packets."""
     packets: list[CapturedPacket] = []
-    results = [_result(each, catalogue, packets) for each in judged]
+    results: list[Result] = []
+    breaches: list[Breach] = []
+    watched: Counter[str] = Counter()
+    for each in judged:
+        breaches += moved(each.breaches, len(packets))
+        watched.update(each.watched)
+        results.append(_result(each, catalogue, packets))
     return Run(
         target=target,
         tool=f"scapy-tfo {__version__}",
@@ -63,6 +80,8 @@ def run_of(
         seconds=seconds,
         results=tuple(results),
         packets=tuple(packets),
+        breaches=tuple(breaches),
+        watched=dict(watched),
     )
 
 
@@ -71,9 +90,7 @@ def _result(
 ) -> Result:
     answer, failures = judged.answer, judged.failures
     first = failures[0] if failures else None
-    version = judged.task.settings.version
-    case = judged.name if version in (IPV4, "ipv6") else f"{judged.name}:{version}"
-    case += f" ({judged.engine})" if judged.engine else ""
+    case = judged.case
     numbers = []
     if isinstance(answer, Outcome):
         for packet in answer.packets:

@@ -65,6 +65,7 @@ class Conversation:
         self.is_over = False
         self._began = begins
         self._is_proven = known.proven
+        self._places = known.places
         self._bytes = 0
         self._is_reset = False
         self._lately: deque[tuple[float, Segment]] = deque(maxlen=_BACK)
@@ -103,8 +104,9 @@ class Conversation:
             return
         me.packets += 1
         if seen.state is State.SPOILED:
-            # Whether it was changed before or behind the capture, nobody knows.
-            other.lack(seen.number)
+            if other.end.address not in self._places:
+                # Whether it was changed before or behind the capture, nobody knows.
+                other.lack(seen.number)
             return
         if seen.state is State.CUT:
             me.history.contents = False

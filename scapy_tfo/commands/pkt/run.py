@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 
 def command(chosen: argparse.Namespace) -> int:
     """Run what is asked for; the exit status."""
-    from scapy_tfo import spec
+    from scapy_tfo import spec, tcp_rules
     from scapy_tfo.pkt.results import run_of
+    from scapy_tfo.runner.verdicts import with_breaches
     from scapy_tfo.suite.result import INTERRUPTED
 
     _check(chosen)
-    catalogue = spec.load()
+    catalogue, rules = spec.load(), tcp_rules.load()
     pairs = _tasks(chosen) * chosen.rounds
     journal = _journal(chosen)
     started, clock = time.time(), time.monotonic()
@@ -46,6 +47,7 @@ def command(chosen: argparse.Namespace) -> int:
     run = run_of(
         judged, catalogue, target=chosen.target or "local", started=started, seconds=seconds
     )
+    run = with_breaches(run, rules)
     missing = ""
     if not is_whole:
         missing = f"interrupted: {wanted - len(judged)} of {wanted} scripts were not run"
@@ -60,7 +62,10 @@ def command(chosen: argparse.Namespace) -> int:
         # Also where nobody reads what is told.
         _write(chosen, run, catalogue)
         journal.close(drop=True)
-    return _status(chosen, judged, apart) if is_whole else INTERRUPTED
+    if not is_whole:
+        return INTERRUPTED
+    broken = any(each.level.fails_run for each in run.results[len(judged) :])
+    return 1 if broken else _status(chosen, judged, apart)
 
 
 def _check(chosen: argparse.Namespace) -> None:
@@ -70,6 +75,8 @@ def _check(chosen: argparse.Namespace) -> None:
         raise SetupError(
             f"--engine {chosen.engine} does not go with --target: it tests this kernel"
         )
+    if chosen.watch and chosen.engine == PACKETDRILL:
+        raise SetupError("--watch needs this project's own engine: packetdrill keeps no packets")
     if chosen.target is None and (chosen.source or chosen.iface):
         raise SetupError("--source and --iface need --target: they say how to reach it")
     for path in (chosen.json, chosen.junit):
@@ -103,14 +110,46 @@ def _judge_all(
     try:
         with closing(_judge(chosen, pairs)) as outcomes:
             for each in outcomes:
+                if chosen.watch:
+                    each = _watched(chosen, each)
                 judged.append(each)
                 alone = run_of([each], catalogue, target="", started=0.0, seconds=0.0)
                 # The capture that packets are numbered in is not there yet.
                 journal.add(record_of(replace(alone.results[0], packets=())))
                 _show(each, quiet=chosen.quiet)
+                _show_breaches(each)
     except KeyboardInterrupt:
         return False
     return True
+
+
+def _watched(chosen: argparse.Namespace, judged: Judged) -> Judged:
+    from scapy_tfo.commands.pkt.run_options import is_direct
+    from scapy_tfo.pkt.play.outcome import Outcome
+    from scapy_tfo.pkt.watching import Setting, watched
+
+    answer = judged.answer
+    if not isinstance(answer, Outcome):
+        return judged
+    setting = Setting(direct=is_direct(chosen.target), whole=not answer.is_flooded)
+    owner = f"{judged.case} [ipv{judged.task.settings.family}]"
+    found, held = watched(answer, setting, owner)
+    return replace(judged, breaches=found, watched=held)
+
+
+def _show_breaches(judged: Judged) -> None:
+    from scapy_tfo import tcp_rules
+    from scapy_tfo.report.escape import visible
+
+    known = {name: rule for rule in tcp_rules.load().values() for name in rule.rule}
+    for each in judged.breaches:
+        rule = known[each.rule]
+        lines = [
+            f"  breaks {rule.id} {each.rule} ({rule.level.value}, {rule.source}): {rule.statement}",
+            f"    expected  {each.expected}",
+            f"    actual    {each.actual} (packet {each.packet} of the script, {each.flow})",
+        ]
+        print(visible("\n".join(lines)), flush=True)
 
 
 def _counted(judged: Sequence[Judged], seconds: float) -> str:

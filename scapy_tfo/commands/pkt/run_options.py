@@ -29,7 +29,8 @@ or above it; -D overrides them.
 
 exit status:
   0  all scripts passed
-  1  a script failed, or the engines disagree
+  1  a script failed, the engines disagree, or a rule of plain TCP was broken
+     (--watch)
   2  a script cannot be run, or wrong usage
   3  the target could not be judged: no control handshake succeeds
   70  an error of scapy-tfo itself, which names a file to send with a report
@@ -66,6 +67,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=(LOCAL, PACKETDRILL, BOTH),
         default=LOCAL,
         help="what runs the scripts (default: local, this project's own engine)",
+    )
+    add(
+        "--watch",
+        action="store_true",
+        help="also hold the rules of plain TCP against every connection of a script; one that is "
+        "broken fails the run",
     )
     _add_target(parser)
     _add_settings(parser)
@@ -144,6 +151,12 @@ def _add_reports(parser: argparse.ArgumentParser) -> None:
         help="write all reports and the capture to this directory",
     )
     add("--quiet", action="store_true", help="print only failures and the summary")
+
+
+def is_direct(target: str | None) -> bool:
+    """Whether what is tested hands its packets straight to the script: this kernel, or a target of
+    our own making."""
+    return target is None or target.startswith(("lab:", "sim:"))
 
 
 def _count(text: str) -> int:

@@ -84,6 +84,9 @@ def first_comes_first(history: History, came: Came) -> Judged:
     if came.flags & (SYN | RST) or came.seq + came.length >= history.theirs.end:
         # It may be a probe for a loss at the tail (RFC 8985 section 7.3).
         return False
+    if history.offered.sack and came.seq + came.length == history.theirs.end:
+        # A tail loss probe sends the last segment (RFC 8985 section 7.3).
+        return False
     una = max(history.their_una, 1)
     return held(came.seq <= una, f"text at {una} first", f"at {came.seq}")
 

@@ -35,7 +35,8 @@ class Packet:
 class Outcome:
     """failures: none, where all was as the script says. seconds: from first event to last.
 
-    flow: `src:port>dst:port` of the connection that the script spoke of last.
+    flow: `src:port>dst:port` of the connection that the script spoke of last. is_flooded: more
+    packets came than were read.
     """
 
     failures: list[Failure] = field(default_factory=list)
@@ -43,3 +44,4 @@ class Outcome:
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
     flow: str = ""
+    is_flooded: bool = False

@@ -220,6 +220,7 @@ def _run(ready: _Ready, way: _Way, app: str) -> Outcome:
     finally:
         wire.release()
     if wire.was_flooded:
+        player.outcome.is_flooded = True
         player.outcome.notes.append(
             f"flooded: of what the target sent, only the first {MOST_HEARD:,} packets were read"
         )
