@@ -1,7 +1,7 @@
 """Writes captures with a comment on each packet, as pcapng (draft-ietf-opsawg-pcapng).
 
 It replaces Scapy's writer, which takes 0.3 s to import and 1 s for 5,000 packets, while this one
-takes 12 ms; the format needs only three kinds of block.
+takes 12 ms; the format needs only four kinds of block.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
-_SECTION, _INTERFACE, _ENHANCED_PACKET = 0x0A0D0D0A, 1, 6
+_SECTION, _INTERFACE, _STATISTICS, _ENHANCED_PACKET = 0x0A0D0D0A, 1, 5, 6
 _LINKTYPE_RAW = 101
 _COMMENT, _USER_APPLICATION, _IF_NAME, _FLAGS = 1, 4, 2, 2
+_DROPPED, _DELIVERED = 5, 8
 _INBOUND, _OUTBOUND = 1, 2
 _LONGEST = 0xFFFC
 _HEAD = struct.Struct("<II")
@@ -48,10 +49,12 @@ def pcapng(
     interface: str = "",
     comment: str = "",
     application: str = "scapy-tfo",
+    is_whole: bool = False,
 ) -> bytes:
     """A capture of IP packets in the order given, with times to the microsecond.
 
-    interface: a name for where they were captured. comment: on the file as a whole.
+    interface: a name for where they were captured. comment: on the file as a whole. is_whole:
+    nothing that was sent or came is lacking, which the file says in statistics.
     """
     section = _option(_COMMENT, _utf8(comment)) + _option(_USER_APPLICATION, _utf8(application))
     name = _option(_IF_NAME, _utf8(interface))
@@ -59,8 +62,17 @@ def pcapng(
         _block(_SECTION, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + _options(section)),
         _block(_INTERFACE, struct.pack("<HHI", _LINKTYPE_RAW, 0, 0) + _options(name)),
     ]
+    begin = len(blocks)
     blocks += map(_packet, packets)
+    if is_whole:
+        blocks.append(_statistics(len(blocks) - begin))
     return b"".join(blocks)
+
+
+def _statistics(count: int) -> bytes:
+    """Of the only interface: so many packets were delivered, and none was dropped."""
+    options = _option(_DROPPED, bytes(8)) + _option(_DELIVERED, count.to_bytes(8, "little"))
+    return _block(_STATISTICS, struct.pack("<III", 0, 0, 0) + _options(options))
 
 
 def _packet(packet: Captured) -> bytes:

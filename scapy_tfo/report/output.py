@@ -72,7 +72,9 @@ def write_all(
         put(place / "report.txt", text)
         put(place / "report.html", page)
         about = f"{run.tool} at {run.target}: {Outline(run, strict=strict).verdict_line()}"
-        put(place / CAPTURE, pcapng(run.packets, comment=visible(about)))
+        # What is gone may have flooded us, and then not all is kept.
+        whole = not run.gone
+        put(place / CAPTURE, pcapng(run.packets, comment=visible(about), is_whole=whole))
         if plugin := own_plugin():
             put(place / PLUGIN, plugin.read_bytes())
     except OSError as error:
