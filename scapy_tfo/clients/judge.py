@@ -88,9 +88,6 @@ async def judge(
     families = [each for each in client.families if each in (options.families or client.families)]
     shares = not options.slow and len(families) > 1
     board = Reception(client, seed=options.seed, capture=options.capture, shares=shares)
-    watch = board.watch
-    watch.opens, watch.active = True, client.unchanged
-    watch.ordered = watch.whole = client.direct
     counted = client.counters()
     first = await _controls(board, families, options)
     jobs = [_Job(case, family) for family in families for case in cases]
@@ -124,10 +121,8 @@ async def judge(
     for job in (each for each in jobs if id(each) not in found):
         settle(job)
     told, agrees = Balance.of(board.connections).weigh(counted, client.counters())
-    results = [*first, *(found[id(job)] for job in jobs)]
+    results = [*_demanded(board, options, families[0]), *first, *(found[id(job)] for job in jobs)]
     results += [] if agrees else [_miscounted(told, families[0])]
-    if options.require_fast_open and not _opened_fast(board):
-        results.insert(0, _never_opened_fast(len(board.connections), families[0]))
     return Run(
         target=client.name,
         tool=TOOL,
@@ -137,8 +132,8 @@ async def judge(
         gone=board.bounds.over,
         packets=tuple(board.packets),
         notes=_notes(board, told),
-        breaches=tuple(watch.breaches),
-        watched=watch.tally.by_name,
+        breaches=tuple(board.watch.breaches),
+        watched=board.watch.tally.by_name,
     )
 
 
@@ -200,10 +195,12 @@ async def _controls(board: Reception, families: Sequence[int], options: Options)
     return failed
 
 
-def _opened_fast(board: Reception) -> bool:
-    """Whether a SYN with a cookie and data ever came."""
+def _demanded(board: Reception, options: Options, family: int) -> list[Result]:
+    """The failure of a client that has to open fast, and never sent a SYN with a cookie and data."""
     firsts = [each.first for each in board.connections if each.syns]
-    return any(each.cookie and each.payload for each in firsts)
+    if not options.require_fast_open or any(each.cookie and each.payload for each in firsts):
+        return []
+    return [_never_opened_fast(len(board.connections), family)]
 
 
 def _never_opened_fast(number: int, family: int) -> Result:

@@ -68,6 +68,9 @@ class Reception(Switchboard):
         self.starting = asyncio.Semaphore(_STARTS_AT_ONCE)
         self._servers: dict[tuple[Address, int], Server] = {}
         super().__init__(client.link, seed=seed, capture=capture)
+        watch = self.watch
+        watch.opens, watch.active = True, client.unchanged
+        watch.ordered = watch.whole = client.direct
 
     def add(self, server: Server) -> None:
         """Let a server answer from now on."""

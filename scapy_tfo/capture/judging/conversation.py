@@ -26,6 +26,9 @@ _LATER = 2.0
 """The same where it even has the same IP identification, which is that of one packet."""
 _BACK = 8
 """Segments with text that one is compared with."""
+_SHARE = 4
+"""Of so many segments more than one is a copy where two places were captured: each second one, less
+what was lost between. No path doubles so much."""
 _COST = 8 << 10
 _HELD = 2 << 20
 """Bytes of memory that a connection takes without text, and of text at most."""
@@ -68,6 +71,7 @@ class Conversation:
         self._places = known.places
         self._bytes = 0
         self._is_reset = False
+        self._copies = self._with_length = 0
         self._lately: deque[tuple[float, Segment]] = deque(maxlen=_BACK)
         if aside is not None and begins:
             self._mix(aside)
@@ -113,7 +117,7 @@ class Conversation:
             for each in self.ends:
                 each.is_cut = True
         self._bytes += len(segment.payload)
-        self._find_copies(segment, seen.at)
+        self._count_copies(segment, seen.at)
         doubtful = me.doubt is not None or other.doubt is not None
         if doubtful:
             self._find_another(me, other, segment)
@@ -138,6 +142,9 @@ class Conversation:
     def verdict(self) -> ConnectionVerdict:
         """What the rules say of it so far."""
         client, server = self.ends
+        if self._copies * _SHARE > self._with_length:
+            for each in self.ends:
+                each.doubt = each.doubt or Doubt.TWICE
         place = self.view.place
         return ConnectionVerdict(
             first=self.first,
@@ -156,18 +163,19 @@ class Conversation:
         for each in self.ends:
             each.mix(why)
 
-    def _find_copies(self, segment: Segment, at: float) -> None:
-        """Notice the same packet a second time, where the capture is said to have each once."""
+    def _count_copies(self, segment: Segment, at: float) -> None:
+        """Count the packets that come a second time, where each should be there once."""
         if not self._is_proven or self.view.case or not segment.length:
             return
+        self._with_length += 1
         for before, each in self._lately:
             # The identification is left out of what is compared.
             if each != replace(segment, hop_limit=each.hop_limit):
                 continue
             is_one = segment.ip_id == each.ip_id != 0
             if at - before < (_LATER if is_one else _AT_ONCE):
-                for end in self.ends:
-                    end.doubt = end.doubt or Doubt.TWICE
+                self._copies += 1
+                break
         self._lately.append((at, segment))
 
     def _find_another(self, me: JudgedEnd, other: JudgedEnd, segment: Segment) -> None:
