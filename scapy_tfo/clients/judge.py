@@ -196,7 +196,7 @@ async def _controls(board: Reception, families: Sequence[int], options: Options)
 
 
 def _demanded(board: Reception, options: Options, family: int) -> list[Result]:
-    """The failure of a client that has to open fast, and never sent a SYN with a cookie and data."""
+    """The failure of a client that must open fast, and never sent a SYN with a cookie and data."""
     firsts = [each.first for each in board.connections if each.syns]
     if not options.require_fast_open or any(each.cookie and each.payload for each in firsts):
         return []

@@ -21,6 +21,9 @@ _SHOWN = 5
 LOSS = frozenset({"ack-of-nothing", "ack-of-a-gap", "block-of-nothing", "echo-of-nothing"})
 """Rules that a right stack seems to break where the capture lacks a packet of its peer."""
 
+_SILENT = frozenset({Doubt.ONE_WAY, Doubt.START})
+"""What seems to be a breach under such a doubt says nothing."""
+
 _BY_NAME = {each.name: each for each in RULES}
 
 
@@ -73,8 +76,11 @@ class JudgedEnd:
 
     def came(self, segment: Segment, at: float, number: int) -> None:
         """It sent a segment. at: seconds. number: of the frame."""
-        lacking = False
+        lacking, mixed = False, self.history.mixed
         for each in self._conduct.came(segment, at, number):
+            if mixed and (_BY_NAME[each.rule].complete or _BY_NAME[each.rule].ordered):
+                # It may belong to a connection with other offers.
+                continue
             found = self._found.setdefault((each.rule, self.is_cut), _Found(each.breach))
             found.count += 1
             if len(found.packets) < _SHOWN:
@@ -132,7 +138,7 @@ class JudgedEnd:
             doubt = self._doubt_of(_BY_NAME[name], other)
             if doubt is None and not is_cut:
                 broken.append(finding)
-            elif doubt not in (Doubt.ONE_WAY, Doubt.START):
+            elif doubt not in _SILENT:
                 unsure.append(finding)
         return EndVerdict(
             end=str(self.end),
@@ -161,14 +167,18 @@ class JudgedEnd:
     def _why_not(self, rule: Rule) -> Doubt | None:
         """Why a rule was not asked, of all packets or of the later ones."""
         history = self.history
-        if rule.numbers and history.mixed:
-            known = history.isn is not None and history.iss is not None
-            return self.mixed or (Doubt.AGAIN if known else Doubt.START)
+        if history.mixed and (rule.numbers or rule.complete or rule.ordered):
+            return self._why_mixed()
         if rule.ordered and not history.ordered:
             return Doubt.PLACE
         if rule.whole and not history.whole:
             return Doubt.JOINED
         return Doubt.CUT if rule.contents and not history.contents else None
+
+    def _why_mixed(self) -> Doubt:
+        history = self.history
+        known = history.isn is not None and history.iss is not None
+        return self.mixed or (Doubt.AGAIN if known else Doubt.START)
 
     def _doubt_of(self, rule: Rule, other: JudgedEnd) -> Doubt | None:
         """Why what a rule finds is not sure."""
