@@ -31,11 +31,13 @@ _BY_NAME = {each.name: each for each in RULES}
 class Known:
     """What is known of the capture of a connection. proven: it has every packet of both ends, from
     the first SYN on. unjoined: segments are in it as they were sent. places: addresses of the ends
-    whose packets it has in the order in which they were sent. began: it has a SYN in front."""
+    whose packets it has in the order in which they were sent. place: that the file names, None
+    where it does not. began: it has a SYN in front."""
 
     proven: bool = False
     unjoined: bool = False
     places: frozenset[Address] = frozenset()
+    place: Address | None = None
     began: bool = True
 
 
@@ -56,6 +58,7 @@ class JudgedEnd:
     ) -> None:
         self.end = end
         self._began = known.began
+        self._is_there = end.address in known.places or end.address == known.place
         self.history = History(
             key,
             population,
@@ -143,6 +146,7 @@ class JudgedEnd:
         return EndVerdict(
             end=str(self.end),
             address=str(self.end.address),
+            is_there=self._is_there,
             role="client" if self.history.opens else "server",
             packets=self.packets,
             held=self._tally.by_name,

@@ -131,7 +131,7 @@ class Judge:
         late = seen.at - self._began[seen.view.interface] > _BEFORE
         # A run of ours begins its connections itself.
         proven = self._word.complete or (is_whole and (late or bool(seen.view.case)))
-        return Known(proven, self._word.unjoined, self._word.places)
+        return Known(proven, self._word.unjoined, self._word.places, seen.view.place)
 
     def _population(self, end: End, view: View) -> Population:
         key = end.address, view

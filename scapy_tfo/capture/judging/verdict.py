@@ -25,15 +25,16 @@ class Finding:
 class EndVerdict:
     """One end of a connection.
 
-    end: `address:port`, of that address. role: `client`, which connects, or `server`. packets: that
-    it sent. held: by the name of a rule, how many packets it was held against. broken: breaches.
-    unsure: what is one unless the capture lacks packets or has spoiled ones. unjudged: rules that
-    could not be held against all of its packets, by the reason. lacking: frames that show that
-    packets are lacking.
+    end: `address:port`, of that address. is_there: it was captured at this end. role: `client`,
+    which connects, or `server`. packets: that it sent. held: by the name of a rule, how many
+    packets it was held against. broken: breaches. unsure: what is one unless the capture lacks
+    packets or has spoiled ones. unjudged: rules that could not be held against all of its packets,
+    by the reason. lacking: frames that show that packets are lacking.
     """
 
     end: str
     address: str
+    is_there: bool
     role: str
     packets: int
     held: Mapping[str, int]

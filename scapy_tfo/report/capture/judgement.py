@@ -82,7 +82,7 @@ def _of_connection(
     for end in connection.ends:
         for finding in end.broken:
             yield from _of_finding(path, end, finding, rules)
-            if not _is_at(connection, end):
+            if not end.is_there:
                 yield "    by this end, or by something between it and the capture"
         for finding in end.unsure if every else ():
             yield from _of_finding(path, end, finding, rules, unless=True)
@@ -105,10 +105,6 @@ def _of_finding(
     more = finding.count - len(finding.packets)
     begin = f"    {finding.rule}, {finding.count:,} packets" if more > 0 else f"    {finding.rule}"
     yield f"{begin}: tshark -r {shlex.quote(one_line(str(path)))} -Y '{frames}'"
-
-
-def _is_at(connection: ConnectionVerdict, end: EndVerdict) -> bool:
-    return bool(connection.place) and connection.place == end.address
 
 
 def _unjudged(judgement: Judgement, rules: Rules) -> Iterator[str]:

@@ -83,7 +83,7 @@ def test_the_json(wrong: Captures, right: Captures, tmp_path: Path) -> None:
     assert {"TCP-ACK-1", "TCP-SYN-2"} <= {each["rule"] for each in server["broken"]}
     assert server["held"]["ack-of-nothing"] >= 1
     assert "place" not in server["unjudged"]
-    assert "place" in first["connections"][0]["client"]["unjudged"]
+    assert "place" in second["connections"][0]["client"]["unjudged"]
 
 
 def test_a_file_that_proves_to_be_whole(wrong: Captures, tmp_path: Path) -> None:
