@@ -147,7 +147,7 @@ def repeated(history: History, came: Came) -> Judged:
 
 def of_an_ack(history: History, came: Came) -> Judged:
     """An ACK that says nothing new is not answered (RFC 9293 section 3.10.7.4)."""
-    if history.peer.idles < _IN_A_ROW and not history.echoes:
+    if history.peer.sent_at is None or (history.peer.unanswered < _IN_A_ROW and not history.echoes):
         return False
     echoes = history.echoes_an_ack(came) and history.echoes + 1 >= _IN_A_ROW
     return held(not echoes, "silence after an ACK", f"{_IN_A_ROW} ACKs of ACKs in a row")

@@ -194,6 +194,7 @@ class History(Facts):
         self.echoes = self.echoes + 1 if echoes else 0
         self.heard_at, self.spoke_since = came.at, False
         self.peer.idles = self.peer.idles - 1 if echoes else 0
+        self.peer.unanswered = 0
         for start, end in self.blocks(came):
             self.reported.add(start, b"", end - start)
         if flags & (RST | FIN):

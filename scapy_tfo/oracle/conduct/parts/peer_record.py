@@ -53,15 +53,16 @@ class PeerRecord:
     window, acknowledgements of what came, a FIN, and what it sent before once more. sent_at: when
     it sent last, None where times are not known. fresh: its last segment is plain and has text or a
     FIN that it had not sent before. idle: its last segment is an acknowledgement alone that says
-    nothing new; idles: how many of them since the other end sent something. duplicates: how many in
-    a row while text was under way; inflation: in all. soft, hard: ICMP errors that it sent. mtu,
-    mtu_at: of IPv6, as the last packet-too-big told it, and when. reset_at: when it sent a RST that
-    ends the connection for sure. group: it has only sent to or from a group of hosts. groups: how
-    often. overlaps: it has sent text or a FIN more than once. credit: segments of its own that may
-    have caused an ACK, less the empty ones that came. window: the field of its last segment.
-    marked: the end of text that it sent marked CE, until it sends CWR. echoed: when it first sent
-    ECE for text that was under way. old: the start of text that came with an acknowledgement too
-    old to be believed. by_text: it ended the connection by a RST with text.
+    nothing new; idles, unanswered: how many of them in a row, and in all, since the other end sent
+    something. duplicates: how many in a row while text was under way; inflation: in all. soft,
+    hard: ICMP errors that it sent. mtu, mtu_at: of IPv6, as the last packet-too-big told it, and
+    when. reset_at: when it sent a RST that ends the connection for sure. group: it has only sent to
+    or from a group of hosts. groups: how often. overlaps: it has sent text or a FIN more than once.
+    credit: segments of its own that may have caused an ACK, less the empty ones that came. window:
+    the field of its last segment. marked: the end of text that it sent marked CE, until it sends
+    CWR. echoed: when it first sent ECE for text that was under way. old: the start of text that
+    came with an acknowledgement too old to be believed. by_text: it ended the connection by a RST
+    with text.
     """
 
     def __init__(self) -> None:
@@ -84,7 +85,7 @@ class PeerRecord:
         self.echoed: float | None = None
         self.old: int | None = None
         self.by_text = False
-        self.idles = 0
+        self.idles = self.unanswered = 0
         self._latest: int | None = None
 
     def error(self, error: IcmpError | None, at: float | None) -> None:
@@ -133,7 +134,9 @@ class PeerRecord:
             self.fresh = text and not again and fits
             same = segment.window == self.window and place.ack == place.una
             self.idle = not text and same and place.open
-        self.idles += self.idle
+        # What else it sends is a reason for the ACKs that follow.
+        self.idles = self.idles + 1 if self.idle else 0
+        self.unanswered += self.idle
         if self.idle and place.end > place.una:
             self.duplicates += 1
             self.inflation += 1
