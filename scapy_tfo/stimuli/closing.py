@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.segment import ACK, FIN, PSH
 from scapy_tfo.suite.outcome import Missing
@@ -32,7 +33,10 @@ async def a_fin_that_comes_again_in_time_wait(peer: Peer) -> None:
 async def what_the_application_got(peer: Peer, app: str, *, closes: bool) -> None:
     """Text goes to an application that tells what it got. closes: it ends its own stream first."""
     service = await peer.listen(app)
-    flow = await peer.connect(service)
+    flow = peer.flow(service)
+    flow.syn(options=[opt.sack_permitted()])
+    await flow.syn_ack()
+    flow.ack()
     if closes:
         await flow.until("the target's FIN", lambda: flow.stream.ended, acking=True)
         await flow.pause(CROSSED)

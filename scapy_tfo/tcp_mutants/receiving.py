@@ -227,7 +227,7 @@ class ReportsOnce(PassiveConnection):
         return options
 
 
-@tcp_mutant("duplicate-of-nothing", GAPS, settings=Settings(dsack=True))
+@tcp_mutant("duplicate-of-nothing", READS, settings=Settings(dsack=True))
 class ReportsNewTextAsOld(ReceiveSide):
     """Text that comes for the first time is reported as a duplicate."""
 

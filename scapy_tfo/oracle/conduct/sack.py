@@ -99,7 +99,7 @@ def duplicate_of_nothing(history: History, came: Came) -> Judged:
     block = _duplicate(history, came)
     if block is None:
         return False
-    twice = history.peer.overlaps
+    twice = history.peer.overlaps or history.repeated
     return held(twice, "no report: nothing was sent twice", f"{block[0]}:{block[1]}")
 
 
