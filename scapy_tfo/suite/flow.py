@@ -276,7 +276,7 @@ class Flow(Receiver):
 
     def hear(self, segment: Segment, number: int) -> None:
         before = self.their_rcv_nxt
-        self._board.watch.came(self, self.conduct, segment, number, self._board.heard_at)
+        self._watch(segment, number)
         self._their_window.hear(segment, self.opening)
         super().hear(segment, number)
         una, edge = self.their_rcv_nxt, self._their_window.edge
@@ -288,7 +288,7 @@ class Flow(Receiver):
         self._send_what_fits(edge, ack=self._told)
 
     def _watch(self, segment: Segment, number: int) -> None:
-        self._board.watch.came(self, self._conduct, segment, number, self._board.heard_at)
+        self._board.watch.came(self, self.conduct, segment, number, self._board.heard_at)
 
     def _lost(self) -> Written | None:
         """What the target waits for, of that which belongs to the stream and was sent."""

@@ -59,12 +59,15 @@ class Watch:
     breaches: in the order in which they came, the first ones of each rule and case. ordered, whole,
     grace: as in `History`. notes: what broke in the rules themselves. stalled_at: when this process
     last had no time to read what came, so that times before it say little. met: the 4-tuples that
-    there were.
+    there were. opens: it is the other side that connects. active: False where something on the way
+    changes packets, so that nobody can tell whose they are.
     """
 
     def __init__(self) -> None:
         self.ordered = False
         self.whole = True
+        self.opens = False
+        self.active = True
         self.grace = 0.0
         self._population = Population()
         self.stalled_at = -math.inf
@@ -99,9 +102,11 @@ class Watch:
             whole=self.whole,
             steady=steady,
             grace=self.grace,
+            opens=self.opens,
         )
-        # What comes may belong to the conversation before it.
+        # What comes may belong to the conversation before it, and answer what was sent there.
         history.mixed = key in self.met
+        history.complete = not (history.mixed and self.opens)
         self.met.add(key)
         return Conduct(history, self.tally)
 
@@ -109,12 +114,17 @@ class Watch:
         self, flow: Watched, conduct: Conduct, segment: Segment, number: int, at: float
     ) -> None:
         """The target sent a segment. number: of the packet in the capture. at: seconds."""
+        if not self.active:
+            return
         self._notice(at)
         conduct.history.stalled_at = self.stalled_at
         self._note(flow, segment.src.version, lambda: conduct.came(segment, at, number))
 
     def ended(self, flow: Watched, conduct: Conduct, family: int, at: float) -> None:
         """A conversation is over: what was owed by now has not come. at: seconds."""
+        if self.opens:
+            # What a client owes, its application decides.
+            return
         self._notice(at)
         conduct.history.stalled_at = self.stalled_at
         self._note(flow, family, lambda: conduct.waited(at))

@@ -104,7 +104,7 @@ class Conversation:
         me, other = self._sides(seen)
         segment = seen.what
         if isinstance(segment, IcmpError):
-            other.error()
+            other.error(segment, seen.at)
             return
         me.packets += 1
         if seen.state is State.SPOILED:
@@ -127,7 +127,7 @@ class Conversation:
             self._mix(Doubt.AGAIN)
         heard = replace(segment, payload=b"") if me.is_keepalive(segment) else segment
         me.came(heard, seen.at, seen.number)
-        other.sent(segment)
+        other.sent(segment, seen.at)
         self._is_reset = self._is_reset or bool(segment.flags & RST)
         ended = all(each.history.their_fin is not None for each in self.ends)
         self.is_over = self._is_reset or ended

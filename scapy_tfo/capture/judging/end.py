@@ -8,6 +8,7 @@ from scapy_tfo.address import Address
 from scapy_tfo.capture.connections import End
 from scapy_tfo.capture.judging.doubts import Doubt
 from scapy_tfo.capture.judging.verdict import EndVerdict, Finding
+from scapy_tfo.icmp import IcmpError
 from scapy_tfo.oracle.conduct.conduct import RULES, Conduct, Tally
 from scapy_tfo.oracle.conduct.history import History
 from scapy_tfo.oracle.conduct.isns import Population
@@ -99,13 +100,13 @@ class JudgedEnd:
         if segment.flags & ACK and not segment.flags & SYN and not history.mixed:
             history.sent.fill(distance(history.isn, segment.ack))
 
-    def sent(self, segment: Segment) -> None:
-        """Its peer sent a segment."""
-        self._conduct.sent(segment)
+    def sent(self, segment: Segment, at: float) -> None:
+        """Its peer sent a segment. at: seconds."""
+        self._conduct.sent(segment, at)
 
-    def error(self) -> None:
-        """Its peer, or somebody on the path, sent it an ICMP error."""
-        self._conduct.error()
+    def error(self, error: IcmpError, at: float) -> None:
+        """Its peer, or somebody on the path, sent it an ICMP error. at: seconds."""
+        self._conduct.error(error, at)
 
     def lack(self, number: int) -> None:
         """The capture lacks something that its peer sent, as the frame shows."""

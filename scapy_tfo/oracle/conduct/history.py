@@ -71,15 +71,6 @@ class History(Facts):
         self.spoke_since = True
         self.interrupted = self.interrupted or self.theirs.end > 1
 
-    def _begins(self, segment: Segment) -> bool:
-        """Whether it can be the peer's part of the handshake."""
-        if not self.opens or not segment.is_syn_ack:
-            return segment.is_syn
-        # One that acknowledges something else is rejected (RFC 9293 section 3.10.7.3).
-        if segment.is_rst or self.iss is None:
-            return False
-        return 1 <= distance(self.iss, segment.ack) <= self.theirs.end
-
     def _learn_offer(self, segment: Segment) -> None:
         offered = self.offered
         if self.opens and self.syns > 1 and not self._agrees(segment):
