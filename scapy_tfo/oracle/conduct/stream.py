@@ -146,6 +146,6 @@ RULES = (
     Rule("number-before-iss", starts_at_the_iss, complete=True, numbers=True, on="a"),
     Rule("number-beyond-text", bare_ack_number, complete=True, numbers=True, on="a"),
     Rule("text-leaves-a-gap", leaves_no_gap, ordered=True, numbers=True, on="sa", text=True),
-    Rule("initial-window", initial_window, complete=True, numbers=True, on="sa", text=True),
+    Rule("initial-window", initial_window, complete=True, numbers=True, on="a", text=True),
     Rule("text-not-delivered"),
 )
