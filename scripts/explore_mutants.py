@@ -79,7 +79,7 @@ def table_of(entries: Mapping[str, Mapping[str, Any]], limit: float) -> str:
         "",
         f"{found} of {len(entries)} within {limit:g} s of CPU each, as `make explore-mutants` last",
         "found them. A stack that is not found has a dash; some of them are wrong only where a",
-        "listener closes, a limit is set, or an application asks for something that no schedule has.",
+        "listener closes, a limit is set, or an application asks for what no schedule has.",
         "",
         "| stack | rule | schedules | smallest schedule |",
         "|---|---|--:|---|",

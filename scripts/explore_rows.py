@@ -14,7 +14,7 @@ from pathlib import Path
 from scapy_tfo.explore.conversation.context import FACTORS
 
 FILE = Path(__file__).resolve().parent.parent / "scapy_tfo" / "explore" / "rows.py"
-HEAD = '''"""The rows of a covering array over the factors of contexts. Made by scripts/explore_rows.py."""
+HEAD = '''"""The rows of a covering array over the contexts. Made by scripts/explore_rows.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of a covering array over the factors of contexts. Made by scripts/explore_rows.py."""
+"""The rows of a covering array over the contexts. Made by scripts/explore_rows.py."""
 
 from __future__ import annotations
 

@@ -42,14 +42,12 @@ class Flow(Receiver):
 
     Behind the handshake it is TCP: what it writes waits for the target's window, is cut to the
     segments that path and target take, and while the case awaits something, what belongs to `sent`
-    and is not acknowledged is sent again, and so is a FIN behind it; timer says when. resends:
-    False where a case measures what the target does about one copy; a closed window is not probed
-    then either. repeated: segments sent again, or as probes. A SYN never is: `again` does it.
-    conduct: the rules that are held against what comes.
+    and is not acknowledged is sent again, and so is a FIN; timer says when. resends: False where a
+    case measures one copy. repeated: segments sent again, or as probes; a SYN never is. conduct:
+    the rules for what comes.
     """
 
-    is_tcp = True
-    """False for an end that sends everything at once, and once."""
+    is_tcp = True  # False for an end that sends everything at once, and once.
 
     def __init__(
         self,
@@ -203,8 +201,7 @@ class Flow(Receiver):
         return self.opening
 
     def taken_in_part(self, taken: int) -> bool:
-        """Live with a SYN-ACK that acknowledges no more of the SYN's data; False where that is no
-        part of what the SYN carried.
+        """Live with a SYN-ACK that acknowledges no more of the SYN's data; False where it is none.
 
         A server takes as much as it wants (RFC 7413 section 4.1.3). From now on `sent` holds
         what was taken, and the rest goes out in front of what the case sends next. Raises
