@@ -25,7 +25,7 @@ _BINDING = (Level.MUST, Level.STEP, Level.ROBUST)
 """What a right stack may do otherwise is no finding."""
 
 _OF_FAST_OPEN = {
-    "syn-ack-number": ("number", "ACC-10"),
+    "number-of-syn-ack": ("number", "ACC-10"),
     "fast-open-elsewhere": ("option", "SRV-8"),
     "sack-not-agreed": ("blocks", "AFT-11"),
     "block-of-nothing": ("blocks", "AFT-11"),

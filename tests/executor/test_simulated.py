@@ -24,7 +24,7 @@ def reference() -> SimulatedBench:
 
 MUTANTS = [
     ("honours-cookies-when-off", "takes-text", "ACC-1"),
-    ("acks-one-byte-too-many", "syn-ack-number", "ACC-10"),
+    ("acks-one-byte-too-many", "number-of-syn-ack", "ACC-10"),
     ("crossing-zero-is-refused", "refuses-text", "ACC-11"),
     ("cuts-data-at-zero", "refuses-text", "ACC-11"),
     ("data-is-not-acknowledged", "refuses-text", "ACC-2"),
