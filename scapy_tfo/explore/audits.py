@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.explore.conversation.context import USUAL
-from scapy_tfo.explore.conversation.judge import judged
+from scapy_tfo.explore.conversation.judge import advice, judged
 from scapy_tfo.explore.conversation.play import Play
 from scapy_tfo.explore.conversation.run import Problem
 from scapy_tfo.explore.conversation.schedule import Schedule
@@ -38,7 +38,8 @@ def served(world: World, application: str) -> Served:
     found = []
     for opening in ("plain", "good"):
         run = Play(world, Schedule(opening, application, "write-end:100")).play()
-        found.append(tuple(each.rule for each in judged(run)))
+        rules = (each.rule for each in judged(run))
+        found.append(tuple(rule for rule in rules if rule not in advice()))
     room = _room(world, application)
     world.pass_time(_REST)
     return Served(room, *found)

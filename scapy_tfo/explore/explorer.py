@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from scapy_tfo import tcp_rules
 from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.explore import plan
 from scapy_tfo.explore.audits import Served, compared, served
-from scapy_tfo.explore.conversation.judge import judged
+from scapy_tfo.explore.conversation.judge import advice, judged
 from scapy_tfo.explore.conversation.play import Play
 from scapy_tfo.explore.conversation.run import Problem, Run
 from scapy_tfo.explore.conversation.schedule import FAULTS, Schedule
@@ -241,14 +239,6 @@ class Explorer:
         for each in schedules:
             Play(world, each).play()
         return compared(self._served[application], served(world, application))
-
-
-@functools.cache
-def advice() -> frozenset[str]:
-    """Rules of conduct that say what should be, and not what must."""
-    rules = tcp_rules.load()
-    firm = {name for each in rules.values() if each.level.fails_run for name in each.rule}
-    return frozenset(name for each in rules.values() for name in each.rule) - firm
 
 
 def first_of(problems: Sequence[Problem]) -> Problem:

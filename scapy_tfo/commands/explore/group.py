@@ -24,7 +24,8 @@ TARGET is sim:reference, or sim:NAME from 'scapy-tfo mutants' or 'scapy-tfo
 variants'. A schedule is an opening (plain, with a request for a cookie, with a
 good, a wrong or an older cookie), an application of the target, one of the
 client, and what happens on the way: any of its packets lost, doubled, swapped
-with the next, delayed beyond a timeout or corrupted, up to --faults of them.
+with the next, delayed beyond a timeout or corrupted, up to --faults of them; or
+one wrong segment at any place; or other options, windows, numbers and families.
 
 Each packet is held against the rules of TCP, and each end against what the
 applications wrote: all of it arrives once and in order, whatever the path does,

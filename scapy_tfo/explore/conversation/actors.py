@@ -59,6 +59,7 @@ class Actor:
         self.finished = self.done = self.aborted = False
         self.reading = True
         self.had = 0
+        self.on_reading: Callable[[bool], None] = lambda _reads: None
 
     # Told by the stack.
 
@@ -138,6 +139,7 @@ class Actor:
     def pause(self) -> None:
         """Read no more."""
         self.reading = False
+        self.on_reading(False)
         if self.endpoint is not None:
             self.endpoint.pause()
 
@@ -145,6 +147,7 @@ class Actor:
         """Read again."""
         if not self.reading and self.endpoint is not None:
             self.reading = True
+            self.on_reading(True)
             self.endpoint.resume(self.clock.now)
 
 

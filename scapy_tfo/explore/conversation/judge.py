@@ -7,11 +7,22 @@ that does not read.
 
 from __future__ import annotations
 
+import functools
+
+from scapy_tfo import tcp_rules
 from scapy_tfo.explore.conversation.actors import Actor
 from scapy_tfo.explore.conversation.run import Problem, Run
 
 _END = -1
 """Problems that show at the end belong to no packet."""
+
+
+@functools.cache
+def advice() -> frozenset[str]:
+    """Rules of conduct that say what should be, and not what must."""
+    rules = tcp_rules.load()
+    firm = {name for each in rules.values() if each.level.fails_run for name in each.rule}
+    return frozenset(name for each in rules.values() for name in each.rule) - firm
 
 
 def judged(run: Run) -> list[Problem]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from scapy_tfo import seq
@@ -24,7 +24,7 @@ from scapy_tfo.explore.conversation.schedule import Schedule
 from scapy_tfo.explore.conversation.world import TARGETS, World
 from scapy_tfo.explore.conversation.wrong import KINDS, Situation
 from scapy_tfo.option import Form
-from scapy_tfo.oracle.conduct.conduct import Conduct
+from scapy_tfo.oracle.conduct.conduct import Broken, Conduct
 from scapy_tfo.oracle.conduct.history import History
 from scapy_tfo.reference.client import ActiveConnection
 from scapy_tfo.reference.states import Accepted, Connected
@@ -94,6 +94,7 @@ class Play:
         key = (target, port, context.client, self._stack.port)
         history = History(key, world.population, ordered=True)
         self._conduct = Conduct(history, world.tally)
+        self.server.on_reading = self._conduct.reads
         self._connection: ActiveConnection = self._stack.connect(
             context.client,
             target,
@@ -180,6 +181,8 @@ class Play:
     def _ended(self) -> Run:
         run, world = self.run, self.world
         self._settle()
+        if not self._is_gone:
+            self._broken(self._conduct.waited(world.now), len(self._marks))
         world.forget_agenda()
         run.order = tuple(self._path.order)
         run.mark = hash(tuple(self._marks))
@@ -236,7 +239,7 @@ class Play:
         self._settle()
         self.run.passed += 1
         self._marks.append((world.now - self._began, 0, segment.flags, segment.length))
-        self._conduct.sent(segment)
+        self._conduct.sent(segment, world.now)
         end = self.run.acked + len(segment.payload)
         is_next = bool(segment.payload) and self._situation.is_next(segment)
         self._situation.sent(segment)
@@ -279,14 +282,14 @@ class Play:
         if isinstance(made, Segment):
             told = made.sport == self._sport and self._situation.syn is not None
             if made.checksum is None and told:
-                self._conduct.sent(made)
+                self._conduct.sent(made, world.now)
                 run.killed |= bool(made.flags & RST) and self._kills(made)
                 if made.flags & (SYN | RST | ACK) == ACK:
                     self._handshake.sent(made)
                 if made.flags & SYN and made.seq != self._isn:
                     self._conduct.history.mixed = True
         else:
-            self._conduct.error()
+            self._conduct.error(made, world.now)
         self._answers_wrong = True
         world.target.receive(packet, world.now)
         self._pump_target()
@@ -360,15 +363,12 @@ class Play:
         if segment.dst != self._address or segment.dport != self._sport:
             return
         if self._answers_wrong and self._situation.syn is None:
-            # It answers what came before the connection.
-            return
+            return  # It answers what came before the connection.
         world, run = self.world, self.run
         number = len(self._marks)
         self._marks.append((world.now - self._began, 1, segment.flags, segment.length))
         run.passed += 1
-        for broken in self._conduct.came(segment, world.now, number):
-            breach = broken.breach
-            run.problems.append(Problem(broken.rule, number, breach.expected, breach.actual))
+        self._broken(self._conduct.came(segment, world.now, number), number)
         self._settle()
         flags = segment.flags
         wrong = self._handshake.came(segment, number)
@@ -385,9 +385,13 @@ class Play:
         shift = self._conduct.history.their_shift
         self._situation.came(segment, packet, self._next_at_target, shift)
         if flags & RST and self._answers_wrong:
-            # It answers what the client never sent: nobody waits for it.
-            return
+            return  # It answers what the client never sent: nobody waits for it.
         self._path.carry(False, segment)
+
+    def _broken(self, found: Sequence[Broken], number: int) -> None:
+        for each in found:
+            breach = each.breach
+            self.run.problems.append(Problem(each.rule, number, breach.expected, breach.actual))
 
     def _at_client(self, segment: Segment) -> None:
         client = self._stack
