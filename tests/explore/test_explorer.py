@@ -33,7 +33,14 @@ def test_nothing_is_found_at_the_reference() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["answers-slowly", "closes-both-ways", "keeps-one-early-segment", "variants-row-2"]
+    "name",
+    [
+        "answers-slowly",
+        "closes-both-ways",
+        "keeps-one-early-segment",
+        "one-connection",
+        "variants-row-2",
+    ],
 )
 def test_a_legal_stack_is_not_blamed(name: str) -> None:
     result = explorer(name, 300).explore()

@@ -76,19 +76,15 @@ class Play:
     def play(self) -> Run:
         """From the first SYN to the last packet, or until time is over."""
         world, context = self.world, self.context
+        world.make_room()
         self._port = port = world.port_of(self.schedule.server)
         self._address = context.client
         target = TARGETS[context.family]
         self._make_client(target, port)
         world.played += 1
         self._began = world.now
-        self._path = Path(
-            world,
-            self.schedule.faults,
-            self._at_client,
-            self._at_target,
-            self._spoilt_at_target,
-        )
+        faults, spoilt = self.schedule.faults, self._spoilt_at_target
+        self._path = Path(world, faults, self._at_client, self._at_target, spoilt)
         if self._keep:
             self._path.trace = self.run.trace
         key = (target, port, context.client, self._stack.port)

@@ -14,7 +14,7 @@ from scapy_tfo.cookie import KeyRing
 from scapy_tfo.option import FastOpen, Form
 from scapy_tfo.oracle.conduct.conduct import Tally
 from scapy_tfo.oracle.conduct.isns import Population
-from scapy_tfo.oracle.parts.profile import Profile
+from scapy_tfo.oracle.parts.profile import MANY, Profile
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.segment import RST, SYN, Address, MalformedPacketError, Segment
 from scapy_tfo.variants.registry import AnyStack
@@ -29,6 +29,8 @@ ROOM = 12
 _FIRST_LISTENER = 10001
 _FRESH = 10.0
 """Seconds for which a cookie is taken for good without asking again."""
+_FORGOTTEN = 400.0
+"""Seconds after which a connection that has ended is forgotten: beyond TIME-WAIT."""
 _APART = 1.5
 """Seconds between two requests for a cookie: some stacks grant one a second."""
 
@@ -89,6 +91,11 @@ class World:
         self.now = end
 
     # Listeners and cookies
+
+    def make_room(self) -> None:
+        """Wait until earlier connections are forgotten, where the target holds few at a time."""
+        if self.profile.connections < MANY:
+            self.pass_time(_FORGOTTEN)
 
     def port_of(self, application: str) -> int:
         """The port at which an application listens, from now on at the latest."""
