@@ -92,7 +92,7 @@ def acks_in_time(history: History, _: Segment, at: float) -> Due | None:
     best = history.best
     if not history.peer.fresh or best is None or best.flags & SYN:
         return None
-    number = history.sent.next
+    number = history.binding.next
     return Due(
         at,
         at + _ACK_WITHIN + _ROUNDING,

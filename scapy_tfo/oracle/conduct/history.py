@@ -121,6 +121,8 @@ class History(Facts):
         if not segment.flags & RST:
             self.sent.add(start, b"", int(syn))
             self.sent.add(start + syn, b"", segment.length - syn)
+            # The data of a SYN may be refused: it counts when it is acknowledged or sent again.
+            self.binding.add(start, b"", 1 if syn else segment.length)
         self.ends.add(segment.end)
         if not segment.flags & ACK:
             return
@@ -186,6 +188,8 @@ class History(Facts):
         self.heard_at, self.spoke_since = came.at, False
         self.peer.idles = self.peer.idles - 1 if echoes else 0
         self.peer.unanswered = 0
+        if came.ack is not None and self.binding.next < came.ack <= self.sent.next:
+            self.binding.add(0, b"", came.ack)
         for start, end in self.blocks(came):
             self.reported.add(start, b"", end - start)
         if flags & (RST | FIN):

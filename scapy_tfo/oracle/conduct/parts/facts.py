@@ -36,15 +36,17 @@ class Facts:
     opens: the judged end connects, and sends the first SYN. contents: the bytes of its text are
     known. mixed: its packets belong to more than one incarnation, or nobody can tell. syns: of the
     peer. answer: the first SYN of the judged end, a SYN-ACK unless it connects. sent, theirs: the
-    streams of the peer and of the judged end. limit: the right edge of the largest window that the
-    peer offered. their_una: what the peer acknowledged of the text that came. best: the youngest
-    segment of the judged end. heard_at: when the last one came. spoke_since, interrupted: whether
-    the peer has sent something since then, and since the first text. repeated: either end has sent
-    something again. reported: what the blocks of the judged end named. stalled_at: when packets
-    were last read later than they came. repeats, gaps: the text that came last, when it did, and
-    the seconds between its copies, while the peer says nothing. resets, errors: RSTs of the peer,
-    and ICMP errors. may_be_over: a SYN that comes now may open another connection. peer: what else
-    it did. steady: the application of the judged end reads, answers, and closes after its peer has.
+    streams of the peer and of the judged end. binding: what the judged end cannot refuse of the
+    first: all but the data of a SYN, until that is acknowledged. limit: the right edge of the
+    largest window that the peer offered. their_una: what the peer acknowledged of the text that
+    came. best: the youngest segment of the judged end. heard_at: when the last one came.
+    spoke_since, interrupted: whether the peer has sent something since then, and since the first
+    text. repeated: either end has sent something again. reported: what the blocks of the judged end
+    named. stalled_at: when packets were last read later than they came. repeats, gaps: the text
+    that came last, when it did, and the seconds between its copies, while the peer says nothing.
+    resets, errors: RSTs of the peer, and ICMP errors. may_be_over: a SYN that comes now may open
+    another connection. peer: what else it did. steady: the application of the judged end reads,
+    answers, and closes after its peer has.
     grace: seconds that its host may be late. reads, writes: whether that application reads, and has
     text that waits; None where nobody knows. stopped: what was acknowledged when it stopped
     reading, and which window it offered. burst: when a timer sent text again, and the bytes sent
@@ -79,7 +81,7 @@ class Facts:
         self.offered = Offered()
         self.syns = 0
         self.answer: Came | None = None
-        self.sent = Pieces(0)
+        self.sent, self.binding = Pieces(0), Pieces(0)
         self.theirs = Pieces(0)
         self.their_fin: int | None = None
         self.acks = Numbers()
@@ -126,7 +128,7 @@ class Facts:
         known = bool(segment.flags & ACK) and self.iss is not None
         return Place(
             start=distance(first, segment.seq),
-            next=self.sent.next,
+            next=self.binding.next,
             ack=distance(self.iss or 0, segment.ack) if known else None,
             una=self.their_una,
             end=self.theirs.end,
