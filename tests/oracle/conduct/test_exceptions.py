@@ -84,3 +84,14 @@ def test_a_syn_without_mss_counts_as_one_with_the_default() -> None:
     talk.theirs(SYN | ACK)
     assert not talk.theirs(ACK | PSH, bytes(1220))
     assert talk.theirs(ACK | PSH, bytes(1221), seq=1221) == ["over-the-mss"]
+
+
+def test_a_probe_for_a_loss_at_the_tail_may_carry_new_text() -> None:
+    """RFC 8985 section 7.3: one segment over the initial window, after a pause."""
+    talk = Conversation()
+    opened(talk)
+    for number in range(10):
+        talk.theirs(ACK, b"x" * 1460, seq=1 + 1460 * number)
+    talk.now += 0.01
+    assert talk.theirs(ACK, b"x" * 1460, seq=14_601) == []
+    assert talk.theirs(ACK, b"x" * 1460, seq=16_061) == ["initial-window"]
