@@ -48,9 +48,16 @@ _FULL_SEGMENTS = 3
 _BULK, _IN_FLIGHT = 100_000, 16_000
 """Bytes that a case transfers at most, and of them on the way at a time."""
 
+_COPY = "plain TCP is broken there (docs/echo has servers to copy)"
+
 _LOSES = (
     "on a plain connection all {} bytes were acknowledged and {} came back: your application loses "
-    "what its send buffer refuses, or plain TCP is broken there (docs/echo has servers to copy)"
+    f"what its send buffer refuses, or {_COPY}"
+)
+
+_RESETS = (
+    "a plain connection was reset when {} of {} bytes had come back: your application gives up on "
+    f"so many, or {_COPY}"
 )
 
 
@@ -113,7 +120,7 @@ async def _keeps_syn_data(peer: Peer) -> bool:
 
 async def _meet(peer: Peer, service: Service, option: str) -> None:
     """The first answer of a listener."""
-    why = ""
+    why, closes = "", False
     for _ in range(_TRIES):
         try:
             flow = await _connected(peer, service)
@@ -122,15 +129,21 @@ async def _meet(peer: Peer, service: Service, option: str) -> None:
             break
         flow.request()
         why = await _answers(flow)
-        if not why and isinstance(service.app, Http) and not service.app.once:
-            service.app.once = await _closes_after_one(flow)
+        closes = not why and await _closes_after_one(flow)
         if not flow.was_reset:
             break
+    where = endpoint(peer.address, service.port) + (f" ({option})" if option else "")
     if why:
-        where = endpoint(peer.address, service.port) + (f" ({option})" if option else "")
         raise TargetError(
             f"{where} does not answer a plain connection as --app {service.app.name} would "
             f"({why}): check which application runs there, or give --app none"
+        )
+    if isinstance(service.app, Http):
+        service.app.once = service.app.once or closes
+    elif closes:
+        raise TargetError(
+            f"{where} closes a plain connection after one answer: your application does not wait "
+            f"for its client to end, or {_COPY}"
         )
 
 
@@ -177,7 +190,7 @@ async def _answers(flow: Flow) -> str:
 
 
 async def _closes_after_one(flow: Flow) -> bool:
-    """Whether an HTTP server has closed, or closes, instead of answering once more."""
+    """Whether a server has closed, or closes, instead of answering once more."""
     flow.request()
     try:
         await flow.until(
@@ -197,10 +210,19 @@ async def _loses_bulk(peer: Peer) -> str:
 
     Where our own bytes are not acknowledged, the path may have lost them, and cases tell more.
     """
-    try:
-        flow = await peer.connect()
-    except Ending:
-        return ""
+    for _ in range(_TRIES):
+        try:
+            flow = await peer.connect()
+        except Ending:
+            return ""
+        why = await _loses(flow)
+        if not flow.was_reset:
+            break
+    return why
+
+
+async def _loses(flow: Flow) -> str:
+    """The same, on one connection."""
     try:
         data = flow.app.request(_BULK)
         flow.sent.append(data)
@@ -216,7 +238,9 @@ async def _loses_bulk(peer: Peer) -> str:
     except Failed:
         pass
     except Ending:
-        if flow.was_reset or flow.their_rcv_nxt != flow.snd_nxt:
+        if flow.was_reset:
+            return _RESETS.format(len(flow.stream.data), len(data))
+        if flow.their_rcv_nxt != flow.snd_nxt:
             return ""
     else:
         return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import socketserver
+import struct
 import sys
 import threading
 
@@ -46,6 +47,21 @@ def losing(connection: socket.socket) -> None:
             connection.send(data, socket.MSG_DONTWAIT)
 
 
+def one_answer(connection: socket.socket) -> None:
+    """An echo of one piece of text, and then it closes."""
+    connection.sendall(connection.recv(65536))
+
+
+def gives_up(connection: socket.socket) -> None:
+    """An echo that resets the connection once it has read more than it cares to."""
+    left = 20_000
+    while left > 0 and (data := connection.recv(4096)):
+        connection.sendall(data)
+        left -= len(data)
+    if left <= 0:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
 _MUCH = 1 << 16
 """Bytes, and more than a send buffer of 4,096 takes."""
 
@@ -61,7 +77,14 @@ def closing_http(connection: socket.socket) -> None:
     connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nhello\n")
 
 
-KINDS = {"discard": discard, "banner": banner, "losing": losing, "closing-http": closing_http}
+KINDS = {
+    "discard": discard,
+    "banner": banner,
+    "losing": losing,
+    "one-answer": one_answer,
+    "gives-up": gives_up,
+    "closing-http": closing_http,
+}
 
 
 def main(kind: str, port: int) -> None:

@@ -40,6 +40,21 @@ def test_an_echo_that_loses_bulk_is_not_blamed_on_the_stack(judge: Judge) -> Non
     assert done.status == 0
 
 
+def test_an_echo_that_resets_on_bulk_is_not_blamed_on_the_stack(judge: Judge) -> None:
+    only = ("--only", "AFT-11.bulk-after-a-fast-open-is-echoed")
+    done = judge([server("gives-up", 7)], "127.0.0.1:7", "--app", "echo", *only)
+    bulk = done.results["AFT-11.bulk-after-a-fast-open-is-echoed"]
+    assert (bulk["verdict"], done.status) == ("skipped", 0)
+    assert "a plain connection was reset when" in bulk["reason"]
+
+
+def test_an_echo_of_one_answer_cannot_be_judged(judge: Judge) -> None:
+    done = judge([server("one-answer", 7)], "127.0.0.1:7", "--app", "echo", *FEW)
+    assert done.status == 3
+    assert "127.0.0.1:7 closes a plain connection after one answer" in done.said
+    assert "docs/echo" in done.said
+
+
 def test_an_http_server_that_closes_gets_one_request_a_connection(judge: Judge) -> None:
     done = judge([server("closing-http", 80)], "127.0.0.1:80", "--app", "http")
     assert not done.failed
