@@ -16,7 +16,7 @@ from scapy_tfo.suite.application import Http
 from scapy_tfo.suite.context.context import Context
 from scapy_tfo.suite.context.factors import BY_NAME
 from scapy_tfo.suite.flow import Flow
-from scapy_tfo.suite.outcome import BROKEN, Cookieless, Ending, Failed, Missing, WasReset
+from scapy_tfo.suite.outcome import BROKEN, Cookieless, Ending, Failed, Missing, Skipped, WasReset
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.target import Service, Target
 
@@ -196,9 +196,11 @@ async def _closes_after_one(flow: Flow) -> bool:
         await flow.until(
             "an answer or the end", lambda: flow.stream.ended or _whole(flow), acking=True
         )
+    except Skipped:
+        return True
     except Ending:
         return flow.was_reset
-    return flow.stream.ended
+    return not _whole(flow)
 
 
 def _whole(flow: Flow) -> bool:

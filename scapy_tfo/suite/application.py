@@ -9,17 +9,18 @@ from typing import Protocol
 
 from scapy_tfo.suite.context.context import USUAL, Context
 from scapy_tfo.suite.context.texts import filling
+from scapy_tfo.suite.outcome import Skipped
 
-_STATUS = b"HTTP/1."
+_CLOSES = "needs more answers on a connection than this server gives before it closes"
+
+_STATUS, _OLD = b"HTTP/1.", b"HTTP/1.0"
 
 
 class App(Protocol):
-    """name: as given to --app. answers: False where nothing comes back. once: it answers one
-    request on each connection."""
+    """name: as given to --app. answers: False where nothing comes back."""
 
     name: str
     answers: bool
-    once: bool
 
     def request(self, size: int = 0, *, last: bool = False) -> bytes:
         """A request of at least `size` bytes, unlike any other; `last` asks to close after it."""
@@ -29,13 +30,16 @@ class App(Protocol):
         """What is wrong with the answer so far: None if complete and right, "" if incomplete."""
         ...
 
+    def must_go_on(self, requests: Sequence[bytes], stream: bytes) -> None:
+        """Raises Skipped where it may leave some of the requests without an answer, and close."""
+        ...
+
 
 class Echo:
     """Sends back what it is sent."""
 
     name = "echo"
     answers = True
-    once = False
 
     def __init__(self, context: Context = USUAL) -> None:
         self._count = itertools.count(1)
@@ -67,11 +71,15 @@ class Echo:
             )
         return f"the echo differs from byte {at} on: {_excerpt(stream, at)}"
 
+    def must_go_on(self, requests: Sequence[bytes], stream: bytes) -> None:
+        """It answers all that it is sent."""
+
 
 class Http:
-    """An HTTP/1.1 server: each request gets one response.
+    """An HTTP/1.1 server: each request gets one response, until one of them says that the server
+    closes, as it may (RFC 9112 section 9.6).
 
-    once: it closes each connection after its first response, as it may (RFC 9112 section 9.6).
+    once: it closes each connection after its first response, whether it says so or not.
     """
 
     name = "http"
@@ -90,12 +98,19 @@ class Http:
         return (head + "x" * max(room, 0) + "\r\n\r\n").encode()
 
     def judge(self, requests: Sequence[bytes], stream: bytes) -> str | None:
-        responses, rest = _responses(stream)
+        heads, rest = _responses(stream)
         if not rest.startswith(_STATUS[: len(rest)]):
             return f"what came is not HTTP: {_excerpt(rest, 0)}"
-        if responses > len(requests):
-            return f"{responses} responses to {len(requests)} requests"
-        return None if responses == len(requests) and not rest else ""
+        if len(heads) > len(requests):
+            return f"{len(heads)} responses to {len(requests)} requests"
+        return None if len(heads) == len(requests) and not rest else ""
+
+    def must_go_on(self, requests: Sequence[bytes], stream: bytes) -> None:
+        if len(requests) <= 1:
+            return
+        heads, _ = _responses(stream)
+        if self.once or (len(heads) < len(requests) and any(map(_says_it_closes, heads))):
+            raise Skipped(_CLOSES)
 
 
 class NoApp(Echo):
@@ -137,13 +152,13 @@ def make_app(name: str, host: str) -> App:
     return makers[name]()
 
 
-def _responses(stream: bytes) -> tuple[int, bytes]:
-    """How many whole responses stand in the stream, and what is left after them."""
-    count = 0
+def _responses(stream: bytes) -> tuple[list[bytes], bytes]:
+    """The heads of the whole responses in the stream, and what is left after them."""
+    heads: list[bytes] = []
     while True:
         head, mark, body = stream.partition(b"\r\n\r\n")
         if not mark or not head.startswith(_STATUS):
-            return count, stream
+            return heads, stream
         length = re.search(rb"(?i)\r\ncontent-length:\s*(\d+)", head)
         if length is None and re.search(rb"(?i)\r\ntransfer-encoding:\s*chunked", head):
             end = body.find(b"0\r\n\r\n")
@@ -151,9 +166,17 @@ def _responses(stream: bytes) -> tuple[int, bytes]:
         else:
             size = int(length[1]) if length else 0
         if len(body) < size:
-            return count, stream
+            return heads, stream
         stream = body[size:]
-        count += 1
+        heads.append(head)
+
+
+def _says_it_closes(head: bytes) -> bool:
+    """Whether the head of a response has the option `close` of RFC 9112 section 9.6, or is of
+    HTTP/1.0 and does not keep the connection (section 9.3)."""
+    said = b",".join(re.findall(rb"(?i)\r\nconnection:([^\r]*)", head)).lower().split(b",")
+    options = {each.strip() for each in said}
+    return b"close" in options or (head.startswith(_OLD) and b"keep-alive" not in options)
 
 
 def _excerpt(data: bytes, at: int) -> str:

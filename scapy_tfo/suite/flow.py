@@ -16,15 +16,12 @@ from scapy_tfo.suite.context.offers import echoing
 from scapy_tfo.suite.delivery.outbox import Outbox, Written
 from scapy_tfo.suite.delivery.timer import RetransmissionTimer
 from scapy_tfo.suite.delivery.window import SendWindow
-from scapy_tfo.suite.outcome import Skipped, Symptom, Unsupported, shows
+from scapy_tfo.suite.outcome import Missing, Symptom, Unsupported, shows
 from scapy_tfo.suite.receiver import Receiver, spoils
 
 if TYPE_CHECKING:
     from scapy_tfo.suite.application import App
-    from scapy_tfo.suite.outcome import Missing
     from scapy_tfo.suite.switchboard import Switchboard
-
-ONE_ONLY = "needs several answers on a connection: this server closes after each"
 
 _LEAST_ROOM = 48
 """Bytes of data in a segment, however small the MSS that the target names."""
@@ -333,9 +330,12 @@ class Flow(Receiver):
 
     async def until(self, what: str, condition: Callable[[], bool], **named: Any) -> None:
         """See Receiver. Raises Skipped for more requests than are answered on a connection."""
-        if self.app.once and len(self.sent) > 1:
-            raise Skipped(ONE_ONLY)
-        await super().until(what, condition, **named)
+
+        def met() -> bool:
+            self.app.must_go_on(self.sent, bytes(self.stream.data))
+            return condition()
+
+        await super().until(what, met, **named)
 
     @shows(spoils)
     async def answered(self, *, within: float | None = None, acking: bool = True) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import socket
 import socketserver
 import struct
@@ -66,15 +67,20 @@ _MUCH = 1 << 16
 """Bytes, and more than a send buffer of 4,096 takes."""
 
 
-def closing_http(connection: socket.socket) -> None:
-    """HTTP with one answer for each connection (RFC 9112 section 9.6)."""
-    head = b""
-    while b"\r\n\r\n" not in head:
-        piece = connection.recv(65536)
-        if not piece:
-            return
-        head += piece
-    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nhello\n")
+def closing_http(connection: socket.socket, answers: int = 1) -> None:
+    """HTTP with so many answers for each connection, the last of which says so (RFC 9112 section
+    9.6)."""
+    text = b""
+    for left in reversed(range(answers)):
+        while b"\r\n\r\n" not in text:
+            piece = connection.recv(65536)
+            if not piece:
+                return
+            text += piece
+        text = text.partition(b"\r\n\r\n")[2]
+        goes_on = b"keep-alive" if left else b"close"
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: " + goes_on
+        connection.sendall(head + b"\r\n\r\nhello\n")
 
 
 KINDS = {
@@ -84,6 +90,8 @@ KINDS = {
     "one-answer": one_answer,
     "gives-up": gives_up,
     "closing-http": closing_http,
+    "closing-http-2": functools.partial(closing_http, answers=2),
+    "closing-http-3": functools.partial(closing_http, answers=3),
 }
 
 
