@@ -6,13 +6,16 @@ What an application does otherwise than the one named does, the stack would be b
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+import functools
+from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from scapy_tfo import seq
 from scapy_tfo.errors import TargetError
 from scapy_tfo.lab.hooks import ListenerOptions
 from scapy_tfo.segment import ACK, PSH, endpoint
-from scapy_tfo.suite.application import Http
+from scapy_tfo.stacks.standing import StandingHooks
+from scapy_tfo.stacks.standing_apps import oddity
+from scapy_tfo.suite.application import Http, make_app
 from scapy_tfo.suite.context.context import Context
 from scapy_tfo.suite.context.factors import BY_NAME
 from scapy_tfo.suite.flow import Flow
@@ -78,6 +81,8 @@ async def meet_the_applications(peer: Peer, needs: Collection[str]) -> None:
         for service, option in listeners:
             if service is not None:
                 await _meet(peer, service, option)
+        if isinstance(target.hooks, StandingHooks):
+            await _meet_standing(peer, target.hooks.ports)
         if "bulk" in needs and target.main.app.name == "echo":
             target.loses_bulk = target.loses_bulk or await _loses_bulk(peer)
         if "listeners" in needs and target.meets("listeners", peer.family):
@@ -119,32 +124,61 @@ async def _keeps_syn_data(peer: Peer) -> bool:
 
 
 async def _meet(peer: Peer, service: Service, option: str) -> None:
-    """The first answer of a listener."""
-    why, closes = "", False
+    """The first answers of a listener."""
+    if why := await _found(peer, service, _answers_twice):
+        raise TargetError(
+            f"{_where(peer, service, option)} does not answer a plain connection as --app "
+            f"{service.app.name} would ({why}): check which application runs there, or give "
+            "--app none"
+        )
+
+
+async def _meet_standing(peer: Peer, ports: Mapping[str, int]) -> None:
+    """What the applications of --app-port answer, or do on accept."""
+    for name, port in ports.items():
+        option = f"--app-port {name}={port}"
+        service = Service(
+            port, make_app(name if name in ("echo", "http") else "none", str(peer.address))
+        )
+        if service.app.answers:
+            await _meet(peer, service, option)
+            continue
+        if why := await _found(peer, service, functools.partial(oddity, app=name)):
+            raise TargetError(
+                f"{_where(peer, service, option)} does not do on a plain connection what '{name}' "
+                f"does ({why}): check which application runs there (docs/hooks.md)"
+            )
+
+
+def _where(peer: Peer, service: Service, option: str) -> str:
+    return endpoint(peer.address, service.port) + (f" ({option})" if option else "")
+
+
+async def _found(peer: Peer, service: Service, asked: Callable[[Flow], Awaitable[str]]) -> str:
+    """What is wrong with a listener, as a question on a plain connection tells, "" for nothing."""
+    why = ""
     for _ in range(_TRIES):
         try:
             flow = await _connected(peer, service)
         except Ending as ending:
-            why = ending.reason if await _has_room(peer) else ""
-            break
-        flow.request()
-        why = await _answers(flow)
-        closes = not why and await _closes_after_one(flow)
+            return ending.reason if await _has_room(peer) else ""
+        why = await asked(flow)
         if not flow.was_reset:
             break
-    where = endpoint(peer.address, service.port) + (f" ({option})" if option else "")
-    if why:
-        raise TargetError(
-            f"{where} does not answer a plain connection as --app {service.app.name} would "
-            f"({why}): check which application runs there, or give --app none"
-        )
-    if isinstance(service.app, Http):
-        service.app.once = service.app.once or closes
+    return why
+
+
+async def _answers_twice(flow: Flow) -> str:
+    """What is wrong with the answers to two requests; HTTP may leave the second one out."""
+    flow.request()
+    if why := await _answers(flow):
+        return why
+    closes = await _closes_after_one(flow)
+    if isinstance(flow.app, Http):
+        flow.app.once = flow.app.once or closes
     elif closes:
-        raise TargetError(
-            f"{where} closes a plain connection after one answer: your application does not wait "
-            f"for its client to end, or {_COPY}"
-        )
+        return f"your application closes after one answer, or {_COPY}"
+    return ""
 
 
 async def _connected(peer: Peer, service: Service) -> Flow:

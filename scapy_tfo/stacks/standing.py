@@ -23,7 +23,7 @@ class StandingHooks:
     def __init__(
         self, ports: Mapping[str, int], small: int | None, inner: Hooks | None = None
     ) -> None:
-        self._ports, self._small, self._inner = ports, small, inner
+        self.ports, self._small, self._inner = ports, small, inner
 
     async def listen(self, options: ListenerOptions) -> int:
         app, queue = options.app, options.queue
@@ -34,8 +34,8 @@ class StandingHooks:
                     return self._small
                 raise NotOfferedError(f"{wanted}: give --small-port, or the hook 'listen'")
             if queue == _USUAL:
-                if app in self._ports:
-                    return self._ports[app]
+                if app in self.ports:
+                    return self.ports[app]
                 raise NotOfferedError(f"{wanted}: give --app-port {app}=N, or the hook 'listen'")
         raise NotOfferedError(f"{wanted} of its own: only the hook 'listen' makes it")
 

@@ -63,6 +63,33 @@ def gives_up(connection: socket.socket) -> None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
+def mute(connection: socket.socket) -> None:  # noqa: ARG001 - not even read
+    """Neither reads nor writes."""
+    threading.Event().wait()
+
+
+def send(connection: socket.socket) -> None:
+    """Writes ten bytes, then echoes."""
+    connection.sendall(bytes(range(10)))
+    while data := connection.recv(65536):
+        connection.sendall(data)
+
+
+def send_close(connection: socket.socket) -> None:
+    """Writes ten bytes and closes."""
+    connection.sendall(bytes(range(10)))
+
+
+def close(connection: socket.socket) -> None:
+    """Closes at once."""
+
+
+def abort(connection: socket.socket) -> None:
+    """Resets at once."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
 _MUCH = 1 << 16
 """Bytes, and more than a send buffer of 4,096 takes."""
 
@@ -89,6 +116,11 @@ KINDS = {
     "losing": losing,
     "one-answer": one_answer,
     "gives-up": gives_up,
+    "mute": mute,
+    "send-10": send,
+    "send-close-10": send_close,
+    "close": close,
+    "abort": abort,
     "closing-http": closing_http,
     "closing-http-2": functools.partial(closing_http, answers=2),
     "closing-http-3": functools.partial(closing_http, answers=3),

@@ -53,7 +53,7 @@ def test_an_echo_that_resets_on_bulk_is_not_blamed_on_the_stack(judge: Judge) ->
 def test_an_echo_of_one_answer_cannot_be_judged(judge: Judge) -> None:
     done = judge([server("one-answer", 7)], "127.0.0.1:7", "--app", "echo", *FEW)
     assert done.status == 3
-    assert "127.0.0.1:7 closes a plain connection after one answer" in done.said
+    assert "your application closes after one answer" in done.said
     assert "docs/echo" in done.said
 
 
@@ -64,6 +64,51 @@ def test_an_http_server_that_closes_gets_one_request_a_connection(judge: Judge) 
     assert done.results["ACC-2.syn-data-is-acknowledged"]["verdict"] == "pass"
     two = done.results["AFT-1.data-with-the-ack-is-answered"]
     assert (two["verdict"], "before it closes" in two["reason"]) == ("skipped", True)
+
+
+@pytest.mark.parametrize(
+    ("app", "kind", "why"),
+    [
+        ("send-close:5000", "discard", "0 bytes came, and no FIN"),
+        ("send-close:5000", "banner", "24 bytes came which it does not write"),
+        ("send-close:5000", "mute", "0 bytes came, and no FIN"),
+        ("send-close:5000", "send-close-10", "it closed after 10 bytes"),
+        ("send-close:10", "send-10", "bytes came which it does not write"),
+        ("send:10", "send-close-10", "it closed after 10 bytes"),
+        ("mute", "one-answer", "bytes came which it does not write"),
+        ("close", "send-close-10", "10 bytes came which it does not write"),
+        ("abort", "send-close-10", "10 bytes came which it does not write"),
+        ("abort", "close", "it closed after 0 bytes"),
+        ("close", "abort", "it reset the connection"),
+        ("echo", "discard", "no answer came"),
+    ],
+)
+def test_another_application_at_an_app_port_is_named(
+    judge: Judge, app: str, kind: str, why: str
+) -> None:
+    servers = [echo(7), server(kind, 31)]
+    options = ("--app", "echo", "--app-port", f"{app}=31", "--only", "ACC-2")
+    done = judge(servers, "127.0.0.1:7", *options)
+    assert done.status == 3
+    assert f"127.0.0.1:31 (--app-port {app}=31) does not" in done.said
+    assert why in done.said
+
+
+@pytest.mark.parametrize(
+    ("app", "kind"),
+    [
+        ("send-close:10", "send-close-10"),
+        ("send:10", "send-10"),
+        ("mute", "discard"),
+        ("mute", "mute"),
+        ("close", "close"),
+        ("abort", "abort"),
+    ],
+)
+def test_the_right_application_at_an_app_port_is_met(judge: Judge, app: str, kind: str) -> None:
+    servers = [echo(7), server(kind, 31)]
+    options = ("--app", "echo", "--app-port", f"{app}=31", "--only", "ACC-2")
+    assert judge(servers, "127.0.0.1:7", *options).status == 0
 
 
 @pytest.mark.parametrize("answers", [2, 3])
