@@ -11,7 +11,7 @@ from scapy_tfo.oracle.parts.state import Connection
 from scapy_tfo.packet import Reply
 from scapy_tfo.program.options import offer_of
 from scapy_tfo.program.program import Flow
-from scapy_tfo.segment import ACK, SYN
+from scapy_tfo.segment import ACK, RST, SYN
 from tests.oracle.conversations import ISN, ISS, full_jar
 
 NOTHING = offer_of(b"")
@@ -115,3 +115,25 @@ def test_nothing_explains_a_violation_once_the_connections_are_frozen() -> None:
     assert connection.owed.unsettled == 1
     oracle.settled()
     assert connection.owed.unsettled == 0
+
+
+@pytest.mark.parametrize(
+    ("seq", "size", "owed", "state"),
+    [
+        (-9, 2, True, "OPEN"),
+        # Linux answers this one, and then nothing for half a second.
+        (-1, 2, False, "OPEN"),
+        (0, 9, False, "LISTEN or OPEN"),
+        (1, 0, True, "LISTEN"),
+    ],
+)
+def test_a_reset_at_the_edge_of_the_window(seq: int, size: int, owed: bool, state: str) -> None:
+    oracle, connection = asked()
+    oracle.came(connection, syn_ack(), 0.1)
+    oracle.sent(connection, Sent(1, ACK, 1, 0, 65535, NOTHING, (), 0.1))
+    oracle.settled()
+    oracle.sent(connection, Sent(seq, RST, None, size, 65535, NOTHING, (), 0.2))
+    oracle.settled()
+    assert connection.state == state
+    oracle.sent(connection, Sent(0, SYN, None, 0, 65535, NOTHING, (), 0.3))
+    assert oracle.is_owing(connection) is owed

@@ -32,6 +32,9 @@ _SWEPT_AT_ONCE = 16
 _STRAYS_ANSWERED = 64
 """At most, in one turn: a target that floods us is not flooded in return."""
 
+_SHARED_TRIES = 8
+"""Ports of one source tried in one turn, until one is found that another has, too."""
+
 _SLEEP = 0.5
 """Seconds of waiting that make a play one that needs nothing of the target for now."""
 
@@ -111,23 +114,47 @@ class Engine:
         self, program: Program, sources: Mapping[Client, Address], now: float
     ) -> tuple[list[Ends], list[tuple[Ports, int]]]:
         """The ends of its flows, and the ports taken for them: none where they run short."""
+        shares = any(flow.sport_of is not None for flow in program.flows)
+        spent: list[tuple[Ports, int]] = []
+        for _ in range(_SHARED_TRIES if shares else 1):
+            taken: dict[tuple[Address, int], Ports] = {}
+            ends = self._ends(program, sources, now, taken)
+            held = [(ports, sport) for (_, sport), ports in taken.items()]
+            if ends:
+                break
+            # Kept until the end of the search, so that the next try is with another one.
+            spent += held
+            held = []
+        self._give(spent, now, 0.0)
+        return ends, held
+
+    def _ends(
+        self,
+        program: Program,
+        sources: Mapping[Client, Address],
+        now: float,
+        taken: dict[tuple[Address, int], Ports],
+    ) -> list[Ends]:
+        """The ends of a program's flows, none where a port cannot be had. taken: the ports of each
+        source that were taken for it, also for a part of them."""
         ends: list[Ends] = []
-        taken: list[tuple[Ports, int]] = []
         for flow in program.flows:
             source = sources[flow.family, flow.client]
+            ports = self.ports[source]
             if flow.sport_of is not None and flow.sport_of < len(ends):
                 sport = ends[flow.sport_of].sport
+                # The host itself answers, with RST, for a port that is held at another address.
+                if (source, sport) not in taken and not ports.take_this(sport, now):
+                    return []
             else:
-                ports = self.ports[source]
                 found = ports.take(1, now)
                 if not found:
-                    self._give(taken, now, 0.0)
-                    return [], []
+                    return []
                 sport = found[0]
-                taken.append((ports, sport))
+            taken[source, sport] = ports
             target = self.at.addresses[flow.family]
             ends.append(Ends(source.packed, target.packed, sport, self.at.ports[flow.port]))
-        return ends, taken
+        return ends
 
     def start(
         self,

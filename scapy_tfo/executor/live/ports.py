@@ -23,29 +23,66 @@ class Ports:
         self._batch = batch
         self._source = source
         self._most = most
-        self._reserved = 0
         self._resting: list[tuple[float, int]] = []
+        self._rests_until: dict[int, float] = {}
+        self._own: set[int] = set()
 
     def take(self, count: int, now: float) -> list[int]:
         """Up to so many ports; fewer where the others are in use or at rest."""
-        resting = self._resting
         taken: list[int] = []
         while len(taken) < count:
-            if resting and resting[0][0] <= now:
-                taken.append(heappop(resting)[1])
-            elif self._reserved < self._most:
-                try:
-                    taken.append(self._batch.reserve_port(self._source))
-                except SetupError:
-                    self._most = self._reserved
-                    continue
-                self._reserved += 1
-            else:
+            port = self._rested(now) or self._another()
+            if not port:
                 break
+            taken.append(port)
         return taken
+
+    def take_this(self, port: int, now: float) -> bool:
+        """Take that port, which one of another source has; False where it cannot be had now."""
+        if port in self._own:
+            until = self._rests_until.get(port)
+            if until is None or until > now:
+                return False
+            del self._rests_until[port]
+            return True
+        try:
+            self._batch.reserve_port(self._source, port)
+        except SetupError:
+            # This process may hold as many as it can: the next try has room.
+            rested = self._rested(now)
+            if rested:
+                self._own.remove(rested)
+                self._batch.release_port(self._source, rested)
+            return False
+        self._own.add(port)
+        return True
 
     def give(self, ports: list[int], now: float, rest: float = REST) -> None:
         """Give ports back to be used again after a rest, in seconds."""
         until = now + rest
         for port in ports:
+            self._rests_until[port] = until
             heappush(self._resting, (until, port))
+
+    def _rested(self, now: float) -> int:
+        """A port that has rested, 0 where there is none."""
+        resting = self._resting
+        while resting and resting[0][0] <= now:
+            until, port = heappop(resting)
+            # One that was taken by its number is still listed with its rest before that.
+            if self._rests_until.get(port) == until:
+                del self._rests_until[port]
+                return port
+        return 0
+
+    def _another(self) -> int:
+        """A port that was not reserved before, 0 where no more can be had."""
+        if len(self._own) >= self._most:
+            return 0
+        try:
+            port = self._batch.reserve_port(self._source)
+        except SetupError:
+            self._most = len(self._own)
+            return 0
+        self._own.add(port)
+        return port

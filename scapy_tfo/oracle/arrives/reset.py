@@ -29,9 +29,13 @@ def rst(link: Connection, sent: Sent) -> None:
         link.history.reset(now)
         owed.answered()
         owed.overtake()
-    elif low - may.ended <= seq < high + ANY_WINDOW:
-        # Some take one at the number of the FIN, too; others answer with an ACK.
+    elif low - may.ended <= seq < high + ANY_WINDOW or seq < low < seq + size:
+        # Some take one at the number of the FIN, too, or whose text reaches into the window; others
+        # answer with an ACK.
         link.enter(link.states | LISTEN)
+        owed.want_answer(False)
+    elif size and seq + size == low:
+        # Linux counts what ends where the window begins as within it: not believed, but answered.
         owed.want_answer(False)
     if link.states != LISTEN:
         owed.pardon()

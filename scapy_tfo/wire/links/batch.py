@@ -53,8 +53,11 @@ class Batch(Protocol):
         """Packets lost so far on our side of the way: those are no fault of the target's."""
         ...
 
-    def reserve_port(self, source: Address) -> int:
-        """A source port that is nobody else's until released. Raises SetupError when none is."""
+    def reserve_port(self, source: Address, port: int = 0) -> int:
+        """A source port that is nobody else's until released: that one, or any for 0.
+
+        Raises SetupError when none is.
+        """
         ...
 
     def release_port(self, source: Address, port: int) -> None:
@@ -123,8 +126,8 @@ class TunBatch:
     def lost(self) -> int:
         return self._refused + self._dropped()
 
-    def reserve_port(self, source: Address) -> int:
-        return self._ports.reserve(source)
+    def reserve_port(self, source: Address, port: int = 0) -> int:
+        return self._ports.reserve(source, port)
 
     def release_port(self, source: Address, port: int) -> None:
         self._ports.release(source, port)

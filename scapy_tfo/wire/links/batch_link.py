@@ -58,8 +58,8 @@ class LinkBatch:
     def lost(self) -> int:
         return self._overrun
 
-    def reserve_port(self, source: Address) -> int:
-        return self._link.reserve_port(source)
+    def reserve_port(self, source: Address, port: int = 0) -> int:
+        return self._link.reserve_port(source, port)
 
     def release_port(self, source: Address, port: int) -> None:
         self._link.release_port(source, port)
