@@ -32,7 +32,7 @@ def figures_of(
     confirmed ones, each with whether it is new; flaky: those that did not come each time. new,
     gone: ids of findings that the list of known ones lacks, and of those in it that do not happen
     any more. untried: kinds of violations that were seen and neither confirmed nor refuted, as
-    an interrupted campaign leaves them. ended: how.
+    a campaign leaves them that was interrupted, or short of time. ended: how.
     """
     plan, totals, findings = store.plan, store.totals(), store.findings()
     confirmed = [each for each in findings if each.status is Status.CONFIRMED]
@@ -88,9 +88,24 @@ def summary(figures: dict[str, Any]) -> str:
     )
     if unjudged := figures["unjudged"]:
         text += f", {unjudged:,} programs not judged"
-    if untried := figures["untried"]:
-        text += f", {untried:,} kind{'s' * (untried != 1)} of violations not tried again yet"
+    if kinds := _kinds(figures["untried"]):
+        text += f", {kinds} of violations not tried again yet"
     return text
+
+
+def undecided(store: Store) -> str:
+    """What a campaign that has ended does not tell, "" where it tells all."""
+    kinds = _kinds(len({each.kind for each in store.open_sightings()}))
+    if not kinds:
+        return ""
+    return (
+        f"{store.plan.target}: {kinds} of violations not confirmed in time: go on with --resume, "
+        "which tries them first, or give a longer --for"
+    )
+
+
+def _kinds(count: int) -> str:
+    return _number(count, "kind") if count else ""
 
 
 def line_of(finding: Finding, *, mark: str = "") -> str:
@@ -173,4 +188,4 @@ def _fields(raw: dict[str, Any]) -> str:
 
 
 def _number(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
+    return f"{count:,} {what}{'s' * (count != 1)}"

@@ -16,12 +16,12 @@ import pytest
 
 from scapy_tfo.errors import TargetError
 from scapy_tfo.executor.verdict import TracedPacket, Verdict
-from scapy_tfo.fuzz.campaign.campaign import Campaign
+from scapy_tfo.fuzz.campaign.campaign import Campaign, extra_seconds
 from scapy_tfo.fuzz.findings.finding import ALIVE, BALANCED, Finding, Status
 from scapy_tfo.fuzz.findings.store import Store
 from scapy_tfo.oracle.counters import MISCOUNTS
 from scapy_tfo.program.program import Program
-from scapy_tfo.report.fuzz_report import figures_of, summary
+from scapy_tfo.report.fuzz_report import figures_of, summary, undecided
 from tests.fuzz.fakes import FakeBench, Fault, make, plan, sends
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -153,6 +153,45 @@ def test_what_an_interrupted_run_has_not_tried_is_told(tmp_path: Path) -> None:
     assert len(run(path, FakeBench([Fault(lambda _: True)]))) == 1
     with closing(Store.open(path)) as store:
         assert figures_of(store)["untried"] == 0
+
+
+@dataclass
+class Dear(FakeBench):
+    """cost: seconds that each program takes, by a clock that nothing else moves."""
+
+    window: int = 0
+    cost: float = 0.0
+    now: float = 1000.0
+
+    def judge(self, program: Program) -> Verdict:
+        self.now += self.cost
+        return super().judge(program)
+
+
+@pytest.mark.parametrize(("cost", "found"), [(0.01, 1), (1.0, 1), (20.0, 0)])
+@pytest.mark.parametrize("seconds", [10.0, 100.0])
+def test_trying_ends_with_the_time_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cost: float, found: int, seconds: float
+) -> None:
+    bench = Dear([Fault(lambda _: True)], cost=cost)
+    monkeypatch.setattr(time, "monotonic", lambda: bench.now)
+    path = tmp_path / "a.sqlite"
+    findings = run(path, bench, 10_000, seconds=seconds)
+    assert len(findings) >= found
+    assert all(each.packets for each in findings if each.status is Status.CONFIRMED)
+    # What is under way when the time is over is finished.
+    assert bench.now - 1000 <= seconds + extra_seconds(seconds) + 4 * cost
+    with closing(Store.open(path)) as store:
+        assert bool(undecided(store)) is (figures_of(store)["untried"] > 0)
+        assert findings or "1 kind of violations not confirmed in time" in undecided(store)
+    bench.cost = 0.01
+    assert len(run(path, bench, 10_000, seconds=seconds)) == 1
+    with closing(Store.open(path)) as store:
+        assert undecided(store) == ""
+
+
+def test_a_campaign_without_an_end_tries_for_as_long_as_it_takes() -> None:
+    assert extra_seconds(None) == float("inf")
 
 
 def test_a_campaign_that_is_extended_sends_its_last_batch_again(tmp_path: Path) -> None:

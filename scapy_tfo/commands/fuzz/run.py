@@ -6,8 +6,8 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from scapy_tfo.errors import SetupError, TargetError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from scapy_tfo.fuzz.campaign.campaign import Campaign, Progress
+    from scapy_tfo.fuzz.campaign.campaign import Campaign
     from scapy_tfo.fuzz.findings.finding import Finding
     from scapy_tfo.fuzz.findings.known import Known
     from scapy_tfo.fuzz.findings.store import Store
@@ -31,7 +31,6 @@ PROFILES = ("auto", "linux", "rfc", "off")
 """What the model allows: as the target shows it, or as it is known."""
 
 _DEFAULT_SECONDS = 60.0
-_LINES_EVERY = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,12 +231,14 @@ def _campaigned(
     console: Console,
 ) -> int:
     """Run it, and report whatever came, however it ended."""
+    from scapy_tfo.commands.fuzz.progress import shown
     from scapy_tfo.fuzz.campaign.campaign import Campaign
     from scapy_tfo.fuzz.generation.grammar import program_for
+    from scapy_tfo.report.fuzz_report import undecided
 
     programs, seconds = run.store.limits
     trouble: BaseException | None = None
-    with _shown(console, quiet=chosen.quiet) as (on_progress, on_finding):
+    with shown(console, quiet=chosen.quiet) as (on_progress, on_finding):
         campaign = Campaign(
             run.store,
             program_for,
@@ -262,6 +263,9 @@ def _campaigned(
         return 130
     if trouble is not None:
         raise trouble
+    why = undecided(run.store)
+    if why and not status:
+        raise TargetError(why)
     return status
 
 
@@ -331,70 +335,3 @@ def _gone(run: _Run, campaign: Campaign, findings: Sequence[Finding]) -> list[Kn
         for each in unseen(findings, run.known)
         if not happens(campaign.bench, each.program, (each.rule, each.signature[2]))
     ]
-
-
-Shown = tuple[Callable[["Progress"], None], Callable[["Finding"], None]]
-
-
-@contextmanager
-def _shown(console: Console, *, quiet: bool) -> Iterator[Shown]:
-    """What to call with progress and findings: a live line on a terminal, some lines in a pipe."""
-    from scapy_tfo.report.fuzz_report import line_of
-
-    if quiet:
-        yield lambda _progress: None, lambda _finding: None
-        return
-    if console.is_terminal:
-        with _live(console) as shown:
-            yield shown
-        return
-    last = time.monotonic()
-
-    def say(progress: Progress) -> None:
-        nonlocal last
-        if time.monotonic() - last >= _LINES_EVERY:
-            last = time.monotonic()
-            print(_rates(progress), flush=True)
-
-    yield say, lambda finding: print(line_of(finding), flush=True)
-
-
-@contextmanager
-def _live(console: Console) -> Iterator[Shown]:
-    from rich import progress as bars
-
-    from scapy_tfo.commands.console import PlainColumn
-    from scapy_tfo.report.fuzz_report import line_of
-
-    columns = (
-        PlainColumn("fuzzing"),
-        bars.BarColumn(),
-        bars.TimeElapsedColumn(),
-        PlainColumn("{task.fields[rates]}"),
-    )
-    with bars.Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("fuzzing", total=None, rates="")
-        began = time.monotonic()
-
-        def show(progress: Progress) -> None:
-            spent = time.monotonic() - began
-            total = None if progress.left is None else spent + progress.left
-            bar.update(task, completed=spent, total=total, rates=_rates(progress))
-
-        def announce(finding: Finding) -> None:
-            bar.console.print(line_of(finding), style="bold red")
-
-        yield show, announce
-
-
-def _rates(progress: Progress) -> str:
-    left = "" if progress.left is None else f", {_clock(progress.left)} left"
-    return (
-        f"{progress.programs:,} programs, {progress.probes_a_second:,.0f} segments/s,"
-        f" {progress.programs_a_second:,.0f} sequences/s, {progress.findings} findings{left}"
-    )
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}:{rest:02}"

@@ -23,6 +23,15 @@ MOST_DEATHS = 8
 _OF_DEATH: Kind = (ROBUST, ALIVE, AFTER, NONE)
 
 
+_TRYING, _TRYING_SHARE = 15.0, 0.25
+"""Seconds, and the share of those of sending, that confirming and reducing may take afterwards."""
+
+
+def extra_seconds(seconds: float | None) -> float:
+    """How long violations are tried when the time of a campaign is over."""
+    return math.inf if seconds is None else max(_TRYING, _TRYING_SHARE * seconds)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """How far a campaign is.
@@ -76,6 +85,7 @@ class Campaign:
         self._signatures = {each.signature for each in findings if each.status is Status.CONFIRMED}
         self._sender = Sender(store, make, programs, self._left, self._tell)
         self._deaths = 0
+        self._tries_until = math.inf
 
     @property
     def bench(self) -> Bench:
@@ -158,7 +168,11 @@ class Campaign:
         left = {each.kind: each for each in sightings if each.kind != _OF_DEATH}
         try:
             for seen, finding in resolve(
-                self.bench, self._plan, list(left.values()), frozenset(self._signatures)
+                self.bench,
+                self._plan,
+                list(left.values()),
+                frozenset(self._signatures),
+                until=self._end_of_trying(),
             ):
                 self._found(seen.kind, finding)
                 del left[seen.kind]
@@ -167,6 +181,13 @@ class Campaign:
             self._patient.revive()
             for seen in left.values():
                 self._found(seen.kind, given_up(self._plan, seen))
+
+    def _end_of_trying(self) -> float:
+        """When, by the monotonic clock, no violation is tried any more."""
+        left = self._left()
+        if left > 0 or self._tries_until == math.inf:
+            self._tries_until = time.monotonic() + max(left, 0.0) + extra_seconds(self._seconds)
+        return self._tries_until
 
     def _found(self, kind: Kind, finding: Finding) -> None:
         is_new = self._store.settle(kind, finding)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Generator, Iterator, Sequence
 from dataclasses import replace
 
 from scapy_tfo import __version__
@@ -36,6 +37,7 @@ def resolve(
     sightings: Sequence[OpenSighting],
     known: Container[Signature] = (),
     most: int = MOST_RUNS,
+    until: float = math.inf,
 ) -> Iterator[tuple[OpenSighting, Finding]]:
     """Confirm violations, reduce their programs, and confirm those.
 
@@ -49,10 +51,16 @@ def resolve(
     long = [each for each in sightings if plan.live and waits(each.program) >= LONG]
     quick = [each for each in sightings if each not in long]
     found = set[Signature]()
-    for some, runs in ((quick, most), (long, min(most, MOST_LONG))):
-        for seen, finding in _resolved(bench, plan, some, runs):
+    longest = max((waits(each.program) for each in long), default=0.0)
+    for some, runs, end in (
+        (quick, most, until),
+        (long, min(most, MOST_LONG), max(until, time.monotonic()) + 2 * longest),
+    ):
+        for seen, finding in _resolved(bench, plan, some, runs, end):
             if finding.status is Status.CONFIRMED and not finding.packets:
                 if finding.signature not in known and finding.signature not in found:
+                    if time.monotonic() > end:
+                        continue
                     finding = _traced(bench, finding)
                 if finding.packets:
                     found.add(finding.signature)
@@ -60,34 +68,45 @@ def resolve(
 
 
 def _resolved(
-    bench: Bench, plan: Plan, sightings: Sequence[OpenSighting], most: int
+    bench: Bench, plan: Plan, sightings: Sequence[OpenSighting], most: int, until: float
 ) -> Iterator[tuple[OpenSighting, Finding]]:
-    """Findings, still without their packets."""
+    """Findings, still without their packets. Each of the three parts has half of the time that the
+    one before has left, so that some of it remains for the packets."""
     rules = {each.kind: _rule_of(each) for each in sightings}
-    steady = _steady(bench, [(each.program, rules[each.kind]) for each in sightings])
-    kept = [each for each, violation in zip(sightings, steady, strict=True) if violation]
-    smallest = reduced_together(
-        [reduction(each.program, most) for each in kept],
-        lambda some: list(
-            map(bool, _show(bench, [(each, rules[kept[at].kind]) for at, each in some]))
-        ),
-        time.monotonic() + REDUCING,
-    )
+    first = [(each.program, rules[each.kind]) for each in sightings]
+    steady = _steady(bench, first, _half(until))
+    kept = [each for at, each in enumerate(sightings) if steady.get(at) is not None]
+    end = min(time.monotonic() + REDUCING, _half(until))
+
+    def trial(some: Sequence[tuple[int, Program]]) -> list[bool]:
+        shown = _show(bench, [(each, rules[kept[at].kind]) for at, each in some], end)
+        return [shown.get(number) is not None for number in range(len(some))]
+
+    smallest = reduced_together([reduction(each.program, most) for each in kept], trial, end)
     again = _steady(
-        bench, [(each, rules[seen.kind]) for seen, each in zip(kept, smallest, strict=True)]
+        bench,
+        [(each, rules[seen.kind]) for seen, each in zip(kept, smallest, strict=True)],
+        _half(until),
     )
     reduced = {
         seen.kind: (program, violation)
-        for seen, program, violation in zip(kept, smallest, again, strict=True)
-        if violation is not None
+        for number, (seen, program) in enumerate(zip(kept, smallest, strict=True))
+        if (violation := again.get(number)) is not None
     }
-    for seen, violation in zip(sightings, steady, strict=True):
+    for number, violation in sorted(steady.items()):
+        seen = sightings[number]
         if violation is None:
             yield seen, given_up(plan, seen)
         else:
             # What is reduced may need the others beside it: then the whole program has to do.
             program, shown = reduced.get(seen.kind, (seen.program, violation))
             yield seen, _finding(plan, seen, Status.CONFIRMED, program, shown)
+
+
+def _half(until: float) -> float:
+    """When half of the time from now on is over."""
+    now = time.monotonic()
+    return now + (until - now) / 2
 
 
 def given_up(plan: Plan, seen: OpenSighting) -> Finding:
@@ -115,33 +134,48 @@ def _rule_of(seen: OpenSighting) -> Rule:
     return rule, reply
 
 
-def _steady(bench: Bench, some: Sequence[tuple[Program, Rule]]) -> list[Violation | None]:
-    """What each program shows that breaks its rule each time, None where it does not.
+def _steady(
+    bench: Bench, some: Sequence[tuple[Program, Rule]], until: float
+) -> dict[int, Violation | None]:
+    """By the number of each program that could be run in time, what it shows that breaks its rule
+    each time, None where it does not.
 
     Those that do sometimes have another chance, with less company.
     """
-    found: list[Violation | None] = [None] * len(some)
+    found: dict[int, Violation | None] = {}
     open_ = list(range(len(some)))
     for _ in range(2):
-        shown = _show(bench, [some[at] for at in open_ for _ in range(CONFIRMATIONS)])
-        times = [shown[at : at + CONFIRMATIONS] for at in range(0, len(shown), CONFIRMATIONS)]
-        for at, violations in zip(open_, times, strict=True):
+        shown = _show(bench, [some[at] for at in open_ for _ in range(CONFIRMATIONS)], until)
+        undecided = []
+        for place, at in enumerate(open_):
+            runs = range(place * CONFIRMATIONS, (place + 1) * CONFIRMATIONS)
+            if not all(run in shown for run in runs):
+                continue
+            violations = [shown[run] for run in runs]
             found[at] = violations[-1] if all(violations) else None
-        open_ = [
-            at
-            for at, violations in zip(open_, times, strict=True)
-            if any(violations) and not all(violations)
-        ]
+            if any(violations) and not all(violations):
+                undecided.append(at)
+        open_ = undecided
     return found
 
 
-def _show(bench: Bench, some: Sequence[tuple[Program, Rule]]) -> list[Violation | None]:
-    """How the programs, run among each other, break their rules."""
-    shown: list[Violation | None] = [None] * len(some)
-    if not some:
+def _show(
+    bench: Bench, some: Sequence[tuple[Program, Rule]], until: float
+) -> dict[int, Violation | None]:
+    """How the programs, run among each other, break their rules; not those that were not done in
+    time."""
+    shown: dict[int, Violation | None] = {}
+    if not some or time.monotonic() > until:
         return shown
-    for number, verdict in bench.run(enumerate(program for program, _ in some)):
-        shown[number] = breaks(verdict, some[number][1])
+    running = bench.run(enumerate(program for program, _ in some))
+    try:
+        for number, verdict in running:
+            shown[number] = breaks(verdict, some[number][1])
+            if time.monotonic() > until:
+                break
+    finally:
+        if isinstance(running, Generator):
+            running.close()
     return shown
 
 
