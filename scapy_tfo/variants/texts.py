@@ -137,7 +137,7 @@ class AcknowledgesBeforeItAnswers(PassiveConnection):
 class ReportsNoBlocks(ReceiveSide):
     """SACK is agreed to and never sent."""
 
-    def blocks(self) -> list[tuple[int, int]]:
+    def report(self, most: int) -> list[tuple[int, int]]:
         return []
 
 

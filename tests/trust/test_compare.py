@@ -94,8 +94,9 @@ def test_live_verdicts_are_the_simulated_ones(family: int) -> None:
     assert not [each for each in found.values() if each.stopped or each.differences]
     assert found["reference"].compared == len(set(cases))
     assert found["reference"].failed_live == 0
-    recorded_only = {"backup-key-is-not-tried"}
-    assert {name for name in names if not found[name].failed_live} <= recorded_only
+    # Recorded only; and seen in an unusual context only.
+    elsewhere = {"backup-key-is-not-tried", "low-ports-are-no-clients"}
+    assert {name for name in names if not found[name].failed_live} <= elsewhere
     assert all(found[name].compared for name in names)
 
 

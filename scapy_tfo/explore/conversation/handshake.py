@@ -109,10 +109,12 @@ class Handshake:
         offered = {each.kind for each in opt.pull_options(opening.options)}
         if usual is None or not offered >= _OFFERS:
             return None
-        scale = segment.option(opt.WINDOW_SCALE)
+        scale, ours = segment.option(opt.WINDOW_SCALE), opening.option(opt.WINDOW_SCALE)
+        left_out = scale is None and ours is not None and ours.data == b"\0"
         came = (
             segment.mss,
-            None if scale is None else scale.data[0],
+            # A shift of 0 need not be answered (RFC 7323 section 2.2).
+            usual.scale if left_out else None if scale is None else scale.data[0],
             segment.option(opt.SACK_PERMITTED) is not None,
             segment.timestamps is not None,
         )

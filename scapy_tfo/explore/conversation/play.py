@@ -236,6 +236,10 @@ class Play:
         self.run.passed += 1
         self._marks.append((world.now - self._began, 0, segment.flags, segment.length))
         self._conduct.sent(segment, world.now)
+        first = seq.add(self._isn, 1 + self.run.acked)
+        unknown = world.profile.stateless and not self.server.accepted and segment.seq != first
+        if unknown and not segment.flags & SYN:
+            self.run.excuse = "a listener that keeps nothing of a SYN knows no later segment"
         end = self.run.acked + len(segment.payload)
         is_next = bool(segment.payload) and self._situation.is_next(segment)
         self._situation.sent(segment)

@@ -11,6 +11,8 @@ _ACK_WITHIN = 0.5
 """Seconds (RFC 9293 section 3.8.6.3, MUST-40), and what sums of them lose."""
 _ROUNDING = 0.01
 _PROBE_WITHIN, _OPENS_WITHIN = 1.0, 5.0
+_PROBES_APART = 1.0
+"""Seconds after a probe in which another one may be one too many (RFC 5961 section 7)."""
 """Seconds that specs/ gives."""
 _ANSWERED = 1.0
 """Seconds after which an ACK answers nothing that came: twice the longest delay."""
@@ -109,6 +111,9 @@ def answers_probe(history: History, segment: Segment, at: float) -> Due | None:
     assert history.isn is not None
     at_edge = distance(history.isn, segment.seq) == best.ack == history.edge
     if not (at_edge and len(segment.payload) == 1 and history.peer.plain):
+        return None
+    last, history.probed_at = history.probed_at, at
+    if last is not None and at - last < _PROBES_APART:
         return None
     by = at + _PROBE_WITHIN + _ROUNDING
     return Due(at, by, "an answer to the probe within a second", _any, plain=False)

@@ -123,6 +123,7 @@ class Conduct:
         """The judged end sent a segment; the rules that it breaks. at: seconds."""
         history, applied = self.history, self._tally.applied
         came = history.read(segment, at, packet)
+        history.learn_label(segment)
         flags = segment.flags
         kind = "r" if flags & RST else "s" if flags & SYN else "a"
         text = bool(segment.payload or flags & FIN)
@@ -133,7 +134,7 @@ class Conduct:
             text,
             history.mixed,
             history.complete,
-            history.ordered,
+            history.ordered and not history.relabelled,
             history.opens,
             history.contents,
             history.whole,

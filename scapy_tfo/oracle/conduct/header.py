@@ -128,7 +128,8 @@ def flow_label(history: History, came: Came) -> Judged:
     """A connection has one flow label (RFC 6437 section 3), unless something was sent
     again: then an end may look for another path."""
     best = history.best
-    if history.family != 6 or best is None or not (came.length and best.length):
+    known = history.family == 6 and history.ordered
+    if not known or best is None or not (came.length and best.length):
         return False
     if (came.flags | best.flags) & (SYN | RST) or not history.is_newer(came):
         return False
@@ -184,7 +185,7 @@ RULES = (
     Rule("fast-open-elsewhere", fast_open_elsewhere, on="ra", options=True),
     Rule("from-many", from_many, ordered=True),
     Rule("hop-limit", hop_limit, ordered=True),
-    Rule("flow-label", flow_label, on="a", text=True, ordered=True, numbers=True),
+    Rule("flow-label", flow_label, on="a", text=True, numbers=True),
     Rule("answers-a-group", answers_a_group, listens=True, complete=True),
     Rule("last-hop-dropped", owes=last_hop),
     Rule(

@@ -63,6 +63,9 @@ class History(Facts):
             self.resets += 1
             self.may_be_over = True
         self.peer.take(segment, at, self.place(segment))
+        if segment.payload and self.their_shift:
+            # The ACK that opens the window may open it by less than a unit (RFC 5681 section 4.2).
+            self.peer.credit += 1
         self._learn_numbers(segment)
         self.last_sent.append(segment)
         del self.last_sent[:-_KEPT]
@@ -178,6 +181,14 @@ class History(Facts):
             distance(self.isn, segment.ack) if self.isn is not None and flags & ACK else None,
             segment.timestamps if opt.TIMESTAMPS in options else None,
         )
+
+    def learn_label(self, segment: Segment) -> None:
+        """A packet with another flow label than before may overtake those before it: queues are
+        chosen by the label (RFC 6437 section 1)."""
+        if segment.flags & (SYN | RST) or self.family != 6:
+            return
+        self.relabelled = self.relabelled or self.label not in (-1, segment.flow_label)
+        self.label = segment.flow_label
 
     def learn_came(self, came: Came) -> None:
         """What the segment tells, once it is judged."""

@@ -123,7 +123,8 @@ def fin_again(history: History, came: Came) -> Judged:
 
 def one_at_a_time(history: History, came: Came) -> Judged:
     """A timer sends one segment (RFC 6298 5.4, RFC 5681 section 3.1: the loss window)."""
-    if not came.segment.payload or came.flags & (SYN | RST) or not history.whole:
+    if not came.segment.payload or came.flags & (SYN | RST) or not history.whole or history.grace:
+        # On a host that may be late two timers run out at a time.
         return False
     if history.is_by_timer(came):
         return True

@@ -95,3 +95,22 @@ def test_a_probe_for_a_loss_at_the_tail_may_carry_new_text() -> None:
     talk.now += 0.01
     assert talk.theirs(ACK, b"x" * 1460, seq=14_601) == []
     assert talk.theirs(ACK, b"x" * 1460, seq=16_061) == ["initial-window"]
+
+
+def test_two_duplicates_have_two_reports() -> None:
+    talk = Conversation(ordered=True)
+    opened(talk, PERMITTED)
+    for _ in range(3):
+        talk.ours(ACK, b"x" * 10)
+    talk.theirs(ack=11)
+    for _ in range(2):
+        assert talk.theirs(ack=11, options=(sack((1, 11)),)) == []
+
+
+def test_text_under_another_flow_label_may_overtake() -> None:
+    """Queues on the way are chosen by the label of an IPv6 packet."""
+    talk = Conversation(ordered=True, version=6)
+    opened(talk)
+    talk.theirs(ACK, b"x" * 10, flow_label=1)
+    talk.ours(ACK, ack=11)
+    assert "text-leaves-a-gap" not in talk.theirs(ACK, b"x" * 10, seq=21, flow_label=2)

@@ -356,7 +356,8 @@ TABLE: dict[str, tuple[Script, Script]] = {
 
 def conversation(rule: str, *, order: bool = False) -> Conversation:
     ordered = next(each.ordered for each in RULES if each.name == rule) or order
-    return Conversation(version=6 if rule in SIX else 4, ordered=ordered or rule in MORE)
+    ordered = ordered or rule in MORE or rule == "flow-label"
+    return Conversation(version=6 if rule in SIX else 4, ordered=ordered)
 
 
 @pytest.mark.parametrize("rule", [each.name for each in RULES])

@@ -77,9 +77,8 @@ class Facts:
         self.mixed = False
         self.isn: int | None = None
         self.iss: int | None = None
-        self.family = 4
+        self.family, self.syns = 4, 0
         self.offered = Offered()
-        self.syns = 0
         self.answer: Came | None = None
         self.sent, self.binding = Pieces(0), Pieces(0)
         self.theirs = Pieces(0)
@@ -97,12 +96,13 @@ class Facts:
         self.repeats: tuple[int, float] | None = None
         self.heard_at: float | None = None
         self.peer = PeerRecord()
-        self.steady = steady
-        self.grace = grace
+        self.steady, self.grace = steady, grace
         self.reads: bool | None = None
         self.writes: bool | None = None
         self.stopped: int | None = None
         self.stopped_window = 0
+        self.probed_at: float | None = None
+        self.label, self.relabelled = -1, False
         self.burst: tuple[float, int] | None = None
         self.handshakes: list[float] = []
         self.probes: list[float] = []
