@@ -10,12 +10,18 @@ from pathlib import Path
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.segment import Address
-from scapy_tfo.stacks.file import StackFile, is_target_file, load
+from scapy_tfo.stacks.file import ROLES, SMALL, StackFile, is_target_file, load
 from scapy_tfo.stacks.running import Running, running
 from scapy_tfo.stacks.standing import STANDING, StandingHooks
 from scapy_tfo.suite.application import App, make_app
 from scapy_tfo.suite.target import Service, Target
 from scapy_tfo.targets.endpoint import parse_endpoint, resolve
+
+_WANTED = {
+    "second": "another listener with fast open on (--second-port)",
+    "plain": "a listener with fast open off (--plain-port)",
+    "small": f"an echo with a limit of {SMALL} pending fast opens (--small-port)",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +68,8 @@ async def reached(reach: Reach) -> AsyncIterator[Target]:
                 yield target
         return
     host, port = parse_endpoint(reach.target)
+    ports = {**reach.ports, "main": port}
+    _must_be_apart(ports, reach.standing)
     addresses = resolve(host, reach.families)
     described = StackFile(
         path=Path(),
@@ -73,7 +81,7 @@ async def reached(reach: Reach) -> AsyncIterator[Target]:
         sources=tuple(_source(each) for each in reach.sources),
         intrusive=False,
     )
-    stack = Running(described, {**reach.ports, "main": port})
+    stack = Running(described, ports)
     if reach.standing or "small" in reach.ports:
         stack.hooks = StandingHooks(reach.standing, reach.ports.get("small"))
         stack.verbs = frozenset({STANDING})
@@ -83,7 +91,10 @@ async def reached(reach: Reach) -> AsyncIterator[Target]:
 
 @asynccontextmanager
 async def stack_of(file: StackFile, reach: Reach) -> AsyncIterator[Running]:
-    """The stack of a target file, started. What the user gives beside the file stands above it."""
+    """The stack of a target file, started. What the user gives beside the file stands above it.
+
+    Raises SetupError and TargetError.
+    """
     ours = [each for each in file.sources if each.version in (reach.families or (4, 6))]
     described = replace(
         file,
@@ -93,8 +104,29 @@ async def stack_of(file: StackFile, reach: Reach) -> AsyncIterator[Running]:
         ports={**file.ports, **reach.ports},
         standing={**file.standing, **reach.standing},
     )
+    _must_be_apart(described.ports, described.standing)
     async with running(described) as stack:
         yield stack
+
+
+def _must_be_apart(ports: Mapping[str, int], standing: Mapping[str, int]) -> None:
+    """Raises SetupError where one port is given for listeners that differ."""
+    taken: dict[int, str] = {}
+    for role in ROLES:
+        port = ports.get(role)
+        if port in taken:
+            raise SetupError(
+                f"port {port} is given as the {taken[port]} port and as the {role} port: run "
+                f"{_WANTED[role]} on a port of its own, or leave the {role} port out"
+            )
+        if port is not None:
+            taken[port] = role
+    for app, port in standing.items():
+        if taken.get(port) in ("plain", "small"):
+            raise SetupError(
+                f"port {port} is given as the {taken[port]} port and for '{app}': run '{app}' "
+                "with fast open on at a port of its own, or leave it out"
+            )
 
 
 @contextmanager
