@@ -20,7 +20,7 @@ from scapy_tfo.runner.shared_keys import look_for_holders
 from scapy_tfo.runner.verdicts import TRIES, Verdicts
 from scapy_tfo.silence.pace import Pace
 from scapy_tfo.spec import Catalogue
-from scapy_tfo.stacks.small_port import rest, used_small_port, waits_its_turn
+from scapy_tfo.stacks.small_port import leave, used_small_port, waits_its_turn
 from scapy_tfo.suite.concurrently import AT_ONCE
 from scapy_tfo.suite.context.context import USUAL, Context
 from scapy_tfo.suite.control import Control, PathRecord
@@ -305,7 +305,7 @@ class _Runner:
                 self._path.accepts.add(job.family)
             peer.hang_up()
             if used_small_port(peer):
-                await rest(lambda: self.peer(job.family, "control of the small port"))
+                await leave(job.ending, lambda: self.peer(job.family, "control of the small port"))
             job.seconds += loop.time() - began
             job.observed = peer.observed
         answered = not isinstance(job.ending, Missing | Absent | Inconclusive)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scapy_tfo.stacks.file import SMALL
-from scapy_tfo.suite.outcome import Ending
+from scapy_tfo.suite.outcome import Ending, Failed
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import Case
 from scapy_tfo.suite.target import Target
+
+_PLENTY = 64
+"""Pending fast opens that no small limit holds."""
 
 _STEP = 5.0
 _TRIES = 15
@@ -28,7 +31,39 @@ def waits_its_turn(target: Target, case: Case) -> bool:
     return shared and case.intrusive and "listeners" in case.needs
 
 
-async def rest(make_peer: Callable[[], Peer]) -> None:
+async def leave(ending: Ending | None, make_peer: Callable[[], Peer]) -> None:
+    """Let it be free again for the next case; a failure of this one says what its limit seems to
+    be."""
+    if isinstance(ending, Failed):
+        peer = make_peer()
+        try:
+            ending.reason += await _doubt(peer)
+        finally:
+            peer.hang_up()
+    await _rest(make_peer)
+
+
+async def _doubt(peer: Peer) -> str:
+    """What a failure there should say of the listener, "" where its limit is as it should be.
+
+    A stack that keeps to no limit shows the same, so this is no excuse.
+    """
+    small = peer.target.small
+    assert small is not None
+    try:
+        pending = len(await peer.fill(small, most=_PLENTY))
+    except Ending:
+        return ""
+    if pending <= SMALL:
+        return ""
+    told = f"{pending} or more" if pending == _PLENTY else str(pending)
+    return (
+        f"; {told} fast opens were pending at a time at --small-port {small.port}: is its limit "
+        f"really {SMALL}?"
+    )
+
+
+async def _rest(make_peer: Callable[[], Peer]) -> None:
     """Wait until as many fast opens are accepted as the limit allows, or until it is in vain.
 
     Whoever comes next is judged by what it finds then.

@@ -119,3 +119,15 @@ def test_an_http_server_that_says_when_it_closes_is_not_blamed(judge: Judge, ans
     reasons = [each["reason"] for each in done.results.values() if each["verdict"] == "skipped"]
     assert any("before it closes" in each for each in reasons)
     assert done.results["AFT-1.data-with-the-ack-is-answered"]["verdict"] == "pass"
+
+
+LIMIT = "LIM-1.refused-data-is-delivered-once-when-resent"
+
+
+def test_a_failure_asks_about_the_limit_of_the_small_port(judge: Judge) -> None:
+    servers = [echo(7), echo(9)]
+    options = ("--app", "echo", "--small-port", "9", "--intrusive", "--only", "LIM-1")
+    done = judge(servers, "127.0.0.1:7", *options)
+    assert (done.results[LIMIT]["verdict"], done.status) == ("fail", 1)
+    asked = "64 or more fast opens were pending at a time at --small-port 9: is its limit really 4?"
+    assert asked in done.results[LIMIT]["reason"]
