@@ -69,8 +69,7 @@ async def running(file: StackFile) -> AsyncIterator[Running]:
             made._agent = await _reached(made, file.hooks)
             made.hooks, made.verbs = made._agent, made._agent.verbs
             await _begin(made, made._agent)
-        if file.standing or "small" in made.ports:
-            _hand_out(made)
+        hand_out(made)
         yield made
     finally:
         if made._agent is not None:
@@ -140,7 +139,9 @@ async def _opened(agent: AgentHooks, app: str, queue: int) -> int:
         return await agent.listen(ListenerOptions(app, 0))
 
 
-def _hand_out(made: Running) -> None:
+def hand_out(made: Running) -> None:
+    """Offer the listeners that are there, where no others can be made; a case that asks for one
+    that is not there says which."""
     if "listen" not in made.verbs:
         made.hooks = StandingHooks(made.file.standing, made.ports.get("small"), made.hooks)
         made.verbs |= {STANDING}

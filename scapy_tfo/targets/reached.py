@@ -11,8 +11,7 @@ from pathlib import Path
 from scapy_tfo.errors import SetupError
 from scapy_tfo.segment import Address
 from scapy_tfo.stacks.file import ROLES, SMALL, StackFile, is_target_file, load
-from scapy_tfo.stacks.running import Running, running
-from scapy_tfo.stacks.standing import STANDING, StandingHooks
+from scapy_tfo.stacks.running import Running, hand_out, running
 from scapy_tfo.suite.application import App, make_app
 from scapy_tfo.suite.target import Service, Target
 from scapy_tfo.targets.endpoint import parse_endpoint, resolve
@@ -80,11 +79,10 @@ async def reached(reach: Reach) -> AsyncIterator[Target]:
         iface=reach.iface,
         sources=tuple(_source(each) for each in reach.sources),
         intrusive=False,
+        standing=reach.standing,
     )
     stack = Running(described, ports)
-    if reach.standing or "small" in reach.ports:
-        stack.hooks = StandingHooks(reach.standing, reach.ports.get("small"))
-        stack.verbs = frozenset({STANDING})
+    hand_out(stack)
     with _opened(reach.target, addresses, stack) as target:
         yield target
 

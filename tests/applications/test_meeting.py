@@ -142,3 +142,16 @@ def test_a_failure_asks_whether_fast_open_is_off(judge: Judge) -> None:
     asked = "; is fast open really off at --plain-port 8?"
     assert reasons
     assert all(asked in each for each in reasons)
+
+
+def test_a_skip_names_the_option_that_would_do(judge: Judge) -> None:
+    only = ("--intrusive", "--only", "LIM-1,AFT-3,SRV-4")
+    done = judge([echo(7)], "127.0.0.1:7", "--app", "echo", *only)
+    assert done.status == 0
+    reasons = {
+        name: each["reason"] for name, each in done.results.items() if each["verdict"] == "skipped"
+    }
+    assert "give --small-port, or the hook 'listen'" in reasons[LIMIT]
+    closes = reasons["AFT-3.answer-and-close-before-the-ack"]
+    assert "give --app-port send-close:5000=N, or the hook 'listen'" in closes
+    assert "the hook 'keys'" in reasons["SRV-4.a-new-key-ends-old-cookies"]
