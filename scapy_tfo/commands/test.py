@@ -28,7 +28,8 @@ EXIT_STATUS = """exit status:
   0  nothing failed
   1  a requirement failed (MUST, step or robust; SHOULD with --strict)
   2  wrong usage or set-up
-  3  the target could not be judged: no control handshake succeeds
+  3  the target could not be judged: no control handshake succeeds, another
+     application answers than the one named, or the target went away
   70  an error of scapy-tfo itself, which names a file to send with a report
   130 interrupted; the reports hold what was finished
   141 nobody reads the output any more, as after | head"""

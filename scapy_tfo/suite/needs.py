@@ -6,7 +6,7 @@ NEEDS = {
     "answer": "an application that answers: give --app echo or --app http",
     "echo": "an echo application: run one on the target and give --app echo",
     "bulk": "an echo application that returns 100,000 bytes: run one of docs/echo, --app echo",
-    "two_addresses": "a second source address: give --source twice, and --intrusive",
+    "two_addresses": "a second source address: give --source A B, and --intrusive",
     "listeners": f"the hook 'listen', which makes listeners to order: {_WAY}",
     "close": f"the hook 'close', which closes a listener: {_WAY}",
     "sessions": f"the hook 'sessions', the application's own word: {_WAY}",
