@@ -12,6 +12,7 @@ from typing import Self
 from scapy_tfo.executor.bench import VolleyResult
 from scapy_tfo.executor.conduct import Counts
 from scapy_tfo.executor.live.addresses import Range, Throttle, clients_of, leaves_a_mark
+from scapy_tfo.executor.live.application import meet
 from scapy_tfo.executor.live.bearing import Again, Bearing
 from scapy_tfo.executor.live.control import greet
 from scapy_tfo.executor.live.cookies import gather
@@ -180,7 +181,8 @@ class LiveBench:
 
         addresses: the target's, by family. ports: "main", where an echo listens, and what else of
         `program.PORTS` it has; programs for the others are not judged. Off this machine the rate
-        is a modest one at most. Raises TargetError where the target does not answer.
+        is a modest one at most. Raises TargetError where the target does not answer, or not as an
+        echo.
         """
         if not link.is_local:
             rate = RATE if rate is None else min(rate, RATE)
@@ -195,6 +197,7 @@ class LiveBench:
                 ports,
             )
             greet(batch, at.sources, at.addresses, ports["main"])
+            meet(batch, at.sources, at.addresses, ports)
             patience = LOCAL if link.is_local else ALONE
 
             def close_all() -> None:
