@@ -62,6 +62,11 @@ async def shouts(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
         writer.write(data.upper())
 
 
+async def changes_long_lines(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(1000):
+        writer.write(data if len(data) < 80 else data[:80] + b"\n" + data[80:])
+
+
 async def hangs_up(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     writer.transport.abort()
 
@@ -122,6 +127,7 @@ def test_an_echo_is_welcome(batch: LinkBatch, serve: Serve) -> None:
         (answers_twice, "the connection was closed, with the client's end still open"),
         (greets, "11 bytes came, which are not those that were sent"),
         (shouts, "18 bytes came, which are not those that were sent"),
+        (changes_long_lines, "519 bytes came, which are not those that were sent after the first"),
         (hangs_up, "the connection was reset"),
     ],
 )

@@ -17,7 +17,8 @@ from scapy_tfo.segment import ACK, FIN, PSH, RST, SYN, Address, endpoint
 from scapy_tfo.wire.links.batch import Batch
 
 THINKING = 5.0
-"""Seconds that an application may take for an answer, from the acknowledgement of the request."""
+"""Seconds that an application may take for an answer, from the acknowledgement of the request, or
+from one part of the answer to the next."""
 
 _AGAIN, _SENDS = 1.0, 10
 """Seconds after which what was not acknowledged is sent again, and how often it is sent: 0.36 ** 10
@@ -30,7 +31,8 @@ _GOES_ON = 0.3
 """Seconds after the last answer in which no end of the connection may come."""
 
 _ISN = 700
-_REQUESTS = (b"<1> as it was sent", b"<2> and once more on the same connection")
+_REQUESTS = (b"<1> as it was sent", b"<2> and more than a line of it".ljust(500, b"."))
+"""The second fits into the smallest segment that any host takes (RFC 9293 section 3.7.1)."""
 _OPTIONS = {"main": "", "plain": " (--plain-port)", "second": " (--second-port)"}
 
 
@@ -131,7 +133,10 @@ class _Talk:
                 return "the request was not acknowledged"
             out = [] if is_taken else [self._built(ACK | PSH, at, request)]
             sends += not is_taken
+            before = len(self._heard)
             self._hear(out, _AGAIN)
+            if len(self._heard) > before:
+                until = max(until, time.monotonic() + THINKING)
         return self._over() if self._ended else ""
 
     def _over(self) -> str:
