@@ -49,6 +49,8 @@ async def a_syn_to_a_group(peer: Peer) -> None:
 @stimulus("TCP-ADDR-3", needs=["echo"])
 async def a_syn_to_a_group_and_to_one(peer: Peer) -> None:
     """A SYN goes to a group, which a host on the way may drop, and then to the target alone."""
+    if not peer.target.is_ours:
+        raise Unsupported("others may hear it, too: it is sent to targets of our own only")
     flow = peer.flow()
     flow.syn(dst=GROUPS[peer.family])
     await flow.pause(LATER)
@@ -131,12 +133,13 @@ async def a_syn_that_offers_ecn(peer: Peer) -> None:
         await flow.syn_ack()
 
 
-@stimulus("TCP-PMTU-1", needs=["listeners"])
+@stimulus("TCP-PMTU-1", needs=["listeners", "two_addresses"], exclusive=True)
 async def a_path_that_became_narrow(peer: Peer) -> None:
     """A router tells a smaller MTU about text under way, over IPv6."""
     if peer.family != 6:
         raise Unsupported("over IPv4 routers may cut packets")
-    flow = await peer.connect(await peer.listen("send:60000"))
+    # A host remembers the MTU for every connection with the address.
+    flow = await peer.connect(await peer.listen("send:60000"), source=1)
     await acknowledged_one_by_one(flow, 2)
     await flow.pause(LATER)
     last = next(each for each in flow.heard[::-1] if each.payload)
