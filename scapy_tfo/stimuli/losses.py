@@ -33,7 +33,7 @@ async def three_duplicate_acknowledgements(peer: Peer) -> None:
     await flow.pause(LATER)
 
 
-@stimulus("TCP-RTO-15", "TCP-CC-4", needs=["listeners"])
+@stimulus("TCP-RTO-15", "TCP-CC-4", needs=["listeners"], slow=True)
 async def a_flight_that_nobody_acknowledges(peer: Peer) -> None:
     """A flight is not acknowledged until some of it comes again."""
     flow = await peer.connect(await peer.listen(TEXT))

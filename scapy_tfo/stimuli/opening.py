@@ -133,7 +133,7 @@ async def a_syn_that_offers_ecn(peer: Peer) -> None:
         await flow.syn_ack()
 
 
-@stimulus("TCP-PMTU-1", needs=["listeners", "two_addresses"], exclusive=True)
+@stimulus("TCP-PMTU-1", needs=["listeners", "two_addresses"], slow=True, exclusive=True)
 async def a_path_that_became_narrow(peer: Peer) -> None:
     """A router tells a smaller MTU about text under way, over IPv6."""
     if peer.family != 6:
