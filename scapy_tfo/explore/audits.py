@@ -17,7 +17,7 @@ from scapy_tfo.segment import RST, SYN, Segment
 AUDITED = ("serves no more", "pending-limit-moved")
 """How the names of its rules begin."""
 
-_REST = 400.0
+REST = 400.0
 """Seconds after which nothing of a conversation counts any more."""
 _TEXT = bytes(range(40))
 
@@ -34,14 +34,14 @@ class Served:
 
 def served(world: World, application: str) -> Served:
     """Try a listener out, and leave it as it was."""
-    world.pass_time(_REST)
+    world.pass_time(REST)
     found = []
     for opening in ("plain", "good"):
         run = Play(world, Schedule(opening, application, "write-end:100")).play()
         rules = (each.rule for each in judged(run))
         found.append(tuple(rule for rule in rules if rule not in advice()))
     room = _room(world, application)
-    world.pass_time(_REST)
+    world.pass_time(REST)
     return Served(room, *found)
 
 

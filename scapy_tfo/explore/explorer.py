@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.explore import plan
-from scapy_tfo.explore.audits import Served, compared, served
+from scapy_tfo.explore.audits import REST, Served, compared, served
 from scapy_tfo.explore.conversation.judge import advice, judged
 from scapy_tfo.explore.conversation.play import Play
 from scapy_tfo.explore.conversation.run import Problem, Run
@@ -178,8 +178,17 @@ class Explorer:
         alone = self.problems_of(schedule)
         if any(each.rule == problem.rule for each in alone):
             self._keep(Found(first_of(alone), schedule))
-        elif known is None:
+        elif known is None and self._shows_after_rests(problem, schedule):
             self._keep(Found(problem, schedule, tuple(self._lived[:-1])))
+
+    def _shows_after_rests(self, problem: Problem, schedule: Schedule) -> bool:
+        """Whether those before it leave something behind for good: what a host holds for minutes,
+        as connections in TIME-WAIT, may leave no room for more."""
+        world = World(self._stack, self._profile, self._seed)
+        for each in self._lived[:-1]:
+            Play(world, each).play()
+            world.pass_time(REST)
+        return any(each.rule == problem.rule for each in judged(Play(world, schedule).play()))
 
     def _left_behind(self, problem: Problem, application: str, lived: list[Schedule]) -> None:
         known = self.result.found.get(problem.rule)

@@ -14,13 +14,16 @@ _OFFERS = {opt.MSS, opt.WINDOW_SCALE, opt.SACK_PERMITTED, opt.TIMESTAMPS}
 
 class Handshake:
     """The handshake of one connection. isn: the client's. cookie: its good one. taken: a
-    right target takes the data that comes with it.
+    right target takes the data that comes with it. narrowed: the target was told of a small MTU.
 
     answered: the target sent a SYN-ACK. acked: an ACK behind it has come to the target.
     """
 
-    def __init__(self, profile: Profile, isn: int, cookie: bytes, *, taken: bool) -> None:
+    def __init__(
+        self, profile: Profile, isn: int, cookie: bytes, *, taken: bool, narrowed: bool = False
+    ) -> None:
         self._profile = profile
+        self._narrowed = narrowed
         self._taken = taken
         self._isn = isn
         self._cookie = cookie
@@ -118,7 +121,11 @@ class Handshake:
             segment.option(opt.SACK_PERMITTED) is not None,
             segment.timestamps is not None,
         )
-        wanted = (usual.mss[segment.src.version], usual.scale, usual.sack, usual.times)
+        mss = usual.mss[segment.src.version]
+        if self._narrowed and segment.mss is not None and segment.mss < (mss or 0):
+            # What it takes itself may follow the path, too.
+            mss = segment.mss
+        wanted = (mss, usual.scale, usual.sack, usual.times)
         if came == wanted:
             return None
         told = "MSS, window scale, SACK and timestamps as in other SYN-ACKs"

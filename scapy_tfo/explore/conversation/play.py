@@ -111,7 +111,11 @@ class Play:
             awaits=self._isn,
         )
         self._handshake = Handshake(
-            world.profile, self._isn, self.cookie, taken=self.schedule.opening != OLD_KEY
+            world.profile,
+            self._isn,
+            self.cookie,
+            taken=self.schedule.opening != OLD_KEY,
+            narrowed=world.narrowed,
         )
         self._pump_client()
         if self.schedule.wrong is not None:
@@ -237,6 +241,10 @@ class Play:
         self._marks.append((world.now - self._began, 0, segment.flags, segment.length))
         self._conduct.sent(segment, world.now)
         first = seq.add(self._isn, 1 + self.run.acked)
+        if world.profile.stateless and self._is_gone:
+            # To SYN cookies an old ACK opens the connection once more (RFC 4987 section 3.6).
+            self._conduct.history.mixed = True
+            self.run.excuse = "an old ACK may open a connection at a listener that keeps nothing"
         unknown = world.profile.stateless and not self.server.accepted and segment.seq != first
         if unknown and not segment.flags & SYN:
             self.run.excuse = "a listener that keeps nothing of a SYN knows no later segment"
@@ -290,6 +298,7 @@ class Play:
                     self._conduct.history.mixed = True
         else:
             self._conduct.error(made, world.now)
+            world.narrowed = world.narrowed or bool(made.mtu)
         self._answers_wrong = True
         world.target.receive(packet, world.now)
         self._pump_target()

@@ -39,7 +39,8 @@ class World:
     """A stack with its listeners, and a clock that goes on from schedule to schedule.
 
     profile: what the stack is known to do. now: seconds. population, tally: of the rules of
-    conduct, over all connections. played: how many schedules there were.
+    conduct, over all connections. played: how many schedules there were. narrowed: the target was
+    told of a small MTU.
     """
 
     def __init__(self, stack: AnyStack, profile: Profile, seed: int = 0) -> None:
@@ -53,6 +54,7 @@ class World:
         self.population = Population()
         self.tally = Tally()
         self.played = 0
+        self.narrowed = False
         self._dice = dice
         self._agenda: list[tuple[float, int, Callable[[], None]]] = []
         self._serial = itertools.count()
