@@ -31,6 +31,17 @@ class Handshake:
         self._text_end = 0
         self.answered = self.acked = False
 
+    def forgot(self, segment: Segment, first: int, accepted: bool, gone: bool) -> str:
+        """Why a target that keeps nothing of a SYN (RFC 4987 section 3.6) cannot know what a
+        segment belongs to, "" where it can. first: the number behind the SYN and what it took."""
+        if not self._profile.stateless:
+            return ""
+        if gone:
+            return "an old ACK may open a connection at a listener that keeps nothing of a SYN"
+        if accepted or segment.flags & SYN or segment.seq == first:
+            return ""
+        return "a listener that keeps nothing of a SYN knows no later segment"
+
     def sent(self, segment: Segment) -> None:
         """A segment of the client's came to the target."""
         if segment.flags & SYN:

@@ -42,8 +42,7 @@ class Play:
     """One schedule in a world. keep: whether its packets are kept."""
 
     def __init__(self, world: World, schedule: Schedule, *, keep: bool = False) -> None:
-        self.world = world
-        self.schedule = schedule
+        self.world, self.schedule = world, schedule
         self.context: Context = context_of(schedule.context)
         self.server: Actor = server_of(schedule.server, self)
         self.client: Writer = client_of(schedule.client, self)
@@ -110,12 +109,9 @@ class Play:
             cookie=self.cookie,
             awaits=self._isn,
         )
+        taken = self.schedule.opening != OLD_KEY
         self._handshake = Handshake(
-            world.profile,
-            self._isn,
-            self.cookie,
-            taken=self.schedule.opening != OLD_KEY,
-            narrowed=world.narrowed,
+            world.profile, self._isn, self.cookie, taken=taken, narrowed=world.narrowed
         )
         self._pump_client()
         if self.schedule.wrong is not None:
@@ -241,15 +237,10 @@ class Play:
         self._marks.append((world.now - self._began, 0, segment.flags, segment.length))
         self._conduct.sent(segment, world.now)
         first = seq.add(self._isn, 1 + self.run.acked)
-        if world.profile.stateless and self._is_gone:
-            # To SYN cookies an old ACK opens the connection once more (RFC 4987 section 3.6).
-            self._conduct.history.mixed = True
-            self.run.excuse = "an old ACK may open a connection at a listener that keeps nothing"
-        unknown = world.profile.stateless and not self.server.accepted and segment.seq != first
-        if unknown and not segment.flags & SYN:
-            self.run.excuse = "a listener that keeps nothing of a SYN knows no later segment"
-        end = self.run.acked + len(segment.payload)
-        is_next = bool(segment.payload) and self._situation.is_next(segment)
+        known, gone = bool(self.server.accepted), self._is_gone
+        self.run.excuse = self._handshake.forgot(segment, first, known, gone) or self.run.excuse
+        self._conduct.history.mixed |= gone and world.profile.stateless
+        end, is_next = self.run.acked + len(segment.payload), self._situation.is_next(segment)
         self._situation.sent(segment)
         if segment.flags & SYN and self._is_gone:
             # It may open another connection (RFC 7413 section 2.1).
@@ -260,7 +251,7 @@ class Play:
         self._handshake.sent(segment)
         world.target.receive(segment.to_bytes(), world.now)
         self._pump_target()
-        if is_next and self.run.acked < end and self._must_take():
+        if segment.payload and is_next and self.run.acked < end and self._must_take():
             self._owed.text(end, world.now)
         if self._waits:
             self._go_wrong()
