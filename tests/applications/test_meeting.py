@@ -74,7 +74,6 @@ def test_an_http_server_that_closes_gets_one_request_a_connection(judge: Judge) 
         ("send-close:5000", "mute", "0 bytes came, and no FIN"),
         ("send-close:5000", "send-close-10", "it closed after 10 bytes"),
         ("send-close:10", "send-10", "bytes came which it does not write"),
-        ("send:10", "send-close-10", "it closed after 10 bytes"),
         ("mute", "one-answer", "bytes came which it does not write"),
         ("close", "send-close-10", "10 bytes came which it does not write"),
         ("abort", "send-close-10", "10 bytes came which it does not write"),
@@ -131,17 +130,6 @@ def test_a_failure_asks_about_the_limit_of_the_small_port(judge: Judge) -> None:
     assert (done.results[LIMIT]["verdict"], done.status) == ("fail", 1)
     asked = "64 or more fast opens were pending at a time at --small-port 9: is its limit really 4?"
     assert asked in done.results[LIMIT]["reason"]
-
-
-def test_a_failure_asks_whether_fast_open_is_off(judge: Judge) -> None:
-    servers = [echo(7), echo(8)]
-    options = ("--app", "echo", "--plain-port", "8", "--only", "ACC-1")
-    done = judge(servers, "127.0.0.1:7", *options)
-    assert done.status == 1
-    reasons = [each["reason"] for each in done.results.values() if each["verdict"] == "fail"]
-    asked = "; is fast open really off at --plain-port 8?"
-    assert reasons
-    assert all(asked in each for each in reasons)
 
 
 def test_a_skip_names_the_option_that_would_do(judge: Judge) -> None:

@@ -85,14 +85,14 @@ def served(serve: Serve) -> Iterator[int]:
             writer.close()
 
     server = loop.run_until_complete(asyncio.start_server(handle, str(HERE), 0))
-    thread = threading.Thread(target=loop.run_forever)
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
         server.close()
         loop.call_soon_threadsafe(loop.stop)
-        thread.join()
+        thread.join(10)
         for task in asyncio.all_tasks(loop):
             task.cancel()
         loop.run_until_complete(asyncio.sleep(0))
