@@ -47,7 +47,8 @@ local function number16(raw, at)
 end
 
 -- Offsets count from 0, as in a tvb. Where the IP header stood in the frame before: of the whole capture, mostly.
-local usual_place = 14
+local FIRST_PLACE = 14 -- on Ethernet
+local usual_place = FIRST_PLACE
 
 -- The TCP header behind the IP header at `at`, and the bytes of addresses and ports; nil where it is no such thing.
 local function read_ip(raw, at)
@@ -150,6 +151,13 @@ local function total_of(raw, ip)
     return payload == 0 and 0 or payload + 40
 end
 
+-- Whether an IPv6 packet which seems to begin at `ip` ends within `size` bytes. Where other packets of the capture have
+-- another encapsulation, an address or a checksum may look like a header, and its length then tells.
+local function ends_within(raw, ip, size)
+    local payload = number16(raw, ip + 4)
+    return payload ~= nil and ip + 40 + payload <= size
+end
+
 -- What the dissector reads of a usual packet, of one at an unusual place. nil where it is cut off.
 local function read_header(raw, ip, tcp, key)
     if #raw < tcp + 14 then
@@ -161,7 +169,7 @@ end
 local function read_unusual(tvb, pinfo)
     local raw, ip = tvb:raw(), usual_place
     local tcp, key = read_ip(raw, ip)
-    if not tcp then
+    if not tcp or (byte(raw, ip + 1) >= 0x60 and not ends_within(raw, ip, tvb:reported_len())) then
         tcp, key, ip = search(raw, pinfo)
         if not tcp then
             return nil
@@ -445,7 +453,7 @@ local function forget()
     cut_count = 0
     dull_options, dull_count = {}, 0
     is_sorted = true
-    usual_place = 14
+    usual_place = FIRST_PLACE
     has_columns, asked_at, said = false, 0, {}
     most_memory = 0
 end
@@ -1887,7 +1895,12 @@ local function is_usual(tvb, pinfo, size)
             return false
         end
         tcp = ip + 20
-    elseif IS_IPV6[first] and size >= ip + 54 and raw_bytes(tvb, ip + 6, 1) == TCP_BYTE then
+    elseif
+        IS_IPV6[first]
+        and size >= ip + 54
+        and raw_bytes(tvb, ip + 6, 1) == TCP_BYTE
+        and (ip == FIRST_PLACE or ends_within(raw_bytes(tvb, ip, 6), 0, size - ip))
+    then
         tcp = ip + 40
     else
         return false
@@ -1927,7 +1940,12 @@ function tfo.dissector(tvb, pinfo, tree)
         s1, s2, s3, s4, k1, k2, k3, k4, offset, flags, _, _, _, _, _, _, o1, o2, o3, o4 = byte(raw, ip + 1, ip + 44)
     if first == 0x45 and protocol == TCP then
         tcp, total, key = ip + 20, total * 256 + n2, sub(raw, ip + 13, ip + 24)
-    elseif next_header == TCP and first >= 0x60 and first < 0x70 then
+    elseif
+        next_header == TCP
+        and first >= 0x60
+        and first < 0x70
+        and (ip == FIRST_PLACE or ip + 40 + n3 * 256 + n4 <= size)
+    then
         tcp, total, key = ip + 40, n3 * 256 + n4, sub(raw, ip + 9, ip + 44)
         total = total == 0 and 0 or total + 40
         p1, p2, q1, q2, s1, s2, s3, s4, k1, k2, k3, k4, offset, flags, _, _, _, _, _, _, o1, o2, o3, o4 =

@@ -60,7 +60,7 @@ local function forget()
     cut_count = 0
     dull_options, dull_count = {}, 0
     is_sorted = true
-    usual_place = 14
+    usual_place = FIRST_PLACE
     has_columns, asked_at, said = false, 0, {}
     most_memory = 0
 end

@@ -113,7 +113,12 @@ local function is_usual(tvb, pinfo, size)
             return false
         end
         tcp = ip + 20
-    elseif IS_IPV6[first] and size >= ip + 54 and raw_bytes(tvb, ip + 6, 1) == TCP_BYTE then
+    elseif
+        IS_IPV6[first]
+        and size >= ip + 54
+        and raw_bytes(tvb, ip + 6, 1) == TCP_BYTE
+        and (ip == FIRST_PLACE or ends_within(raw_bytes(tvb, ip, 6), 0, size - ip))
+    then
         tcp = ip + 40
     else
         return false
@@ -153,7 +158,12 @@ function tfo.dissector(tvb, pinfo, tree)
         s1, s2, s3, s4, k1, k2, k3, k4, offset, flags, _, _, _, _, _, _, o1, o2, o3, o4 = byte(raw, ip + 1, ip + 44)
     if first == 0x45 and protocol == TCP then
         tcp, total, key = ip + 20, total * 256 + n2, sub(raw, ip + 13, ip + 24)
-    elseif next_header == TCP and first >= 0x60 and first < 0x70 then
+    elseif
+        next_header == TCP
+        and first >= 0x60
+        and first < 0x70
+        and (ip == FIRST_PLACE or ip + 40 + n3 * 256 + n4 <= size)
+    then
         tcp, total, key = ip + 40, n3 * 256 + n4, sub(raw, ip + 9, ip + 44)
         total = total == 0 and 0 or total + 40
         p1, p2, q1, q2, s1, s2, s3, s4, k1, k2, k3, k4, offset, flags, _, _, _, _, _, _, o1, o2, o3, o4 =

@@ -23,7 +23,8 @@ local function number16(raw, at)
 end
 
 -- Offsets count from 0, as in a tvb. Where the IP header stood in the frame before: of the whole capture, mostly.
-local usual_place = 14
+local FIRST_PLACE = 14 -- on Ethernet
+local usual_place = FIRST_PLACE
 
 -- The TCP header behind the IP header at `at`, and the bytes of addresses and ports; nil where it is no such thing.
 local function read_ip(raw, at)
@@ -126,6 +127,13 @@ local function total_of(raw, ip)
     return payload == 0 and 0 or payload + 40
 end
 
+-- Whether an IPv6 packet which seems to begin at `ip` ends within `size` bytes. Where other packets of the capture have
+-- another encapsulation, an address or a checksum may look like a header, and its length then tells.
+local function ends_within(raw, ip, size)
+    local payload = number16(raw, ip + 4)
+    return payload ~= nil and ip + 40 + payload <= size
+end
+
 -- What the dissector reads of a usual packet, of one at an unusual place. nil where it is cut off.
 local function read_header(raw, ip, tcp, key)
     if #raw < tcp + 14 then
@@ -137,7 +145,7 @@ end
 local function read_unusual(tvb, pinfo)
     local raw, ip = tvb:raw(), usual_place
     local tcp, key = read_ip(raw, ip)
-    if not tcp then
+    if not tcp or (byte(raw, ip + 1) >= 0x60 and not ends_within(raw, ip, tvb:reported_len())) then
         tcp, key, ip = search(raw, pinfo)
         if not tcp then
             return nil

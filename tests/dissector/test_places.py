@@ -54,6 +54,10 @@ def in_gre(packet: bytes, kind: bytes) -> bytes:
     return ip_over(47, bytes(2) + kind + packet)
 
 
+def in_keyed_gre(packet: bytes, kind: bytes) -> bytes:
+    return ip_over(47, b"\x30\x00" + kind + bytes([0, 0, 0, 9, 0, 0, 0, 1]) + packet)
+
+
 def in_vxlan(packet: bytes, kind: bytes) -> bytes:
     inside = b"\x08" + bytes(7) + ethernet(packet, kind)
     return ip_over(17, struct.pack("!HHHH", 50000, 4789, 8 + len(inside), 0) + inside)
@@ -201,6 +205,18 @@ def test_other_frames_between_them_disturb_nothing(tmp_path: Path) -> None:
         frames += [(vlan if number % 2 else ethernet)(packet, IPV4), udp, b"", arp[:13]]
     (found,) = connections(write_pcap(tmp_path / "mixed.pcap", ETHERNET, frames))
     assert found["outcome"] == "refused-silently"
+
+
+def test_an_address_that_looks_like_a_header_where_headers_were_is_none(tmp_path: Path) -> None:
+    """Behind GRE, the octet 0x64 of the server's address stands where IPv6 began behind VXLAN, and
+    a byte of the SYN's ISN stands where it would name TCP."""
+    before, behind = Talk(sport=40001), Talk(sport=40002, isn=0x06000000)
+    accepted(before)
+    accepted(behind)
+    frames = [ethernet(in_vxlan(each.data, IPV4), IPV4) for each in before.packets]
+    frames += [ethernet(in_keyed_gre(each.data, IPV4), IPV4) for each in behind.packets]
+    found = connections(write_pcap(tmp_path / "tunnels.pcap", ETHERNET, frames))
+    assert [each["outcome"] for each in found] == ["accepted", "accepted"]
 
 
 def test_a_fragment_without_a_header_is_no_segment(tmp_path: Path) -> None:
