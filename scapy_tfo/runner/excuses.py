@@ -58,16 +58,16 @@ async def comes_back(peer: Peer) -> bool:
 async def connections_at_a_time(peer: Callable[[], Peer]) -> int | None:
     """How many plain connections the main listener holds, half open or open, whichever are fewer.
 
-    None for `ENOUGH` or for no clear answer. peer: makes one for each round, which holds
-    connections until no more are answered.
+    `ENOUGH` where they are as many at least, None for no clear answer. peer: makes one for each
+    round, which holds connections until no more are answered.
     """
     held = []
     for half_open in (False, True):
         counts = [await _held_by(peer(), half_open=half_open) for _ in range(_ROUNDS)]
-        if len(set(counts)) == 1 and counts[0]:
-            held.append(counts[0])
-    least = min(held, default=ENOUGH)
-    return least if least < ENOUGH else None
+        if len(set(counts)) > 1 or not counts[0]:
+            return None
+        held.append(counts[0])
+    return min(held)
 
 
 async def _held_by(peer: Peer, *, half_open: bool) -> int:

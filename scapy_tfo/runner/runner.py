@@ -13,7 +13,12 @@ from scapy_tfo.lab.hooks import HooksBrokenError, NotOfferedError
 from scapy_tfo.lab.links.impairment import Impairment
 from scapy_tfo.runner import preflight
 from scapy_tfo.runner.clock import VirtualLoop, beside
-from scapy_tfo.runner.excuses import comes_back, connections_at_a_time, cookies_are_good_once
+from scapy_tfo.runner.excuses import (
+    ENOUGH,
+    comes_back,
+    connections_at_a_time,
+    cookies_are_good_once,
+)
 from scapy_tfo.runner.job import Job, silence_of, was_accepted
 from scapy_tfo.runner.record import TOOL, Record
 from scapy_tfo.runner.shared_keys import look_for_holders
@@ -195,7 +200,9 @@ class _Runner:
             self._asked_for_room.add(family)
             peer = functools.partial(self.peer, family, "search for room")
             room = await connections_at_a_time(peer)
-            if room is None:
+            if room is not None:
+                self._path.roomy |= {family} if room >= ENOUGH else set()
+            if room is None or room >= ENOUGH:
                 continue
             self._path.has_room_for(family, room)
             self.pace.at_most(1)

@@ -152,7 +152,7 @@ class Verdicts:
         room = self._path.room.get(job.family)
         if room is not None and job.opened > room:
             return f"the target holds {room} at a time of the {job.opened} connections of the case"
-        if job.target_was_full and job.opened >= ENOUGH:
+        if job.target_was_full and (job.opened >= ENOUGH or job.family not in self._path.roomy):
             return (
                 "while the case held its connections, the target answered no control handshake:"
                 " it has too little room for what the case opens"

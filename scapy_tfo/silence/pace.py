@@ -57,11 +57,6 @@ class Pace:
         """Whether more cases would run if they might."""
         return bool(self._waiting)
 
-    @property
-    def was_slowed(self) -> bool:
-        """Whether the target bore fewer cases than there were."""
-        return self._was_full
-
     def begin_wave(self, number: int) -> None:
         """From now on let in as many as for attempt `number`, counted from 0."""
         bears = _AT_ONCE_WHERE_SLOW if self._was_full else _AT_ONCE

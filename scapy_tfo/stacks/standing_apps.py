@@ -26,6 +26,9 @@ async def oddity(flow: Flow, app: str) -> str:
     name, _, size = app.partition(":")
     text = pattern(int(size or 0)) * (2 if name == "two-sends" else 1)
     if name != "mute" and await _acts(flow, name, text):
+        if name == "send":
+            # One that closes has done the same so far.
+            await flow.pause(_SILENT)
         return _wrong(flow, name, text) or ""
     # One that accepts a connection only once there is data gets some.
     flow.request()

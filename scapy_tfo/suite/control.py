@@ -69,7 +69,8 @@ class PathRecord:
     open that a control may fail for it; such controls say nothing of the path, and count for `held`
     alone.
     thinking: seconds that the application may take to answer, 0.0 where that is no time. room: how
-    many connections the target holds at a time, by family, where that is few.
+    many connections the target holds at a time, by family, where that is few. roomy: families in
+    which it was seen to hold enough.
     """
 
     rtt: float = 0.0
@@ -89,6 +90,7 @@ class PathRecord:
     held: Tally = field(default_factory=Tally)
     thinking: float = 0.0
     room: dict[int, int] = field(default_factory=dict)
+    roomy: set[int] = field(default_factory=set)
     recent: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT))
     _period: dict[int, Tally] = field(default_factory=dict)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.mutants.registry import tcp_mutant
-from scapy_tfo.reference.server import PassiveConnection, ServerHost
+from scapy_tfo.reference.server import Listener, PassiveConnection, ServerHost
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.segment import CWR, ECE, Address, Segment
@@ -98,8 +98,8 @@ class AlwaysSpeaksEcn(DressedSynAck):
 class ReflectsEcn(PassiveConnection):
     """The bits for ECN in a SYN-ACK are those of the SYN."""
 
-    def __init__(self, stack: ServerHost, listener: object, syn: Segment, now: float) -> None:
-        super().__init__(stack, listener, syn, now)  # type: ignore[arg-type]
+    def __init__(self, stack: ServerHost, listener: Listener, syn: Segment, now: float) -> None:
+        super().__init__(stack, listener, syn, now)
         bits = syn.flags & (ECE | CWR)
         self.dressings = (
             *self.dressings,

@@ -74,6 +74,7 @@ def test_an_http_server_that_closes_gets_one_request_a_connection(judge: Judge) 
         ("send-close:5000", "mute", "0 bytes came, and no FIN"),
         ("send-close:5000", "send-close-10", "it closed after 10 bytes"),
         ("send-close:10", "send-10", "bytes came which it does not write"),
+        ("send:10", "send-close-10", "it closed after 10 bytes"),
         ("mute", "one-answer", "bytes came which it does not write"),
         ("close", "send-close-10", "10 bytes came which it does not write"),
         ("abort", "send-close-10", "10 bytes came which it does not write"),

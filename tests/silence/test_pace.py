@@ -18,7 +18,7 @@ def test_it_grows_by_steps_to_the_most_and_no_further() -> None:
     assert limits[0] > FIRST
     assert limits == sorted(limits)
     assert limits[-1] == 40
-    assert not pace.was_slowed
+    assert not pace.notes
 
 
 def test_one_overload_halves_it_once_however_many_controls_were_late() -> None:
@@ -30,7 +30,7 @@ def test_one_overload_halves_it_once_however_many_controls_were_late() -> None:
     assert pace.limit == 20
     pace.overloaded(11.1)
     assert (pace.limit, pace.lowest) == (10, 10)
-    assert pace.was_slowed
+    assert pace.notes
 
 
 def test_after_an_overload_it_grows_one_by_one() -> None:

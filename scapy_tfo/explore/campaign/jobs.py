@@ -16,7 +16,7 @@ from scapy_tfo.explore.reduce import reduced
 class Request:
     """What is to be explored. target: a simulated stack without `sim:`. faults: in one schedule, at
     most. seconds: that it may take, None for as long as the plan takes. first: stop at the first
-    finding."""
+    finding that is no advice."""
 
     target: str
     seed: int = 0
@@ -48,7 +48,7 @@ def _shard(request: Request, number: int) -> Result:
     end = None if request.seconds is None else time.monotonic() + request.seconds
 
     def stop() -> bool:
-        if request.first and explorer.result.found:
+        if request.first and explorer.result.failed:
             return True
         return end is not None and time.monotonic() >= end
 

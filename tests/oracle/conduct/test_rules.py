@@ -374,20 +374,3 @@ def test_a_packet_that_nearly_does(rule: str) -> None:
     TABLE[rule][1](talk)
     talk.end()
     assert talk.broken == []
-
-
-def test_an_ack_that_text_was_overtaken_by() -> None:
-    """Text that was never there may have been sent before the ACK that came first."""
-    talk = Conversation()
-    opened(talk)
-    talk.ours(ACK, b"abc")
-    assert talk.theirs(ack=4) == []
-    assert talk.theirs(ACK, b"xyz", ack=1) == []
-
-
-def test_an_ack_goes_back_under_a_younger_timestamp() -> None:
-    talk = Conversation()
-    timed(talk)
-    talk.ours(ACK, b"abc", options=(opt.timestamps(102, 500),))
-    assert talk.theirs(ack=4, options=(opt.timestamps(501, 102),)) == []
-    assert "ack-goes-back" in talk.theirs(ack=1, options=(opt.timestamps(502, 102),))

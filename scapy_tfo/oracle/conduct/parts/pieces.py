@@ -108,11 +108,6 @@ class Numbers:
             if self._dropped is None or before(self._dropped, oldest):
                 self._dropped = oldest
 
-    @property
-    def last(self) -> int | None:
-        """The number that was new last."""
-        return next(reversed(self._kept), None)
-
     def __contains__(self, number: int) -> bool:
         return number in self._kept or (
             self._dropped is not None and not before(self._dropped, number)
