@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -14,10 +16,14 @@ from scapy_tfo.errors import SetupError
 
 NAME = "journal.jsonl"
 
+_SYNC = 1.0
+"""Seconds of results that a machine which fails may lose: to wait for the disk at each holds up the
+packets of all other cases."""
+
 
 class Journal:
-    """A file in a run's directory with one line of JSON for each result, on the disk before the
-    run goes on.
+    """A file in a run's directory with one line of JSON for each result, which outlives this
+    process before the run goes on.
 
     place: makes the directory; called with the first result; None for no journal. A line that
     cannot be written is told once, and the run goes on without a journal: its verdicts are worth
@@ -28,6 +34,7 @@ class Journal:
         self._place = place
         self._file: TextIO | None = None
         self._is_broken = False
+        self._synced = -math.inf
 
     def add(self, record: dict[str, Any]) -> None:
         """Write a line."""
@@ -38,7 +45,9 @@ class Journal:
                 self._file = _new(self._place() / NAME)
             self._file.write(json.dumps(record, allow_nan=False) + "\n")
             self._file.flush()
-            os.fdatasync(self._file.fileno())
+            if (now := time.monotonic()) >= self._synced + _SYNC:
+                os.fdatasync(self._file.fileno())
+                self._synced = now
         except (OSError, SetupError) as error:
             why = error.strerror if isinstance(error, OSError) else error
             self._is_broken = True
