@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
 from scapy_tfo import seq
 from scapy_tfo.errors import TargetError
@@ -50,6 +50,9 @@ _FULL_SEGMENTS = 3
 
 _BULK, _IN_FLIGHT = 100_000, 16_000
 """Bytes that a case transfers at most, and of them on the way at a time."""
+
+_IDLE = 15.0
+"""Seconds that a connection is left idle at most, to see whether the application ends it."""
 
 _COPY = "plain TCP is broken there (docs/echo has servers to copy)"
 
@@ -314,6 +317,48 @@ async def grow_old(age: int, peer: Callable[[], Peer]) -> None:
             return
         finally:
             client.hang_up()
+
+
+async def explained(
+    ending: Ending,
+    seconds: float,
+    flows: Sequence[Flow],
+    context: Context,
+    peer: Callable[..., Peer],
+) -> Ending:
+    """How a case ended, once what may explain it otherwise has been asked for.
+
+    seconds: that the case took. flows: of the case. peer: as in `held_against`.
+    """
+    if isinstance(ending, Missing | Failed) and any(map(_was_left, flows)):
+        return await _unless_idle_ones_end(ending, seconds, peer())
+    return await held_against(ending, context, peer)
+
+
+def _was_left(flow: Flow) -> bool:
+    """Whether the application ended its side first, which an echo never does."""
+    return flow.stream.ended and not flow.conduct.history.peer.fin
+
+
+async def _unless_idle_ones_end(ending: Ending, seconds: float, peer: Peer) -> Ending:
+    """`ending`, but where a plain connection that is idle ends within those seconds, too."""
+    if peer.target.is_ours or not peer.target.main.app.answers:
+        return ending
+    began = (loop := asyncio.get_running_loop()).time()
+    try:
+        flow = await peer.connect()
+        flow.request()
+        if await _answers(flow):
+            return ending
+        await flow.until("a FIN", lambda: flow.stream.ended, within=min(seconds, _IDLE))
+    except (Ending, *BROKEN):
+        return ending
+    finally:
+        peer.hang_up()
+    return Skipped(
+        "needs an application that keeps an idle connection: yours also ended a plain one, after"
+        f" {loop.time() - began:.1f} s"
+    )
 
 
 async def held_against(ending: Ending, context: Context, peer: Callable[..., Peer]) -> Ending:

@@ -156,8 +156,7 @@ class _Runner:
         self.pace = Pace()
 
     async def run(self, jobs: Sequence[Job]) -> None:
-        """Run every job, as often as it needs; those that need the target to themselves at last,
-        because what they leave behind may disturb the others for minutes."""
+        """Run every job, at last those that leave behind what may disturb others for minutes."""
         self._verdicts.plan(jobs)
         self._places = {job.case.id: place for place, job in enumerate(jobs)}
         for job in jobs:
@@ -245,8 +244,8 @@ class _Runner:
 
     def _within_a_case(self, job: Job) -> int:
         """Conversations of a case under way at a time."""
-        cramped = job.family in self._path.room
-        if cramped or ((job.was_refused or job.was_reset) and job.attempts > 1):
+        crossed = job.was_refused or job.was_reset
+        if job.family in self._path.room or (crossed and job.attempts > 1):
             return 1
         return self.pace.within_a_case(job.attempts)
 
@@ -288,7 +287,8 @@ class _Runner:
             await job.run(peer)
             job.ending = None
         except Ending as raised:
-            job.ending = ending = await preflight.held_against(raised, context, usual)
+            ended = raised, loop.time() - began
+            job.ending = ending = await preflight.explained(*ended, peer.flows, context, usual)
             if isinstance(ending, Missing | Absent):
                 job.silences.append(silence_of(ending, peer.flows, tally))
             # Now, while this case still holds all that it opened at the target.

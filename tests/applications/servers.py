@@ -53,6 +53,14 @@ def one_answer(connection: socket.socket) -> None:
     connection.sendall(connection.recv(65536))
 
 
+def idle(connection: socket.socket) -> None:
+    """An echo that closes what is idle for 700 ms."""
+    connection.settimeout(0.7)
+    with contextlib.suppress(TimeoutError):
+        while data := connection.recv(65536):
+            connection.sendall(data)
+
+
 def gives_up(connection: socket.socket) -> None:
     """An echo that resets the connection once it has read more than it cares to."""
     left = 20_000
@@ -116,6 +124,7 @@ KINDS = {
     "losing": losing,
     "one-answer": one_answer,
     "gives-up": gives_up,
+    "idle": idle,
     "mute": mute,
     "send-10": send,
     "send-close-10": send_close,

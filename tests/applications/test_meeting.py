@@ -50,6 +50,19 @@ def test_an_echo_that_resets_on_bulk_is_not_blamed_on_the_stack(judge: Judge) ->
     assert "a plain connection was reset when" in bulk["reason"]
 
 
+def test_an_echo_that_closes_what_is_idle_is_not_blamed_on_the_stack(judge: Judge) -> None:
+    only = (
+        "AFT-6.tsval-of-a-repeated-syn-ack-does-not-go-back",
+        "AFT-1.data-with-the-ack-is-answered",
+    )
+    done = judge(
+        [server("idle", 7)], "127.0.0.1:7", "--app", "echo", *(f"--only={each}" for each in only)
+    )
+    waits, prompt = (done.results[each] for each in only)
+    assert (waits["verdict"], prompt["verdict"], done.status) == ("skipped", "pass", 0)
+    assert "yours also ended a plain one" in waits["reason"]
+
+
 def test_an_echo_of_one_answer_cannot_be_judged(judge: Judge) -> None:
     done = judge([server("one-answer", 7)], "127.0.0.1:7", "--app", "echo", *FEW)
     assert done.status == 3
