@@ -21,6 +21,8 @@ SOFT = {
 OLD = 1 << 29
 CHALLENGES = 2_100
 LATER = 0.1
+ECHOED = 10
+"""Bytes of the answer that are not acknowledged."""
 CROSSED = 1.5
 """Seconds in which what was under way has come, on busy hosts too."""
 
@@ -34,11 +36,15 @@ async def answered_once(peer: Peer) -> Flow:
 
 
 async def text_after_a_rst(peer: Peer, text: bytes) -> None:
-    """A RST with exactly the next number, and then text."""
+    """A RST with exactly the next number, and then text.
+
+    It acknowledges less than came: a SYN cookie would be good again where both ends have sent as
+    many bytes.
+    """
     flow = await answered_once(peer)
     flow.send(RST, text, seq=flow.snd_nxt)
     await flow.pause(CROSSED)
-    flow.send(ACK | PSH, b"after the RST", once=True)
+    flow.send(ACK | PSH, b"after the RST", ack=seq.add(flow.rcv_nxt, -ECHOED), once=True)
     await flow.pause(LATER)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 from scapy_tfo.oracle.conduct.history import Came, History
 from scapy_tfo.oracle.conduct.rule import Due, Judged, Rule, held
 from scapy_tfo.segment import ACK, FIN, RST, SYN, Segment
+from scapy_tfo.seq import distance
 
 _PATIENCE = 20.0
 """Seconds of silence, after which an end may have given up."""
@@ -16,6 +19,8 @@ anywhere."""
 _TIME_WAIT = 2.0
 """Seconds that TIME-WAIT takes at least, by specs/."""
 _ANSWER_WITHIN = 1.0
+_COOKIE_VALUES = 8
+"""Values that a SYN cookie has room for, such as an MSS by its number in a list."""
 
 
 def rst_to_nothing(history: History, came: Came) -> Judged:
@@ -94,7 +99,20 @@ def _lives_on(history: History, came: Came, *, text: bool) -> Judged:
         return False
     if history.theirs.end <= 1 or came.at - peer.reset_at <= _UNDER_WAY + history.grace:
         return False
+    since = itertools.takewhile(lambda each: not each.flags & RST, reversed(history.last_sent))
+    if any(_may_be_a_cookie(history, each) for each in since):
+        return False
     return held(bool(came.flags & RST), "a RST or silence: the connection was reset", came.segment)
+
+
+def _may_be_a_cookie(history: History, sent: Segment) -> bool:
+    """Whether a listener that keeps nothing may take a segment for the third of a handshake: an ISS
+    that is made of the ISN, as a SYN cookie is (RFC 4987 section 3.6), fits as long as both numbers
+    have gone on by as much."""
+    if history.iss is None or history.isn is None or sent.flags & (SYN | RST | ACK) != ACK:
+        return False
+    moved = distance(history.isn, sent.seq) - distance(history.iss, sent.ack)
+    return abs(moved) < _COOKIE_VALUES
 
 
 def lives_on(history: History, came: Came) -> Judged:

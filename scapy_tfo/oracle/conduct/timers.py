@@ -52,8 +52,11 @@ def _backs_off(gaps: list[float]) -> Judged:
 
 
 def text_backs_off(history: History, came: Came) -> Judged:
-    """The time to the next copy of text doubles (RFC 6298 5.5)."""
-    return False if came.flags & SYN else _backs_off(_gaps(history, came))
+    """The time to the next copy of text doubles (RFC 6298 5.5); that to the next probe of a closed
+    window SHOULD (RFC 9293 section 3.8.6.1), and need not."""
+    if came.flags & SYN or history.peer.window == 0:
+        return False
+    return _backs_off(_gaps(history, came))
 
 
 def _by_timer(history: History, came: Came) -> list[float]:

@@ -101,12 +101,12 @@ def reset(talk: Conversation, *, icmp: tuple[int, int] | None = None, wrong: boo
 
 def after_rst(talk: Conversation, text: bytes, *, exact: bool = True, flags: int = ACK) -> None:
     opened(talk)
-    talk.ours(ACK | PSH, b"x", ack=4)
-    talk.theirs(seq=4, ack=2)
-    talk.ours(RST, text, seq=2 if exact else 9)
+    talk.ours(ACK | PSH, b"x" * 100, ack=4)
+    talk.theirs(seq=4, ack=101)
+    talk.ours(RST, text, seq=101 if exact else 109)
     talk.rest(0.5)
-    talk.ours(ACK | PSH, b"y", seq=2, ack=4)
-    talk.theirs(flags, seq=4, ack=3 if flags == ACK else 2)
+    talk.ours(ACK | PSH, b"y", seq=101, ack=4)
+    talk.theirs(flags, seq=4, ack=102 if flags == ACK else 101)
 
 
 def abort(talk: Conversation, flags: int) -> None:

@@ -107,6 +107,15 @@ def test_two_duplicates_have_two_reports() -> None:
         assert talk.theirs(ack=11, options=(sack((1, 11)),)) == []
 
 
+def test_a_probe_for_a_larger_mtu_may_be_lost_at_its_own_host() -> None:
+    """It is sent beyond what a packet-too-big told, and dropped before anybody sees it."""
+    talk = Conversation(ordered=True)
+    opened(talk)
+    talk.theirs(ACK, b"x" * 512)
+    assert "text-leaves-a-gap" not in talk.theirs(ACK, b"x" * 512, seq=513 + 1242)
+    assert "text-leaves-a-gap" in talk.theirs(ACK, b"x" * 512, seq=513 + 1242 + 512 + 100)
+
+
 def test_text_under_another_flow_label_may_overtake() -> None:
     """Queues on the way are chosen by the label of an IPv6 packet."""
     talk = Conversation(ordered=True, version=6)
@@ -114,3 +123,44 @@ def test_text_under_another_flow_label_may_overtake() -> None:
     talk.theirs(ACK, b"x" * 10, flow_label=1)
     talk.ours(ACK, ack=11)
     assert "text-leaves-a-gap" not in talk.theirs(ACK, b"x" * 10, seq=21, flow_label=2)
+
+
+def test_a_syn_cookie_may_be_good_again_after_a_rst() -> None:
+    """Both numbers have gone on by as much: what made the ISS of the ISN fits once more."""
+    for old, judged in ((0, False), (100, True)):
+        talk = Conversation(ordered=True)
+        opened(talk)
+        talk.ours(ACK, b"x" * 200)
+        talk.theirs(ACK, b"y" * 200, ack=201)
+        talk.ours(ACK, seq=201, ack=201)
+        talk.ours(RST, seq=201)
+        talk.rest(5)
+        talk.ours(ACK, b"more", seq=201, ack=201 - old)
+        assert ("lives-on-after-rst" in talk.theirs(seq=201, ack=205)) is judged
+
+
+def test_ipv6_has_a_least_segment_size() -> None:
+    """A SYN cookie has no room for a smaller one than every path takes."""
+    for family, judged in ((4, True), (6, False)):
+        talk = Conversation(version=family)
+        talk.handshake((opt.mss(700),), (MSS,))
+        assert ("over-the-mss" in talk.theirs(ACK, b"x" * 1220)) is judged
+
+
+def test_a_closed_window_is_probed_with_as_much_and_as_often_as_an_end_likes() -> None:
+    talk = Conversation()
+    talk.handshake()
+    talk.ours(ACK, b"x" * 10, window=0)
+    talk.theirs(ack=11)
+    for _ in range(5):
+        talk.rest(1.0)
+        talk.theirs(ACK, b"y" * 1460, ack=11)
+    assert talk.broken == []
+
+
+def test_text_that_comes_at_once_probes_nothing() -> None:
+    talk = Conversation()
+    talk.ours(SYN, window=10)
+    talk.theirs(SYN | ACK)
+    talk.ours(ACK, b"x" * 10, window=0)
+    assert "over-the-window" in talk.theirs(ACK, b"y" * 1460, ack=11)

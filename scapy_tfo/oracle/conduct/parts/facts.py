@@ -161,9 +161,13 @@ class Facts:
         same = best is not None and best.ack == came.ack and not came.length
         return best is not None and same and best.segment.window != came.segment.window
 
+    def is_quiet(self, came: Came) -> bool:
+        """Whether the judged end said nothing for a while before."""
+        return self.heard_at is not None and came.at - self.heard_at > PROMPT
+
     def is_by_timer(self, came: Came) -> bool:
         """Whether text comes again, and nothing but time is the reason."""
-        quiet = self.heard_at is not None and came.at - self.heard_at > PROMPT
+        quiet = self.is_quiet(came)
         again = came.seq is not None and came.seq + came.length <= self.theirs.end
         return quiet and again and not self.spoke_since and bool(came.length)
 
@@ -213,8 +217,13 @@ class Facts:
 
     @property
     def largest(self) -> int:
-        """Bytes of text that a segment may have, its options not counted (RFC 9293 3.7.1)."""
-        return self.offered.mss or DEFAULT_MSS[self.family]
+        """Bytes of text that a segment may have, its options not counted (RFC 9293 3.7.1).
+
+        No path of IPv6 is too narrow for its default, the least for which a SYN cookie has room.
+        """
+        default = DEFAULT_MSS[self.family]
+        offered = self.offered.mss or default
+        return max(offered, default) if self.family == 6 else offered
 
     def blocks(self, came: Came) -> list[tuple[int, int]]:
         """Of its SACK option: relative edges, in their order."""
