@@ -158,7 +158,6 @@ class _Runner:
     async def run(self, jobs: Sequence[Job]) -> None:
         """Run every job, at last those that leave behind what may disturb others for minutes."""
         self._verdicts.plan(jobs)
-        self._places = {job.case.id: place for place, job in enumerate(jobs)}
         for job in jobs:
             if unmet := self._unmet(job):
                 job.ending, job.attempts = Skipped(unmet), 1
@@ -177,8 +176,9 @@ class _Runner:
             shared = [job for job in wave if not self._goes_alone(job)]
             alone = [job for job in wave if self._goes_alone(job)]
             # The longest first, so that they end with the others: by what they took before, and at
-            # first the last sections, of each family.
-            shared.sort(key=lambda job: (job.seconds, self._places[job.case.id]), reverse=True)
+            # first the last sections.
+            shared.reverse()
+            shared.sort(key=lambda job: -job.seconds)
             await asyncio.gather(*(self._in_turn(job) for job in shared))
             for job in alone:
                 await self._attempt(job)
