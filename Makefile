@@ -8,8 +8,10 @@ PYTEST_ARGS ?=
 COMPARE_ARGS ?=
 VARIANTS_ARGS ?=
 CONFIGURATIONS_ARGS ?= --write docs/generated/linux.md
+STACKS_ARGS ?= --write docs/generated/stacks.md
 BREAK_ARGS ?= --each 3 --slow --write docs/generated/pkt-breaks.md
 TARGET ?= lab:linux
+SITE ?= build/site
 FUZZ_ARGS ?= --for 60s
 FUZZ_OUT := tfo-results/fuzz-smoke
 KILLS := tfo-results/kills.json
@@ -31,7 +33,7 @@ path_delay_300 := delay=300ms
 path_combined := loss=5%,duplicate=5%,reorder=10%,corrupt=1%,delay=50ms,jitter=20ms
 PATHS := clean loss_1 loss_5 loss_20 duplicates reordering corruption delay_1 delay_50 delay_300 combined
 
-.PHONY: left-out explore-mutants explore-rows watched help demo test lint conformance plugin soak configurations variants variant-rows matrix client-matrix weaken compare break fuzz-smoke hunt rules rooms bench compiled man clean
+.PHONY: site stacks gain branches left-out explore-mutants watched help demo test lint conformance plugin soak configurations variants variant-rows matrix client-matrix weaken compare break fuzz-smoke hunt finding-scripts rules rooms bench compiled man clean
 .NOTPARALLEL:
 
 help:
@@ -46,18 +48,21 @@ help:
 	@echo 'make client-matrix  the same for clients, also with middleboxes: docs/generated/client-*.md (minutes)'
 	@echo 'make weaken       make the matrices, then weaken each assertion of the cases (minutes)'
 	@echo 'make configurations  judge this kernel in each legal configuration, for docs/generated/linux.md (half an hour)'
+	@echo 'make stacks       build the stacks of docs/stacks, judge, explore and fuzz each, for docs/generated/stacks.md (an hour)'
 	@echo 'make compare      compare the verdicts on every mutant in simulation and live (minutes; COMPARE_ARGS)'
 	@echo 'make break        run our packetdrill scripts with wrong expectations: docs/generated/pkt-breaks.md (minutes)'
 	@echo 'make fuzz-smoke   run a fuzz campaign of a minute, which must find nothing new (FUZZ_ARGS="--for 1h")'
 	@echo 'make hunt         fuzz each mutant that shows on the wire, for docs/generated/fuzz-mutants.md (minutes)'
+	@echo 'make finding-scripts  run the scripts of their findings: docs/generated/finding-scripts.md (minutes)'
 	@echo 'make soak         make a thousand runs that must report no failure, for docs/trust.md (half an hour)'
 	@echo 'make watched      run all cases and some programs, and write how often each rule applied: docs/generated/oracle.md'
 	@echo 'make left-out     leave each rule of TCP out in turn, and see its mutant pass: docs/generated/rules-left-out.md'
+	@echo 'make gain         measure the figures and pictures of docs/gain*.md anew (15 minutes, as root, GAIN_ARGS="--long")'
 	@echo 'make rules        write docs/generated/rules.md, the rules of plain TCP, from specs/'
 	@echo 'make rooms        draw docs/rooms.toml, the rooms and their arrows, into docs/developing.md'
 	@echo 'make explore-mutants  explore each wrong stack, and write docs/generated/explore.md'
-	@echo 'make explore-rows make the contexts that explore meets anew'
 	@echo 'make man          write docs/scapy-tfo.1, the man page, from the help of the commands'
+	@echo 'make site         build the documentation as a site, without warnings: build/site'
 	@echo 'make bench        run the benchmarks'
 	@echo 'make compiled     make .venv-compiled, where the fuzzer is twice as fast (a C compiler, minutes)'
 	@echo 'make clean        remove .venv and caches, but not the reports in tfo-results'
@@ -67,8 +72,8 @@ demo:
 	@.venv/bin/scapy-tfo demo
 
 test:
-	@bash scripts/setup.sh test boofuzz cluster gain
-	@.venv/bin/python -m pytest $(PYTEST_ARGS)
+	@bash scripts/setup.sh test boofuzz cluster gain quic
+	@.venv/bin/python -m pytest -n auto --dist worksteal $(PYTEST_ARGS)
 
 conformance:
 	@bash scripts/setup.sh test
@@ -102,6 +107,7 @@ weaken: matrix client-matrix
 variants:
 	@bash scripts/setup.sh
 	@.venv/bin/python scripts/variants.py --write docs/generated/variants.md $(VARIANTS_ARGS)
+	@.venv/bin/python scripts/variant_scripts.py --write docs/generated/variant-scripts.md
 
 variant-rows:
 	@bash scripts/setup.sh test
@@ -110,6 +116,10 @@ variant-rows:
 configurations:
 	@bash scripts/setup.sh
 	@.venv/bin/python scripts/linux_configurations.py $(CONFIGURATIONS_ARGS)
+
+stacks:
+	@bash scripts/setup.sh
+	@.venv/bin/python scripts/stacks.py $(STACKS_ARGS)
 
 compare:
 	@bash scripts/setup.sh
@@ -132,13 +142,13 @@ explore-mutants:
 	@bash scripts/setup.sh
 	@.venv/bin/python scripts/explore_mutants.py --write docs/generated/explore.json $(EXPLORE_ARGS)
 
-explore-rows:
-	@bash scripts/setup.sh
-	@.venv/bin/python scripts/explore_rows.py
-
 hunt:
 	@bash scripts/setup.sh
 	@.venv/bin/python scripts/hunt.py --write docs/generated/fuzz-mutants.json
+
+finding-scripts:
+	@bash scripts/setup.sh
+	@.venv/bin/python scripts/finding_scripts.py --write docs/generated/finding-scripts.md $(FINDING_ARGS)
 
 # Runs whose results exist are not repeated: remove $(SOAK) to start again. What an interruption left
 # (status 130) is not a result.
@@ -158,6 +168,11 @@ $(SOAK)/linux.json:
 	.venv/bin/scapy-tfo soak lab:linux --runs $(SOAK_RUNS) \
 	  --out $(SOAK)/linux --json $@.part; $(keep_whole)
 
+site:
+	@bash scripts/setup.sh site
+	@.venv/bin/python -m sphinx -q -E -W --keep-going -b html -c docs/site docs $(SITE)
+	@echo $(SITE)/index.html
+
 man:
 	@bash scripts/setup.sh test
 	@.venv/bin/python scripts/build_manpage.py
@@ -174,12 +189,21 @@ watched:
 	@bash scripts/setup.sh
 	@.venv/bin/python scripts/watched.py --write docs/generated/oracle.md
 
+gain:
+	@bash scripts/setup.sh gain
+	@.venv/bin/python scripts/gain_figures.py $(GAIN_ARGS)
+
+branches:
+	@bash scripts/setup.sh
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check 'coverage>=7.4'
+	@.venv/bin/python scripts/branches.py --write docs/generated/branches.md
+
 rooms:
 	@bash scripts/setup.sh
 	@.venv/bin/python scripts/draw_rooms.py
 
 bench:
-	@bash scripts/setup.sh test boofuzz cluster gain
+	@bash scripts/setup.sh test boofuzz cluster gain quic
 	@for script in bench/[a-z]*.py; do echo "== $$script"; .venv/bin/python "$$script" || exit; done
 
 compiled:

@@ -5,6 +5,6 @@ exclude_files = { "src/*.lua", "dissector/src/*.lua" } -- from here, and from th
 read_globals = {
     "Proto", "ProtoField", "ProtoExpert", "Pref", "Listener", "TextWindow", "NSTime", "ByteArray", "Dissector",
     "register_postdissector", "register_stat_cmd_arg", "register_menu", "retap_packets", "gui_enabled", "get_filter",
-    "new_dialog", "set_plugin_info",
+    "new_dialog", "set_plugin_info", "register_packet_menu", "copy_to_clipboard",
     "base", "expert", "MENU_TOOLS_UNSORTED",
 }

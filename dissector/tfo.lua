@@ -424,6 +424,8 @@ end
 --   other_answer            the server's ACK in place of a SYN-ACK that is of another connection
 --   ended                   where another connection of the same addresses and ports begins
 --   changed, shared_with    the frame of the cookie had before; another client with the same one
+--   data_before             the connection before between the same client, server and port whose SYN has data
+--   broken_option           the rule that the SYN's option breaks, where it has no valid one
 --   accepted_before, granted_in                 where this server took other data; where it gave this cookie
 --   over_mss, unsolicited, problems
 -- Each fact is the earliest frame's, in whatever order the frames come. What is not known is false or nil.
@@ -437,6 +439,7 @@ local in_order, is_sorted -- all connections, as they were met; whether that is 
 local owner -- frame -> its connection, where the frame is one of its facts
 local first_with_cookie -- server .. cookie -> the connection that met it first
 local newest_of_pair -- client .. server -> the connection with the newest cookie
+local data_of_pair -- client, server and its port -> the newest connection whose SYN has data
 local accepted_at -- server and port -> the newest frame in which it acknowledged data of a SYN
 local plain_syn, plain_before, plain_count -- key -> header of a SYN without fast open; forgotten by and by
 local early, early_before, early_count -- key -> {header, frame, time} of a SYN-ACK of no connection; likewise
@@ -445,9 +448,11 @@ local dull_options, dull_count -- options of SYNs, as bytes -> whether none of t
 local has_columns, asked_at -- whether there is a column to write to; the newest frame where that was asked
 local said -- text -> as it stands in the column
 local most_memory -- KB of Lua's from which on it is swept up
+local begun, done -- frames that were handed to the plugin, and that it came to the end of: others failed
 
 local function forget()
     connections, in_order, owner, first_with_cookie, newest_of_pair, accepted_at = {}, {}, {}, {}, {}, {}
+    data_of_pair = {}
     plain_syn, plain_before, plain_count = {}, {}, 0
     early, early_before, early_count = {}, {}, 0
     cut_count = 0
@@ -456,6 +461,7 @@ local function forget()
     usual_place = FIRST_PLACE
     has_columns, asked_at, said = false, 0, {}
     most_memory = 0
+    begun, done = 0, 0
 end
 forget()
 
@@ -824,6 +830,14 @@ local function feed_syn(key, segment, options, related, number, pinfo)
         connection.fin = true
     end
     connection.cut_syn = segment.cut or connection.cut_syn
+    if segment.len > 0 then
+        local pair = sub(key, 1, -5) .. sub(key, -2)
+        connection.data_before = data_of_pair[pair]
+        data_of_pair[pair] = connection
+    end
+    if #options > 0 and not cookie then
+        connection.broken_option = options[#options].rule
+    end
     if cookie and not segment.cut then
         if cookie ~= "" then
             note_cookie(connection, cookie, number)
@@ -1394,7 +1408,7 @@ end
 -- The verdict: the outcome of a connection with its numbers, frames and broken rules ---------------------------------
 
 -- Not indented: see replies.
-local is_remarkable, seconds_lost, verdict_of
+local event_of, is_remarkable, seconds_lost, verdict_of
 do
 -- What breaks a rule, of single segments and of the connection, by frame: a list of {frame, rule, severity}.
 local function problems_of(facts, outcome)
@@ -1424,6 +1438,43 @@ local function problems_of(facts, outcome)
         return a.frame < b.frame or (a.frame == b.frame and a.rule < b.rule)
     end)
     return found
+end
+
+-- Whether a connection may have come to what is told at its SYN-ACK though it breaks no rule.
+local function is_eventful(facts, number)
+    return number == facts[REPLY] and facts[SYN_IN] and (facts.again or facts.replies or facts.changed
+        or (facts[LEN] > 0 and (facts[ACKED] == 0 or not facts[COOKIE])) or (facts[LEN] == 0 and not facts[GRANTED]))
+end
+
+local REFUSED = {
+    ["refused-cookie"] = true, ["refused-silently"] = true, ["cookieless-refused"] = true,
+    ["requested-not-granted"] = true,
+}
+-- What befell a connection that breaks no rule, at its SYN-ACK: the key of its expert information, and words.
+function event_of(connection, number)
+    if not is_eventful(connection, number) then
+        return nil
+    end
+    local outcome, why = judge(connection)
+    if REFUSED[outcome] then
+        return "refused note", outcome .. ": " .. why
+    elseif outcome == "syn-lost-fallback" and connection[LEN] > 0 then
+        local before = connection.data_before
+        if before and before[LEN] > 0 and judge(before) == "syn-lost-fallback" then
+            return "blackhole warning", format("SYNs with data are lost: in %d, and before it in %d",
+                connection[SYN_IN], before[SYN_IN])
+        end
+        return "lost note", outcome .. ": " .. why
+    elseif outcome == "syn-lost-fallback" or outcome == "syn-ack-lost" then
+        return "lost note", outcome .. ": " .. why
+    elseif outcome == "cookieless-accepted" and connection.broken_option then
+        return "invalid warning", "the SYN's option is not valid: " .. connection.broken_option
+    elseif outcome == "cookieless-accepted" then
+        return "cookieless note", why
+    elseif outcome == "accepted" and connection.changed and connection.changed < connection[SYN_IN] then
+        return "changed note", format("another cookie was had in %d", connection.changed)
+    end
+    return nil
 end
 
 -- Whether there may be problems to tell at a frame.
@@ -1567,13 +1618,21 @@ local function address_text(raw)
     return joined(1, best - 1) .. "::" .. joined(best + best_size, 8)
 end
 
+local HEX = {}
+for code = 0, 255 do
+    HEX[char(code)] = format("%02x", code)
+end
 local function hex(raw)
-    return (raw:gsub(".", function(one) return format("%02x", byte(one)) end))
+    return (raw:gsub(".", HEX))
 end
 
 -- The protocol: fields, expert information, tree and Info column ---------------------------------------------------
 
 local tfo = Proto("tfo", "TCP Fast Open")
+
+-- Not indented: see replies.
+local says_in_info, say_in_info, show, show_event
+do
 local fields = {
     role = ProtoField.string("tfo.role", "Role"),
     kind = ProtoField.uint8("tfo.kind", "Kind", base.DEC),
@@ -1582,6 +1641,8 @@ local fields = {
     valid = ProtoField.bool("tfo.valid", "Valid"),
     rule = ProtoField.string("tfo.rule", "Rule broken"),
     outcome = ProtoField.string("tfo.outcome", "Outcome"),
+    short = ProtoField.string("tfo.short", "In short"),
+    connection = ProtoField.string("tfo.connection", "Outcome, once for each connection"),
     why = ProtoField.string("tfo.why", "Why"),
     evidence = ProtoField.framenum("tfo.evidence", "Evidence"),
     sent = ProtoField.uint32("tfo.data.sent", "Bytes in the SYN", base.DEC),
@@ -1605,10 +1666,11 @@ end
 local SEVERITY = {
     error = expert.severity.ERROR, warning = expert.severity.WARN, note = expert.severity.NOTE,
 }
--- The beginning of a rule -> its expert information: name, text, severity.
+-- The beginning of a rule and its severity, as "OPT-1 error" -> its expert information.
 local expert_of = {}
 local function declare(rule, name, text, severity)
-    expert_of[rule] = ProtoExpert.new("tfo.expert." .. name, text, expert.group.PROTOCOL, SEVERITY[severity])
+    local group = find(rule, "-", 1, true) and expert.group.PROTOCOL or expert.group.SEQUENCE
+    expert_of[rule .. " " .. severity] = ProtoExpert.new("tfo.expert." .. name, text, group, SEVERITY[severity])
 end
 declare("OPT-1", "cookie_size", "TFO cookie of a size that is not allowed", "error")
 declare("OPT-2", "odd_length", "TFO option of odd length", "error")
@@ -1619,15 +1681,24 @@ declare("OPT-10", "after_end", "TFO option behind the end of the list", "warning
 declare("SRV-8", "unsolicited", "TFO cookie that nobody asked for", "warning")
 declare("SRV-1", "shared", "TFO cookie of two clients", "warning")
 declare("CLI-4", "over_mss", "SYN data over the MSS", "warning")
-declare("CLI-15", "acknowledgement", "Remarkable acknowledgement of SYN data", "warning")
+declare("CLI-15", "acknowledgement", "More acknowledged than was sent in the SYN", "error")
+declare("CLI-15", "other_syn", "Acknowledgement of another SYN", "warning")
+declare("CLI-15", "partial", "A part of the SYN's data acknowledged", "note")
 declare("DUP-3", "replayed", "SYN data accepted twice", "error")
+-- What breaks no rule; see event_of.
+declare("refused", "refused", "Fast open refused", "note")
+declare("lost", "lost", "SYN or SYN-ACK lost", "note")
+declare("blackhole", "blackhole", "SYNs with data lost between these hosts, one after the other", "warning")
+declare("cookieless", "cookieless", "SYN data accepted without a cookie", "note")
+declare("invalid", "invalid", "SYN data accepted on an invalid cookie", "warning")
+declare("changed", "changed", "SYN data accepted with another cookie than before", "note")
 tfo.experts = {}
 for _, each in pairs(expert_of) do
     tfo.experts[#tfo.experts + 1] = each
 end
 
 tfo.prefs.info = Pref.bool("Say it in the Info column", true, "Whether the Info column names role and outcome")
-local says_in_info = true -- a copy, which costs less to ask
+says_in_info = true -- a copy, which costs less to ask
 function tfo.prefs_changed()
     says_in_info = tfo.prefs.info
 end
@@ -1678,8 +1749,24 @@ local function show_cookie(tree, connection, cookie, number, time)
     end
 end
 
+-- As few letters as a column has room for, what differs first. Bare: without a cookie.
+local SHORT = {
+    ["requested-granted"] = "granted", ["requested-not-granted"] = "not granted", ["accepted"] = "accepted",
+    ["accepted-partially"] = "part accept", ["over-acknowledged"] = "over-acked", ["refused-cookie"] = "new cookie",
+    ["refused-silently"] = "refused", ["syn-lost-fallback"] = "SYN lost", ["syn-ack-lost"] = "SYN-ACK lost",
+    ["cookieless-accepted"] = "bare accept", ["cookieless-refused"] = "bare refused", ["replayed"] = "replayed",
+    ["unknown"] = "unknown",
+}
+
+-- The frame that stands for a connection: its SYN-ACK; without one, its first, once it is known that none comes.
+local function stands_for(connection, pinfo)
+    local reply = connection[REPLY]
+    return pinfo.number == (reply or connection[FIRST]) and (reply or pinfo.visited)
+end
+
 local function show_verdict(tree, verdict)
     tree:add(fields.outcome, verdict.outcome):set_generated()
+    tree:add(fields.short, SHORT[verdict.outcome]):set_generated()
     tree:add(fields.why, verdict.why):set_generated()
     for _, frame in ipairs(verdict.evidence) do
         tree:add(fields.evidence, frame):set_generated()
@@ -1696,7 +1783,15 @@ local function show_verdict(tree, verdict)
     end
 end
 
-local function show(tvb, pinfo, tree, segment, options, related, connection)
+-- What befell a connection without breaking a rule. Where no tree is wanted, this alone is told.
+function show_event(item, connection, number)
+    local event, words = event_of(connection, number)
+    if event then
+        item:add_proto_expert_info(expert_of[event], words)
+    end
+end
+
+function show(tvb, pinfo, tree, segment, options, related, connection)
     local item
     if segment.options_end > segment.options then
         item = tree:add(tfo, tvb(segment.options, segment.options_end - segment.options))
@@ -1718,12 +1813,17 @@ local function show(tvb, pinfo, tree, segment, options, related, connection)
         show_cookie(item, connection, cookie, number, pinfo.abs_ts)
     end
     show_verdict(item, verdict)
+    if stands_for(connection, pinfo) then
+        item:add(fields.connection, verdict.outcome):set_generated()
+    end
     item:append_text(": " .. verdict.outcome)
     for _, problem in ipairs(verdict.problems) do
         if problem.frame == number then
-            item:add_proto_expert_info(expert_of[problem.rule:match("^[^:]+")], problem.rule)
+            local rule = problem.rule:match("^[^:]+")
+            item:add_proto_expert_info(expert_of[rule .. " " .. problem.severity], problem.rule)
         end
     end
+    show_event(item, connection, number)
 end
 
 -- A few words of a SYN: what it holds, and what came of it where that is known.
@@ -1744,7 +1844,7 @@ end
 
 local NO_COLUMNS = "(info)" -- what a column is called where there is none to write to, as with `tshark -q`
 
-local function say_in_info(pinfo, number, connection, segment, options)
+function say_in_info(pinfo, number, connection, segment, options)
     local is_syn, is_again = SYN[segment.flags], connection[RESENT_IN] == number
     if not is_syn and not is_again and #options == 0 then
         return
@@ -1774,12 +1874,14 @@ local function say_in_info(pinfo, number, connection, segment, options)
     end
     local words = said[text]
     if not words then
-        words = " [TFO: " .. text .. "]"
+        words = "[TFO: " .. text .. "] "
         said[text] = words
     end
-    info:append(words)
+    -- What Wireshark says of a SYN is longer than its window is wide.
+    info:prepend(words)
 end
 
+end
 -- Frames: each passes here -----------------------------------------------------------------------------------------
 
 -- Not indented: see replies.
@@ -1816,6 +1918,8 @@ local function look(tvb, pinfo, tree, raw, segment, key, number, is_odd)
     -- Also true where the tree is to be seen. Expert information counts even where no tree is wanted.
     if is_referenced(tree, handle) or (connection and is_remarkable(connection, number)) then
         show(tvb, pinfo, tree, segment, options, related, connection)
+    elseif connection then
+        show_event(tree, connection, number)
     end
 end
 
@@ -1922,16 +2026,8 @@ local function is_usual(tvb, pinfo, size)
         or (connection[SETTLED] and not connection[EARLIER] and not owner[pinfo.number])
 end
 
--- Every frame passes here, and nearly all leave soon: what is done for each of them counts. A call costs as much as
--- a dozen bytes more of one that is made anyway.
-function tfo.dissector(tvb, pinfo, tree)
-    if not raw_bytes then
-        captured_len, raw_bytes = tvb.captured_len, tvb.raw
-    end
-    local size = captured_len(tvb)
-    if is_usual(tvb, pinfo, size) then
-        return
-    end
+-- A frame that is not left at once. A call costs as much as a dozen bytes more of one that is made anyway.
+local function dissect(tvb, pinfo, tree, size)
     local ip = usual_place
     local raw = raw_bytes(tvb, 0, min(size, ip + HEAD))
     local tcp, key
@@ -1997,6 +2093,19 @@ function tfo.dissector(tvb, pinfo, tree)
     end
 end
 
+-- Every frame passes here, and nearly all leave soon: what is done for each of them counts.
+function tfo.dissector(tvb, pinfo, tree)
+    begun = begun + 1
+    if not raw_bytes then
+        captured_len, raw_bytes = tvb.captured_len, tvb.raw
+    end
+    local size = captured_len(tvb)
+    if not is_usual(tvb, pinfo, size) then
+        dissect(tvb, pinfo, tree, size)
+    end
+    done = done + 1
+end
+
 end
 
 function tfo.init()
@@ -2012,7 +2121,8 @@ local OUTCOMES = {
     "refused-cookie", "refused-silently", "syn-lost-fallback", "syn-ack-lost",
     "cookieless-accepted", "cookieless-refused", "replayed", "unknown",
 }
-local LINE = ("="):rep(110)
+-- As many letters as a window of Wireshark's shows in a line.
+local LINE = ("="):rep(72)
 
 -- The connections of a tap, by their first frame; `selected` nil means all.
 local function each_connection(selected)
@@ -2074,6 +2184,50 @@ end
 
 local tables = {}
 
+-- What stands in a record, in this order, between tabs; what is not known is empty. frames: between commas. problems:
+-- frame, severity and rule, between bars.
+local function record_of(connection)
+    local verdict = verdict_of(connection)
+    local key = connection[KEY]
+    local sent = connection[COOKIE] or ""
+    local problems = {}
+    for place, problem in ipairs(verdict.problems) do
+        problems[place] = format("%d %s %s", problem.frame, problem.severity, problem.rule)
+    end
+    local function number(value, form)
+        return value and format(form or "%d", value) or ""
+    end
+    return concat({
+        number(connection[SYN_TIME] or connection[REPLY_TIME], "%.6f"),
+        address_text(client_of(connection)), number16(key, #key - 4),
+        address_text(server_of(connection)), number16(key, #key - 2),
+        verdict.outcome, verdict.why, concat(verdict.evidence, ","),
+        number(verdict.sent), number(verdict.acked), number(verdict.resent),
+        number(verdict.first_answer, "%.6f"), number(verdict.rtt, "%.6f"),
+        number(verdict.round_trips), number(verdict.seconds_lost, "%.6f"),
+        hex(sent ~= "" and sent or connection[GRANTED] or ""), concat(problems, "|"),
+    }, "\t")
+end
+
+-- Printed bit by bit: all of it at once would take as much memory as the connections.
+local AT_ONCE = 256
+function tables.records(say, selected)
+    say("tfo-records-begin")
+    local lines = {}
+    for connection in each_connection(selected) do
+        lines[#lines + 1] = record_of(connection)
+        if #lines == AT_ONCE then
+            say(concat(lines, "\n"))
+            lines = {}
+            sweep_up()
+        end
+    end
+    if #lines > 0 then
+        say(concat(lines, "\n"))
+    end
+    say(format("tfo-records-end\t%d\t%d", begun, begun - done))
+end
+
 function tables.json(say, selected, streams)
     say("tfo-json-begin")
     for connection in each_connection(selected) do
@@ -2097,15 +2251,13 @@ function tables.outcome(say, selected)
         row[5] = row[5] + (round_trips or 0)
         row[6] = row[6] + (connection.again and seconds_lost(connection, outcome) or 0)
     end
-    local form = "%-26s %12s %14s %14s %14s %12s %12s"
     say(LINE)
-    say("TCP Fast Open: outcomes")
-    say(format(form, "outcome", "connections", "bytes-sent", "bytes-acked", "bytes-resent", "rtt-saved",
-        "seconds-lost"))
+    say("TCP Fast Open: outcomes, bytes in SYNs, round trips saved, seconds lost")
+    say(format("%-21s %7s %8s %8s %8s %6s %8s", "outcome", "count", "sent", "acked", "resent", "saved", "lost"))
     for _, outcome in ipairs(OUTCOMES) do
         local row = rows[outcome]
         if row[1] > 0 then
-            local numbers = "%-26s %12d %14d %14d %14d %12d %12.3f"
+            local numbers = "%-21s %7d %8d %8d %8d %6d %8.3f"
             say((format(numbers, outcome, row[1], row[2], row[3], row[4], row[5], row[6])))
         end
     end
@@ -2127,6 +2279,10 @@ for place, group in ipairs(GROUPS) do
     end
 end
 
+local function end_text(address, port)
+    return format(find(address, ":", 1, true) and "[%s]:%d" or "%s:%d", address, port)
+end
+
 local function by_host(say, selected, title, name_of)
     local rows, names = {}, {}
     for connection in each_connection(selected) do
@@ -2146,11 +2302,11 @@ local function by_host(say, selected, title, name_of)
     sort(names, function(a, b)
         return rows[a].total > rows[b].total or (rows[a].total == rows[b].total and a < b)
     end)
-    local form = "%-44s %11s %8s %8s %8s %8s %8s %8s"
+    local form = "%-26s %6s %6s %6s %6s %5s %5s %5s"
     say(LINE)
     say("TCP Fast Open: " .. title)
-    say(format(form, title, "connections", "granted", "accepted", "refused", "lost", "unknown", "problems"))
-    form = form:gsub("(%d)s", "%1d"):gsub("44d", "44s")
+    say(format(form, title, "count", "grant", "accept", "refuse", "lost", "unkn", "probl"))
+    form = form:gsub("(%d)s", "%1d"):gsub("26d", "26s")
     for _, name in ipairs(names) do
         local row = rows[name]
         say(format(form, name, row.total, row[1], row[2], row[3], row[4], row[5], row.problems))
@@ -2160,9 +2316,7 @@ end
 
 function tables.servers(say, selected)
     by_host(say, selected, "servers", function(connection)
-        local address = address_text(server_of(connection))
-        return format(find(address, ":", 1, true) and "[%s]:%d" or "%s:%d", address,
-            number16(connection[KEY], #connection[KEY] - 2))
+        return end_text(address_text(server_of(connection)), number16(connection[KEY], #connection[KEY] - 2))
     end)
 end
 
@@ -2191,13 +2345,28 @@ function tables.problems(say, selected)
     sort(rules)
     say(LINE)
     say("TCP Fast Open: problems")
-    say(format("%8s %-8s %-60s %s", "count", "severity", "rule", "frames"))
+    say(format("%6s %-8s %-40s %s", "count", "severity", "rule", "frames"))
     for _, rule in ipairs(rules) do
         local row = rows[rule]
-        say(format("%8d %-8s %-60s %s", row.count, row.severity, rule, concat(row.frames, ",")
+        say(format("%6d %-8s %-40s %s", row.count, row.severity, rule, concat(row.frames, ",")
             .. (row.count > #row.frames and ",..." or "")))
     end
     say(LINE)
+end
+
+-- Of the connection, as typed in a terminal. Lua is not told the file's name.
+local function to_judge(connection)
+    local key = connection[KEY]
+    return format("scapy-tfo capture judge FILE --between %s %s",
+        end_text(address_text(client_of(connection)), number16(key, #key - 4)),
+        end_text(address_text(server_of(connection)), number16(key, #key - 2)))
+end
+
+function tables.judge(say, selected)
+    say("Whether both ends of a connection keep the rules of plain TCP:")
+    for connection in each_connection(selected) do
+        say(to_judge(connection))
+    end
 end
 
 -- The numbers of the streams come with the tcp tap, which is silent about a frame whose TCP header is cut off.
@@ -2236,22 +2405,20 @@ local function listen(name, filter, tell)
         selected = selected and {}
     end
     function tap.draw()
-        local lines = {}
-        tables[name](function(line) lines[#lines + 1] = line end, selected or nil, streams)
-        tell(concat(lines, "\n"))
+        tell(function(say) tables[name](say, selected or nil, streams) end)
     end
     return tap
 end
 
-for _, name in ipairs({ "outcome", "servers", "clients", "problems", "json" }) do
+for _, name in ipairs({ "outcome", "servers", "clients", "problems", "judge", "json", "records" }) do
     register_stat_cmd_arg("tfo," .. name, function(argument)
         local filter = argument and argument:match("^tfo,%a+,(.+)$")
-        listen(name, filter, print)
+        listen(name, filter, function(write) write(print) end)
     end)
 end
 
 if gui_enabled and gui_enabled() then
-    for _, name in ipairs({ "outcome", "servers", "clients", "problems" }) do
+    for _, name in ipairs({ "outcome", "servers", "clients", "problems", "judge" }) do
         register_menu("TCP Fast Open/" .. name, function()
             local filter = get_filter()
             local window
@@ -2262,9 +2429,24 @@ if gui_enabled and gui_enabled() then
                 window = TextWindow.new("TCP Fast Open: " .. name)
             end
             -- Drawn anew with each change of the display; what is appended would scroll to its end.
-            local tap = listen(name, filter, function(text) window:set(text) end)
+            local tap = listen(name, filter, function(write)
+                local lines = {}
+                write(function(line) lines[#lines + 1] = line end)
+                window:set(concat(lines, "\n"))
+            end)
             window:set_atclose(function() tap:remove() end)
             retap_packets()
         end, MENU_TOOLS_UNSORTED)
+    end
+    -- Later than 4.0, a menu of a single packet, which is told its fields.
+    if register_packet_menu then
+        register_packet_menu("TCP Fast Open/Copy the command that judges this connection", function(...)
+            for _, info in ipairs({ ... }) do
+                local connection = info.name == "frame.number" and owner[tonumber(tostring(info.value))]
+                if connection then
+                    copy_to_clipboard(to_judge(connection))
+                end
+            end
+        end, "tfo.outcome")
     end
 end

@@ -17,7 +17,7 @@ from typing import TextIO
 from scapy_tfo import __version__
 from scapy_tfo.commands import soak
 from scapy_tfo.commands.arguments import Parser, add_color, add_selection, limit, port
-from scapy_tfo.commands.capture import add_commands as add_capture
+from scapy_tfo.commands.captures.group import add_commands as add_capture
 from scapy_tfo.commands.client import add_command as add_client
 from scapy_tfo.commands.crash import STATUS as CRASHED
 from scapy_tfo.commands.crash import tell_crash
@@ -30,7 +30,12 @@ from scapy_tfo.commands.gain.group import add_command as add_gain
 from scapy_tfo.commands.output import fitted
 from scapy_tfo.commands.path import add_path
 from scapy_tfo.commands.pkt.group import add_commands as add_pkt
+from scapy_tfo.commands.results.badge import add_command as add_badge
+from scapy_tfo.commands.results.diff import add_command as add_diff
+from scapy_tfo.commands.results.matrix import add_command as add_matrix
+from scapy_tfo.commands.results.summary import add_command as add_summary
 from scapy_tfo.commands.shell.completion import add_command as add_completion
+from scapy_tfo.commands.shell.extending import extend
 from scapy_tfo.commands.test import EXIT_STATUS
 from scapy_tfo.commands.test import add_command as add_test
 from scapy_tfo.errors import SetupError, TargetError
@@ -63,6 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(chosen: argparse.Namespace, given: Sequence[str]) -> int:
     command: Callable[[argparse.Namespace], int] = chosen.command
     try:
+        if hasattr(chosen, "case_files"):
+            extend(chosen)
         return command(chosen)
     except SetupError as error:
         return _complain(error, 2)
@@ -147,6 +154,10 @@ def parser_of_all() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"scapy-tfo {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     add_test(commands)
+    add_diff(commands)
+    add_matrix(commands)
+    add_badge(commands)
+    add_summary(commands)
     _add_soak(commands)
     _add_demo(commands)
     _add_list(commands)
@@ -204,9 +215,11 @@ def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def _add_list(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    add_selection(
-        _command(commands, "list", _list, summary="print the cases, without touching the network")
+    parser = _command(
+        commands, "list", _list, summary="print the cases, without touching the network"
     )
+    add_selection(parser)
+    parser.add_argument("--json", action="store_true", help="print them as JSON")
 
 
 def _add_spec(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -279,6 +292,12 @@ def _add_lab(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add("--second-port", type=port, metavar="N", help="also listen here, with fast open on")
     add("--plain-port", type=port, metavar="N", help="also listen here, with fast open off")
     add(
+        "--small-port",
+        type=port,
+        metavar="N",
+        help="also listen here, with a limit of 4 pending fast opens",
+    )
+    add(
         "--queue",
         type=limit,
         default=8192,
@@ -314,9 +333,10 @@ def _variants(_chosen: argparse.Namespace) -> int:
 
 
 def _list(chosen: argparse.Namespace) -> int:
-    from scapy_tfo.commands.listing import print_cases
+    from scapy_tfo.commands.listing import print_cases, print_cases_as_json
 
-    print_cases(chosen.only, chosen.exclude)
+    show = print_cases_as_json if chosen.json else print_cases
+    show(chosen.only, chosen.exclude)
     return 0
 
 
@@ -345,6 +365,7 @@ def _lab_serve(chosen: argparse.Namespace) -> int:
         port=chosen.port,
         second_port=chosen.second_port,
         plain_port=chosen.plain_port,
+        small_port=chosen.small_port,
         queue=chosen.queue,
         hooks=chosen.hooks,
         mutant=chosen.mutant,

@@ -51,9 +51,9 @@ class RawOption:
 
     kind: the kind byte.
     length: the length byte as it stands on the wire, whatever `data` holds; None where there is
-        none (EOL, NOP, or a kind that is the very last byte).
+    none (EOL, NOP, or a kind that is the very last byte).
     data: the bytes that follow. For EOL, whatever stands behind it; for a length below 2 or past
-        the end of the field, all the bytes left, since nothing after them can be told apart.
+    the end of the field, all the bytes left, since nothing after them can be told apart.
     """
 
     kind: int
@@ -89,6 +89,10 @@ def pull_options(block: bytes) -> tuple[RawOption, ...]:
         options.append(RawOption(kind, length, block[at + 2 : stop]))
         at = stop
     return tuple(options)
+
+
+pulled = functools.lru_cache(1024)(pull_options)
+"""The same, for those that much is asked of, one thing at a time."""
 
 
 def push_options(options: Iterable[RawOption]) -> bytes:

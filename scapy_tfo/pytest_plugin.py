@@ -21,6 +21,7 @@ from scapy_tfo.errors import SetupError, TargetError
 from scapy_tfo.report.escape import visible
 
 if TYPE_CHECKING:
+    from scapy_tfo.extensions.settings import Settings
     from scapy_tfo.runner.session import Request
     from scapy_tfo.suite.registry import Case
     from scapy_tfo.suite.result import Result, Run
@@ -41,6 +42,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--tfo-app", choices=("echo", "http", "none"), help="application on the target")
     add("--tfo-only", action="append", default=[], metavar="ID", help="take only these cases")
     add("--tfo-exclude", action="append", default=[], metavar="ID", help="leave out these cases")
+    add(
+        "--tfo-cases",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="also take the cases that this Python file registers",
+    )
     add("--tfo-slow", action="store_true", help="also run cases that wait for long timers")
     add("--tfo-intrusive", action="store_true", help="also run cases that fill queues")
     add("--tfo-vary", action="store_true", help="also run each case in many contexts")
@@ -55,6 +63,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     add("--tfo-iface", metavar="NAME", help="send on this interface")
     add("--tfo-scripts", action="store_true", help="also collect *.pkt files in directories")
+    add("--tfo-label", metavar="TEXT", default="", help="a name for the run, kept in results.json")
     add("--tfo-out", type=Path, metavar="DIR", help="write the reports to this directory")
 
 
@@ -73,13 +82,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "tfo_result" not in metafunc.fixturenames:
         return
     config = metafunc.config
-    if not config.getoption("--tfo-target"):
+    if not target_of(config):
         nothing = pytest.param(None, marks=pytest.mark.skip(reason="no target: give --tfo-target"))
         metafunc.parametrize("tfo_result", [nothing], ids=["no-target"], indirect=True)
         return
     try:
         from scapy_tfo.runner.session import chosen_cases, families_of
 
+        _load_cases(config)
         request = _request(config)
         cases, families = chosen_cases(request), families_of(request)
     except SetupError as error:
@@ -140,12 +150,15 @@ def check_rules(run: Run, *, strict: bool = False) -> None:
 
 
 def check_result(result: Result, *, strict: bool = False) -> None:
-    """Fail, skip, warn or pass, as the result says. strict: a failed SHOULD fails."""
+    """Fail, skip, warn or pass, as the result says; a case that broke fails. strict: a failed
+    SHOULD fails."""
     from scapy_tfo.suite.result import Standing, standing
 
     place = standing(result, strict=strict)
     if place is Standing.PASS:
         return
+    if result.broke:
+        pytest.fail(visible(f"{result.case}: {result.reason}"), pytrace=False)
     if place.fails_run:
         pytest.fail(_told(result, place is Standing.FIXED), pytrace=False)
     if place is Standing.KNOWN:
@@ -187,18 +200,47 @@ def _collected(items: Sequence[pytest.Item]) -> list[tuple[Case, int]]:
     return found
 
 
+def settings_of(config: pytest.Config) -> Settings:
+    """What the repository's pyproject.toml says. Raises SetupError."""
+    from scapy_tfo.extensions.settings import read_settings
+
+    return read_settings(config.rootpath)
+
+
+def target_of(config: pytest.Config) -> str:
+    """The target that is given, or else the repository's, or else "". Raises UsageError."""
+    given: str | None = config.getoption("--tfo-target")
+    try:
+        return given or settings_of(config).target
+    except SetupError as error:
+        raise pytest.UsageError(visible(str(error))) from None
+
+
+def _load_cases(config: pytest.Config) -> None:
+    """Raises SetupError."""
+    from scapy_tfo.extensions.loading import load_files, load_installed
+
+    given = config.getoption("--tfo-cases")
+    load_installed()
+    load_files(settings_of(config).cases)
+    load_files(config.invocation_params.dir / each for each in given)
+
+
 def _request(config: pytest.Config) -> Request:
     from scapy_tfo.runner.runner import Options
     from scapy_tfo.runner.session import Request
 
+    # What the repository says is of its own target.
+    ours = None if config.getoption("--tfo-target") else settings_of(config)
     return Request(
-        target=config.getoption("--tfo-target"),
-        app=config.getoption("--tfo-app"),
+        target=target_of(config),
+        app=config.getoption("--tfo-app") or (ours.app if ours else "") or None,
         only=config.getoption("--tfo-only"),
         exclude=config.getoption("--tfo-exclude"),
-        known=config.getoption("--tfo-known"),
+        known=config.getoption("--tfo-known") or (ours.known if ours else None),
         sources=config.getoption("--tfo-source"),
         iface=config.getoption("--tfo-iface"),
+        label=config.getoption("--tfo-label"),
         options=Options(
             slow=config.getoption("--tfo-slow"), intrusive=config.getoption("--tfo-intrusive")
         ),

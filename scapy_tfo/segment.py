@@ -20,6 +20,9 @@ _IPV4 = struct.Struct("!BBHHHBBH4s4s")
 _IPV6 = struct.Struct("!IHBB16s16s")
 _PSEUDO = struct.Struct("!IHH")
 _TCP_FIXED = 20
+_TIMES = struct.Struct("!II")
+_ALIGNED, _ALIGNED_TIMES = 12, bytes((opt.NOP, opt.NOP, opt.TIMESTAMPS, 10))
+"""How nearly all timestamps stand (RFC 7323 appendix A)."""
 _IPV6_BYTES = 16
 _LARGEST_FLAGS = 0xFF
 _DONT_FRAGMENT = 0x4000
@@ -37,8 +40,10 @@ FIN, SYN, RST, PSH = 0x01, 0x02, 0x04, 0x08
 ACK, URG, ECE, CWR = 0x10, 0x20, 0x40, 0x80
 
 
+_NUMBERED = (0, 1, 1, 2)
+"""Sequence numbers that FIN, SYN, and both take."""
+
 _REMEMBERED = 1024
-_pull_options = functools.lru_cache(_REMEMBERED)(opt.pull_options)
 _find_fast_open = functools.lru_cache(_REMEMBERED)(opt.find_fast_open)
 """Much is asked of one segment's options, one thing at a time."""
 
@@ -46,14 +51,15 @@ _find_fast_open = functools.lru_cache(_REMEMBERED)(opt.find_fast_open)
 @functools.lru_cache(_REMEMBERED)
 def _find_timestamps(block: bytes) -> tuple[int, int] | None:
     """TSval and TSecr of the last sound timestamps option."""
+    if len(block) == _ALIGNED and block.startswith(_ALIGNED_TIMES):
+        return _TIMES.unpack_from(block, 4)
     found = None
-    for each in _pull_options(block):
+    for each in opt.pulled(block):
         if each.kind == opt.TIMESTAMPS and each.is_sound:
             found = each.data
     if found is None or len(found) != 8:
         return None
-    value, echo = struct.unpack("!II", found)
-    return value, echo
+    return _TIMES.unpack(found)
 
 
 class MalformedPacketError(ValueError):
@@ -113,17 +119,17 @@ class Segment:
     @property
     def length(self) -> int:
         """Sequence numbers it takes: payload bytes, and one each for SYN and FIN."""
-        return len(self.payload) + bool(self.flags & SYN) + bool(self.flags & FIN)
+        return len(self.payload) + _NUMBERED[self.flags & (SYN | FIN)]
 
     @property
     def end(self) -> int:
         """The sequence number behind its last one, modulo 2**32."""
-        return (self.seq + self.length) & 0xFFFFFFFF
+        return (self.seq + len(self.payload) + _NUMBERED[self.flags & (SYN | FIN)]) & 0xFFFFFFFF
 
     def option(self, kind: int) -> opt.RawOption | None:
         """The last sound option of that kind before EOL, as most stacks read it."""
         found = None
-        for each in _pull_options(self.options):
+        for each in opt.pulled(self.options):
             if each.kind == kind and each.is_sound:
                 found = each
         return found

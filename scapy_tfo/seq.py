@@ -18,9 +18,9 @@ def distance(start: int, end: int) -> int:
 
 def before(first: int, second: int) -> bool:
     """SEG < SEG in the sense of RFC 9293 section 3.4."""
-    return distance(first, second) > 0
+    return 0 < (second - first) % MODULUS < _HALF
 
 
 def at_most(first: int, second: int) -> bool:
     """SEG =< SEG in the sense of RFC 9293 section 3.4."""
-    return distance(first, second) >= 0
+    return (second - first) % MODULUS < _HALF

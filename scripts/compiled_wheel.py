@@ -1,10 +1,10 @@
-"""A build hook of hatch: compiles the fuzzer's inner loop with mypyc, in a wheel for this machine.
+"""A build hook of hatch: compiles the inner loops of fuzzer and explorer with mypyc, in a wheel.
 
     HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 pip install .
 
-Off by default: it needs a C compiler, Python's headers and a minute or two. The sources and their
-behaviour are the same; only the speed differs (docs/fuzzing.md). SCAPY_TFO_OPT=0 makes the
-compiler fast, and the result slow.
+Off by default: it needs a C compiler, Python's headers and a minute or two. The wheel is for this
+machine. The sources and their behaviour are the same; only the speed differs (docs/fuzzing.md).
+SCAPY_TFO_OPT=0 makes the compiler fast, and the result slow.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ HOT = (
     "packet",
     "segment",
     "seq",
+    "executor/coverage",
     "executor/digest",
     "executor/live/addresses",
     "executor/live/engine",
@@ -33,12 +34,55 @@ HOT = (
     "executor/play",
     "executor/verdict",
     "executor/watched",
+    "explore/conversation/connecting",
+    "explore/conversation/handshake",
+    "explore/conversation/judge",
+    "explore/conversation/met",
+    "explore/conversation/owed",
+    "explore/conversation/path",
+    "explore/conversation/play",
+    "explore/conversation/run",
+    "explore/conversation/schedule",
+    "explore/conversation/world",
+    "explore/conversation/wrong",
+    "explore/ends/actor",
+    "explore/ends/actors",
+    "explore/ends/client",
+    "explore/ends/context",
+    "explore/ends/dressing",
+    "explore/ends/opening",
+    "explore/live/observed",
+    "explore/live/play",
+    "explore/live/setting",
     "oracle/arrives/acknowledgment",
     "oracle/arrives/arrival",
     "oracle/arrives/reset",
     "oracle/arrives/segment",
     "oracle/arrives/syn",
     "oracle/arrives/text",
+    "oracle/conduct/acknowledgment",
+    "oracle/conduct/conduct",
+    "oracle/conduct/congestion",
+    "oracle/conduct/ecn",
+    "oracle/conduct/handshake",
+    "oracle/conduct/header",
+    "oracle/conduct/history",
+    "oracle/conduct/oddities",
+    "oracle/conduct/parts/came",
+    "oracle/conduct/parts/conditions",
+    "oracle/conduct/parts/facts",
+    "oracle/conduct/parts/isns",
+    "oracle/conduct/parts/oddity",
+    "oracle/conduct/parts/peer_record",
+    "oracle/conduct/parts/pieces",
+    "oracle/conduct/parts/place",
+    "oracle/conduct/parts/stamps",
+    "oracle/conduct/reset",
+    "oracle/conduct/rule",
+    "oracle/conduct/sack",
+    "oracle/conduct/stream",
+    "oracle/conduct/timers",
+    "oracle/conduct/timestamps",
     "oracle/counters",
     "oracle/obligations",
     "oracle/oracle",
@@ -70,8 +114,9 @@ HOT = (
     "program/program",
     "wire/links/batch",
 )
-"""Modules that every packet of a campaign passes through, and modules that derive from them: an
-interpreted class cannot derive from a compiled one."""
+"""Modules that every packet of a campaign or an exploration passes through, and modules that derive
+from them: an interpreted class cannot derive from a compiled one. Those of the reference stay as
+they are: stacks that are wrong on purpose derive from them, also in other repositories."""
 
 # The types of other projects are not installed here, and not needed: `make lint` checks them.
 _MYPY = ("--ignore-missing-imports", "--follow-imports=silent", "--no-warn-unused-ignores")

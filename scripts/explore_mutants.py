@@ -1,14 +1,17 @@
 """Explores each wrong stack until something is found, without telling which one it is.
 
-`python scripts/explore_mutants.py [NAME ...] [--limit SECONDS] [--jobs N] [--write FILE]`.
-`--write` keeps the result as JSON and, next to it, a table; entries of stacks that are not named
-stay as they were.
+`python scripts/explore_mutants.py [NAME ...] [--limit SECONDS] [--jobs N] [--write FILE]
+[--resume]`.
+`--write` keeps the result as JSON and, next to it, a table, after each stack; entries of stacks
+that are not named stay as they were. `--resume` leaves out the stacks that have one. Their order is
+one of chance, so that what is interrupted is a sample.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
 import sys
 import time
 from collections.abc import Mapping
@@ -21,6 +24,7 @@ from scapy_tfo.errors import TargetError
 from scapy_tfo.explore.explorer import Explorer
 from scapy_tfo.mutants.registry import all_mutants, named
 
+TABLES = Path(__file__).parent.parent / "docs" / "generated"
 LIMIT = 60.0
 """Seconds of CPU for each stack."""
 
@@ -31,23 +35,39 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of CPU for each")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes")
     parser.add_argument("--write", type=Path, metavar="FILE", help="JSON; a table goes next to it")
+    parser.add_argument("--resume", action="store_true", help="leave out stacks that have an entry")
     chosen = parser.parse_args()
     entries: dict[str, Any] = {}
     if chosen.write is not None and chosen.write.exists():
         entries = json.loads(chosen.write.read_text(encoding="utf-8"))["mutants"]
-    names = chosen.names or [each.name for each in all_mutants() if not each.equivalent]
+    every = [each.name for each in all_mutants() if not each.equivalent]
+    names = chosen.names or every
+    if chosen.resume:
+        names = [each for each in names if each not in entries]
+    random.Random(0).shuffle(names)
     with ProcessPoolExecutor(chosen.jobs) as pool:
         explored = pool.map(partial(entry_of, limit=chosen.limit), names)
         for name, entry in zip(names, explored, strict=True):
             entries[name] = entry
             print(f"{name}: {entry.get('rule', 'not found')}", flush=True)
-    entries = dict(sorted(entries.items()))
-    if chosen.write is not None:
-        held = json.dumps({"limit": chosen.limit, "mutants": entries}, indent=1)
-        chosen.write.write_text(held + "\n", encoding="utf-8")
-        table = chosen.write.with_suffix(".md")
-        table.write_text(table_of(entries, chosen.limit), encoding="utf-8")
+            if chosen.write is not None:
+                write(chosen.write, entries, len(every), chosen.limit)
     return 0
+
+
+def write(path: Path, entries: dict[str, Any], count: int, limit: float) -> None:
+    """The entries and the table. count: of the stacks that there are."""
+    held = {"limit": limit, "mutants": dict(sorted(entries.items()))}
+    path.write_text(json.dumps(held, indent=1) + "\n", encoding="utf-8")
+    path.with_suffix(".md").write_text(table_of(held["mutants"], count, limit), encoding="utf-8")
+
+
+def caught_elsewhere() -> tuple[set[str], set[str]]:
+    """Stacks that the cases catch, and that the fuzzer does, by their tables."""
+    cases = json.loads((TABLES / "matrix.json").read_text(encoding="utf-8"))["mutants"]
+    fuzz = json.loads((TABLES / "fuzz-mutants.json").read_text(encoding="utf-8"))["mutants"]
+    found = {name for name, entry in fuzz.items() if entry.get("clause")}
+    return {name for name, case in cases.items() if case}, found
 
 
 def entry_of(name: str, limit: float) -> dict[str, Any]:
@@ -71,15 +91,19 @@ def entry_of(name: str, limit: float) -> dict[str, Any]:
     return entry
 
 
-def table_of(entries: Mapping[str, Mapping[str, Any]], limit: float) -> str:
-    """The table as Markdown."""
-    found = sum("rule" in each for each in entries.values())
+def table_of(entries: Mapping[str, Mapping[str, Any]], count: int, limit: float) -> str:
+    """The table as Markdown. count: of the stacks that there are."""
+    found = {name for name, each in entries.items() if "rule" in each}
+    cases, fuzz = caught_elsewhere()
+    share = 100 * len(found) / len(entries)
     lines = [
         "# Wrong stacks that exploring finds",
         "",
-        f"{found} of {len(entries)} within {limit:g} s of CPU each, as `make explore-mutants` last",
-        "found them. A stack that is not found has a dash; some of them are wrong only where a",
-        "listener closes, a limit is set, or an application asks for what no schedule has.",
+        f"{len(found)} of {len(entries)} ({share:.0f} in 100) within {limit:g} s of CPU each, as",
+        f"`make explore-mutants` last found them, which tried {len(entries)} of {count} stacks,",
+        f"chosen by chance. Cases miss {len(found - cases)} of those found, the fuzzer misses",
+        f"{len(found - fuzz)}, and both miss {len(found - cases - fuzz)}. A stack that is not",
+        "found has a dash; some are wrong only where an application asks for what no schedule has.",
         "",
         "| stack | rule | schedules | smallest schedule |",
         "|---|---|--:|---|",

@@ -22,8 +22,10 @@ from typing import Any
 
 from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.fuzz.campaign.triage import CONFIRMATIONS, Rule, breaks
+from scapy_tfo.fuzz.findings.naming import named as clause_named
 from scapy_tfo.fuzz.generation.grammar import VERSION, program_for
 from scapy_tfo.mutants.registry import Mutant, all_mutants, named
+from scapy_tfo.oracle.parts.violation import Violation
 from scapy_tfo.program.program import Program, to_json
 from scapy_tfo.program.reduce import reduced
 from scapy_tfo.suite.registry import all_cases
@@ -87,12 +89,14 @@ def hunted(limit: float, name: str) -> Entry:
         smallest = reduced(program, partial(_show, bench, found))
         violation = breaks(_verdict(bench, smallest), found)
         assert violation is not None
+        violation = clause_named(smallest, violation, partial(_asked, bench))
         return {
             "seconds": round(seconds, 2),
             "programs": number,
             "rule": violation.rule,
             "reply": violation.reply,
             "requirement": violation.requirement,
+            **({"cookie": violation.cookie} if violation.cookie else {}),
             "steps": len(smallest.steps),
             "witness": to_json(smallest),
         }
@@ -107,6 +111,10 @@ def _first(bench: SimulatedBench, program: Program) -> Rule | None:
     rule = violations[0].rule, violations[0].reply
     again = (breaks(_verdict(bench, program), rule) for _ in range(CONFIRMATIONS - 1))
     return rule if all(again) else None
+
+
+def _asked(bench: SimulatedBench, programs: Sequence[Program]) -> list[Sequence[Violation]]:
+    return [_verdict(bench, each).violations for each in programs]
 
 
 def _show(bench: SimulatedBench, rule: Rule, programs: Sequence[Program]) -> list[bool]:

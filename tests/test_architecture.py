@@ -40,9 +40,7 @@ ROOM_LIMIT = 14
 """Modules of a folder, `__init__` and subfolders aside."""
 FUNCTION_LIMIT = 60
 # Function -> its lines. They may only shrink, and no more may be added.
-LONG_FUNCTIONS = {
-    "pkt.packets.matching.compare": 65,
-}
+LONG_FUNCTIONS: dict[str, int] = {}
 # Path from the repository's root -> why it may be longer.
 LONG_FILES = {"dissector/tfo.lua": "built from shorter ones: users copy one file"}
 

@@ -33,6 +33,66 @@ def complaint(capsys: pytest.CaptureFixture[str]) -> str:
     return line
 
 
+def test_what_changed_between_two_runs(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, target in (("old", "reference"), ("new", "accepts-any-cookie")):
+        main(["test", f"sim:{target}", "--only", "ACC-3", "--json", f"{name}.json", "--quiet"])
+    capsys.readouterr()
+    assert main(["diff", "old.json", "old.json"]) == 0
+    assert main(["diff", "new.json", "old.json"]) == 0
+    assert main(["diff", "old.json", "new.json", "--json", "d.json"]) == 1
+    assert "NEW FAILURES" in capsys.readouterr().out
+    assert json.loads((elsewhere / "d.json").read_text())["exit_status"] == 1
+    assert main(["diff", "absent.json", "new.json"]) == 2
+    assert "cannot read absent.json" in complaint(capsys)
+
+
+def test_tap_on_standard_output_stands_there_alone(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = ("--tap", "-", "--sarif", "r.sarif")
+    assert main(["test", "sim:accepts-any-cookie", "--only", "ACC-3", *files]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "TAP version 14"
+    assert all(line.startswith(("ok ", "not ok ", "# ", "1..", "TAP ")) for line in lines)
+    found = json.loads((elsewhere / "r.sarif").read_text())["runs"][0]["results"]
+    assert len(found) == sum(line.startswith("not ok ") for line in lines) > 0
+
+
+def test_a_badge_is_drawn_of_a_file(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["test", "sim:reference", *ONE, "--json", "r.json", "--quiet"])
+    capsys.readouterr()
+    assert main(["badge", "r.json"]) == 0
+    assert "2 of 2 passed" in capsys.readouterr().out
+    assert main(["badge", "r.json", "--out", "b.svg"]) == 0
+    assert (elsewhere / "b.svg").read_text().startswith("<svg")
+    assert main(["badge", "r.json", "--out", "absent/b.svg"]) == 2
+
+
+def test_the_cases_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "--json", "--only", "LIM-1"]) == 0
+    written = json.loads(capsys.readouterr().out)
+    assert written["schema"] == 1
+    (first, *_) = written["cases"]
+    assert first["requirements"][0] == "LIM-1"
+    assert set(first) >= {"id", "title", "level", "needs", "slow", "intrusive", "exclusive"}
+
+
+def test_runs_beside_each_other(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("reference", "accepts-any-cookie"):
+        main(["test", f"sim:{name}", "--only", "ACC-3", "--out", f"runs/{name}", "--quiet"])
+    files = [f"runs/{name}/results.json" for name in ("reference", "accepts-any-cookie")]
+    capsys.readouterr()
+    assert main(["matrix", *files]) == 0
+    text = capsys.readouterr().out
+    assert "](./runs/accepts-any-cookie/report.html#ACC-3." in text
+    assert main(["matrix", *files, "--differs", "--html", "runs/m.html"]) == 0
+    page = (elsewhere / "runs" / "m.html").read_text()
+    (link, *_) = re.findall(r'href="(\./accepts[^"#]*)#([^"]*)"', page)
+    assert f'id="{link[1]}"' in (elsewhere / "runs" / link[0]).read_text()
+    assert main(["matrix", *files, "--only", "ACC-33"]) == 2
+    assert "matches no requirement" in complaint(capsys)
+
+
 def test_a_run_writes_its_reports_and_names_their_directory_last(
     elsewhere: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

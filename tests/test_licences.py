@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from importlib.metadata import PackageNotFoundError, requires
@@ -52,3 +53,15 @@ def test_what_runs_beside_scapy_is_listed() -> None:
 def test_tools_are_listed() -> None:
     extras = [line for extra in PROJECT["optional-dependencies"].values() for line in extra]
     assert wanted_here(extras) - named_in_table() - {OURS} == set()
+
+
+def test_no_module_brings_scapy_into_its_process() -> None:
+    """covertable and others may not be combined with it: only who imports the bridge has it."""
+    found = [
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "scapy_tfo").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        and re.search(r"\b(scapy(?!_tfo)|scapy_bridge)\b", ast.unparse(node))
+    ]
+    assert set(found) == {"scapy_tfo/scapy_bridge.py"}

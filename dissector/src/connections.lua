@@ -31,6 +31,8 @@
 --   other_answer            the server's ACK in place of a SYN-ACK that is of another connection
 --   ended                   where another connection of the same addresses and ports begins
 --   changed, shared_with    the frame of the cookie had before; another client with the same one
+--   data_before             the connection before between the same client, server and port whose SYN has data
+--   broken_option           the rule that the SYN's option breaks, where it has no valid one
 --   accepted_before, granted_in                 where this server took other data; where it gave this cookie
 --   over_mss, unsolicited, problems
 -- Each fact is the earliest frame's, in whatever order the frames come. What is not known is false or nil.
@@ -44,6 +46,7 @@ local in_order, is_sorted -- all connections, as they were met; whether that is 
 local owner -- frame -> its connection, where the frame is one of its facts
 local first_with_cookie -- server .. cookie -> the connection that met it first
 local newest_of_pair -- client .. server -> the connection with the newest cookie
+local data_of_pair -- client, server and its port -> the newest connection whose SYN has data
 local accepted_at -- server and port -> the newest frame in which it acknowledged data of a SYN
 local plain_syn, plain_before, plain_count -- key -> header of a SYN without fast open; forgotten by and by
 local early, early_before, early_count -- key -> {header, frame, time} of a SYN-ACK of no connection; likewise
@@ -52,9 +55,11 @@ local dull_options, dull_count -- options of SYNs, as bytes -> whether none of t
 local has_columns, asked_at -- whether there is a column to write to; the newest frame where that was asked
 local said -- text -> as it stands in the column
 local most_memory -- KB of Lua's from which on it is swept up
+local begun, done -- frames that were handed to the plugin, and that it came to the end of: others failed
 
 local function forget()
     connections, in_order, owner, first_with_cookie, newest_of_pair, accepted_at = {}, {}, {}, {}, {}, {}
+    data_of_pair = {}
     plain_syn, plain_before, plain_count = {}, {}, 0
     early, early_before, early_count = {}, {}, 0
     cut_count = 0
@@ -63,6 +68,7 @@ local function forget()
     usual_place = FIRST_PLACE
     has_columns, asked_at, said = false, 0, {}
     most_memory = 0
+    begun, done = 0, 0
 end
 forget()
 

@@ -64,6 +64,14 @@ local function feed_syn(key, segment, options, related, number, pinfo)
         connection.fin = true
     end
     connection.cut_syn = segment.cut or connection.cut_syn
+    if segment.len > 0 then
+        local pair = sub(key, 1, -5) .. sub(key, -2)
+        connection.data_before = data_of_pair[pair]
+        data_of_pair[pair] = connection
+    end
+    if #options > 0 and not cookie then
+        connection.broken_option = options[#options].rule
+    end
     if cookie and not segment.cut then
         if cookie ~= "" then
             note_cookie(connection, cookie, number)

@@ -34,6 +34,8 @@ local function look(tvb, pinfo, tree, raw, segment, key, number, is_odd)
     -- Also true where the tree is to be seen. Expert information counts even where no tree is wanted.
     if is_referenced(tree, handle) or (connection and is_remarkable(connection, number)) then
         show(tvb, pinfo, tree, segment, options, related, connection)
+    elseif connection then
+        show_event(tree, connection, number)
     end
 end
 
@@ -140,16 +142,8 @@ local function is_usual(tvb, pinfo, size)
         or (connection[SETTLED] and not connection[EARLIER] and not owner[pinfo.number])
 end
 
--- Every frame passes here, and nearly all leave soon: what is done for each of them counts. A call costs as much as
--- a dozen bytes more of one that is made anyway.
-function tfo.dissector(tvb, pinfo, tree)
-    if not raw_bytes then
-        captured_len, raw_bytes = tvb.captured_len, tvb.raw
-    end
-    local size = captured_len(tvb)
-    if is_usual(tvb, pinfo, size) then
-        return
-    end
+-- A frame that is not left at once. A call costs as much as a dozen bytes more of one that is made anyway.
+local function dissect(tvb, pinfo, tree, size)
     local ip = usual_place
     local raw = raw_bytes(tvb, 0, min(size, ip + HEAD))
     local tcp, key
@@ -213,6 +207,19 @@ function tfo.dissector(tvb, pinfo, tree)
         local segment = read_segment(raw, ip, tcp, total, tvb, s1, s2, s3, s4, k1, k2, k3, k4, offset, flags)
         look(tvb, pinfo, tree, raw, segment, key, number, is_odd)
     end
+end
+
+-- Every frame passes here, and nearly all leave soon: what is done for each of them counts.
+function tfo.dissector(tvb, pinfo, tree)
+    begun = begun + 1
+    if not raw_bytes then
+        captured_len, raw_bytes = tvb.captured_len, tvb.raw
+    end
+    local size = captured_len(tvb)
+    if not is_usual(tvb, pinfo, size) then
+        dissect(tvb, pinfo, tree, size)
+    end
+    done = done + 1
 end
 
 end

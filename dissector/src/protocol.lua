@@ -1,6 +1,10 @@
 -- The protocol: fields, expert information, tree and Info column ---------------------------------------------------
 
 local tfo = Proto("tfo", "TCP Fast Open")
+
+-- Not indented: see replies.
+local says_in_info, say_in_info, show, show_event
+do
 local fields = {
     role = ProtoField.string("tfo.role", "Role"),
     kind = ProtoField.uint8("tfo.kind", "Kind", base.DEC),
@@ -9,6 +13,8 @@ local fields = {
     valid = ProtoField.bool("tfo.valid", "Valid"),
     rule = ProtoField.string("tfo.rule", "Rule broken"),
     outcome = ProtoField.string("tfo.outcome", "Outcome"),
+    short = ProtoField.string("tfo.short", "In short"),
+    connection = ProtoField.string("tfo.connection", "Outcome, once for each connection"),
     why = ProtoField.string("tfo.why", "Why"),
     evidence = ProtoField.framenum("tfo.evidence", "Evidence"),
     sent = ProtoField.uint32("tfo.data.sent", "Bytes in the SYN", base.DEC),
@@ -32,10 +38,11 @@ end
 local SEVERITY = {
     error = expert.severity.ERROR, warning = expert.severity.WARN, note = expert.severity.NOTE,
 }
--- The beginning of a rule -> its expert information: name, text, severity.
+-- The beginning of a rule and its severity, as "OPT-1 error" -> its expert information.
 local expert_of = {}
 local function declare(rule, name, text, severity)
-    expert_of[rule] = ProtoExpert.new("tfo.expert." .. name, text, expert.group.PROTOCOL, SEVERITY[severity])
+    local group = find(rule, "-", 1, true) and expert.group.PROTOCOL or expert.group.SEQUENCE
+    expert_of[rule .. " " .. severity] = ProtoExpert.new("tfo.expert." .. name, text, group, SEVERITY[severity])
 end
 declare("OPT-1", "cookie_size", "TFO cookie of a size that is not allowed", "error")
 declare("OPT-2", "odd_length", "TFO option of odd length", "error")
@@ -46,15 +53,24 @@ declare("OPT-10", "after_end", "TFO option behind the end of the list", "warning
 declare("SRV-8", "unsolicited", "TFO cookie that nobody asked for", "warning")
 declare("SRV-1", "shared", "TFO cookie of two clients", "warning")
 declare("CLI-4", "over_mss", "SYN data over the MSS", "warning")
-declare("CLI-15", "acknowledgement", "Remarkable acknowledgement of SYN data", "warning")
+declare("CLI-15", "acknowledgement", "More acknowledged than was sent in the SYN", "error")
+declare("CLI-15", "other_syn", "Acknowledgement of another SYN", "warning")
+declare("CLI-15", "partial", "A part of the SYN's data acknowledged", "note")
 declare("DUP-3", "replayed", "SYN data accepted twice", "error")
+-- What breaks no rule; see event_of.
+declare("refused", "refused", "Fast open refused", "note")
+declare("lost", "lost", "SYN or SYN-ACK lost", "note")
+declare("blackhole", "blackhole", "SYNs with data lost between these hosts, one after the other", "warning")
+declare("cookieless", "cookieless", "SYN data accepted without a cookie", "note")
+declare("invalid", "invalid", "SYN data accepted on an invalid cookie", "warning")
+declare("changed", "changed", "SYN data accepted with another cookie than before", "note")
 tfo.experts = {}
 for _, each in pairs(expert_of) do
     tfo.experts[#tfo.experts + 1] = each
 end
 
 tfo.prefs.info = Pref.bool("Say it in the Info column", true, "Whether the Info column names role and outcome")
-local says_in_info = true -- a copy, which costs less to ask
+says_in_info = true -- a copy, which costs less to ask
 function tfo.prefs_changed()
     says_in_info = tfo.prefs.info
 end
@@ -105,8 +121,24 @@ local function show_cookie(tree, connection, cookie, number, time)
     end
 end
 
+-- As few letters as a column has room for, what differs first. Bare: without a cookie.
+local SHORT = {
+    ["requested-granted"] = "granted", ["requested-not-granted"] = "not granted", ["accepted"] = "accepted",
+    ["accepted-partially"] = "part accept", ["over-acknowledged"] = "over-acked", ["refused-cookie"] = "new cookie",
+    ["refused-silently"] = "refused", ["syn-lost-fallback"] = "SYN lost", ["syn-ack-lost"] = "SYN-ACK lost",
+    ["cookieless-accepted"] = "bare accept", ["cookieless-refused"] = "bare refused", ["replayed"] = "replayed",
+    ["unknown"] = "unknown",
+}
+
+-- The frame that stands for a connection: its SYN-ACK; without one, its first, once it is known that none comes.
+local function stands_for(connection, pinfo)
+    local reply = connection[REPLY]
+    return pinfo.number == (reply or connection[FIRST]) and (reply or pinfo.visited)
+end
+
 local function show_verdict(tree, verdict)
     tree:add(fields.outcome, verdict.outcome):set_generated()
+    tree:add(fields.short, SHORT[verdict.outcome]):set_generated()
     tree:add(fields.why, verdict.why):set_generated()
     for _, frame in ipairs(verdict.evidence) do
         tree:add(fields.evidence, frame):set_generated()
@@ -123,7 +155,15 @@ local function show_verdict(tree, verdict)
     end
 end
 
-local function show(tvb, pinfo, tree, segment, options, related, connection)
+-- What befell a connection without breaking a rule. Where no tree is wanted, this alone is told.
+function show_event(item, connection, number)
+    local event, words = event_of(connection, number)
+    if event then
+        item:add_proto_expert_info(expert_of[event], words)
+    end
+end
+
+function show(tvb, pinfo, tree, segment, options, related, connection)
     local item
     if segment.options_end > segment.options then
         item = tree:add(tfo, tvb(segment.options, segment.options_end - segment.options))
@@ -145,12 +185,17 @@ local function show(tvb, pinfo, tree, segment, options, related, connection)
         show_cookie(item, connection, cookie, number, pinfo.abs_ts)
     end
     show_verdict(item, verdict)
+    if stands_for(connection, pinfo) then
+        item:add(fields.connection, verdict.outcome):set_generated()
+    end
     item:append_text(": " .. verdict.outcome)
     for _, problem in ipairs(verdict.problems) do
         if problem.frame == number then
-            item:add_proto_expert_info(expert_of[problem.rule:match("^[^:]+")], problem.rule)
+            local rule = problem.rule:match("^[^:]+")
+            item:add_proto_expert_info(expert_of[rule .. " " .. problem.severity], problem.rule)
         end
     end
+    show_event(item, connection, number)
 end
 
 -- A few words of a SYN: what it holds, and what came of it where that is known.
@@ -171,7 +216,7 @@ end
 
 local NO_COLUMNS = "(info)" -- what a column is called where there is none to write to, as with `tshark -q`
 
-local function say_in_info(pinfo, number, connection, segment, options)
+function say_in_info(pinfo, number, connection, segment, options)
     local is_syn, is_again = SYN[segment.flags], connection[RESENT_IN] == number
     if not is_syn and not is_again and #options == 0 then
         return
@@ -201,9 +246,11 @@ local function say_in_info(pinfo, number, connection, segment, options)
     end
     local words = said[text]
     if not words then
-        words = " [TFO: " .. text .. "]"
+        words = "[TFO: " .. text .. "] "
         said[text] = words
     end
-    info:append(words)
+    -- What Wireshark says of a SYN is longer than its window is wide.
+    info:prepend(words)
 end
 
+end

@@ -5,7 +5,8 @@ local OUTCOMES = {
     "refused-cookie", "refused-silently", "syn-lost-fallback", "syn-ack-lost",
     "cookieless-accepted", "cookieless-refused", "replayed", "unknown",
 }
-local LINE = ("="):rep(110)
+-- As many letters as a window of Wireshark's shows in a line.
+local LINE = ("="):rep(72)
 
 -- The connections of a tap, by their first frame; `selected` nil means all.
 local function each_connection(selected)
@@ -67,6 +68,50 @@ end
 
 local tables = {}
 
+-- What stands in a record, in this order, between tabs; what is not known is empty. frames: between commas. problems:
+-- frame, severity and rule, between bars.
+local function record_of(connection)
+    local verdict = verdict_of(connection)
+    local key = connection[KEY]
+    local sent = connection[COOKIE] or ""
+    local problems = {}
+    for place, problem in ipairs(verdict.problems) do
+        problems[place] = format("%d %s %s", problem.frame, problem.severity, problem.rule)
+    end
+    local function number(value, form)
+        return value and format(form or "%d", value) or ""
+    end
+    return concat({
+        number(connection[SYN_TIME] or connection[REPLY_TIME], "%.6f"),
+        address_text(client_of(connection)), number16(key, #key - 4),
+        address_text(server_of(connection)), number16(key, #key - 2),
+        verdict.outcome, verdict.why, concat(verdict.evidence, ","),
+        number(verdict.sent), number(verdict.acked), number(verdict.resent),
+        number(verdict.first_answer, "%.6f"), number(verdict.rtt, "%.6f"),
+        number(verdict.round_trips), number(verdict.seconds_lost, "%.6f"),
+        hex(sent ~= "" and sent or connection[GRANTED] or ""), concat(problems, "|"),
+    }, "\t")
+end
+
+-- Printed bit by bit: all of it at once would take as much memory as the connections.
+local AT_ONCE = 256
+function tables.records(say, selected)
+    say("tfo-records-begin")
+    local lines = {}
+    for connection in each_connection(selected) do
+        lines[#lines + 1] = record_of(connection)
+        if #lines == AT_ONCE then
+            say(concat(lines, "\n"))
+            lines = {}
+            sweep_up()
+        end
+    end
+    if #lines > 0 then
+        say(concat(lines, "\n"))
+    end
+    say(format("tfo-records-end\t%d\t%d", begun, begun - done))
+end
+
 function tables.json(say, selected, streams)
     say("tfo-json-begin")
     for connection in each_connection(selected) do
@@ -90,15 +135,13 @@ function tables.outcome(say, selected)
         row[5] = row[5] + (round_trips or 0)
         row[6] = row[6] + (connection.again and seconds_lost(connection, outcome) or 0)
     end
-    local form = "%-26s %12s %14s %14s %14s %12s %12s"
     say(LINE)
-    say("TCP Fast Open: outcomes")
-    say(format(form, "outcome", "connections", "bytes-sent", "bytes-acked", "bytes-resent", "rtt-saved",
-        "seconds-lost"))
+    say("TCP Fast Open: outcomes, bytes in SYNs, round trips saved, seconds lost")
+    say(format("%-21s %7s %8s %8s %8s %6s %8s", "outcome", "count", "sent", "acked", "resent", "saved", "lost"))
     for _, outcome in ipairs(OUTCOMES) do
         local row = rows[outcome]
         if row[1] > 0 then
-            local numbers = "%-26s %12d %14d %14d %14d %12d %12.3f"
+            local numbers = "%-21s %7d %8d %8d %8d %6d %8.3f"
             say((format(numbers, outcome, row[1], row[2], row[3], row[4], row[5], row[6])))
         end
     end
@@ -120,6 +163,10 @@ for place, group in ipairs(GROUPS) do
     end
 end
 
+local function end_text(address, port)
+    return format(find(address, ":", 1, true) and "[%s]:%d" or "%s:%d", address, port)
+end
+
 local function by_host(say, selected, title, name_of)
     local rows, names = {}, {}
     for connection in each_connection(selected) do
@@ -139,11 +186,11 @@ local function by_host(say, selected, title, name_of)
     sort(names, function(a, b)
         return rows[a].total > rows[b].total or (rows[a].total == rows[b].total and a < b)
     end)
-    local form = "%-44s %11s %8s %8s %8s %8s %8s %8s"
+    local form = "%-26s %6s %6s %6s %6s %5s %5s %5s"
     say(LINE)
     say("TCP Fast Open: " .. title)
-    say(format(form, title, "connections", "granted", "accepted", "refused", "lost", "unknown", "problems"))
-    form = form:gsub("(%d)s", "%1d"):gsub("44d", "44s")
+    say(format(form, title, "count", "grant", "accept", "refuse", "lost", "unkn", "probl"))
+    form = form:gsub("(%d)s", "%1d"):gsub("26d", "26s")
     for _, name in ipairs(names) do
         local row = rows[name]
         say(format(form, name, row.total, row[1], row[2], row[3], row[4], row[5], row.problems))
@@ -153,9 +200,7 @@ end
 
 function tables.servers(say, selected)
     by_host(say, selected, "servers", function(connection)
-        local address = address_text(server_of(connection))
-        return format(find(address, ":", 1, true) and "[%s]:%d" or "%s:%d", address,
-            number16(connection[KEY], #connection[KEY] - 2))
+        return end_text(address_text(server_of(connection)), number16(connection[KEY], #connection[KEY] - 2))
     end)
 end
 
@@ -184,13 +229,28 @@ function tables.problems(say, selected)
     sort(rules)
     say(LINE)
     say("TCP Fast Open: problems")
-    say(format("%8s %-8s %-60s %s", "count", "severity", "rule", "frames"))
+    say(format("%6s %-8s %-40s %s", "count", "severity", "rule", "frames"))
     for _, rule in ipairs(rules) do
         local row = rows[rule]
-        say(format("%8d %-8s %-60s %s", row.count, row.severity, rule, concat(row.frames, ",")
+        say(format("%6d %-8s %-40s %s", row.count, row.severity, rule, concat(row.frames, ",")
             .. (row.count > #row.frames and ",..." or "")))
     end
     say(LINE)
+end
+
+-- Of the connection, as typed in a terminal. Lua is not told the file's name.
+local function to_judge(connection)
+    local key = connection[KEY]
+    return format("scapy-tfo capture judge FILE --between %s %s",
+        end_text(address_text(client_of(connection)), number16(key, #key - 4)),
+        end_text(address_text(server_of(connection)), number16(key, #key - 2)))
+end
+
+function tables.judge(say, selected)
+    say("Whether both ends of a connection keep the rules of plain TCP:")
+    for connection in each_connection(selected) do
+        say(to_judge(connection))
+    end
 end
 
 -- The numbers of the streams come with the tcp tap, which is silent about a frame whose TCP header is cut off.
@@ -229,22 +289,20 @@ local function listen(name, filter, tell)
         selected = selected and {}
     end
     function tap.draw()
-        local lines = {}
-        tables[name](function(line) lines[#lines + 1] = line end, selected or nil, streams)
-        tell(concat(lines, "\n"))
+        tell(function(say) tables[name](say, selected or nil, streams) end)
     end
     return tap
 end
 
-for _, name in ipairs({ "outcome", "servers", "clients", "problems", "json" }) do
+for _, name in ipairs({ "outcome", "servers", "clients", "problems", "judge", "json", "records" }) do
     register_stat_cmd_arg("tfo," .. name, function(argument)
         local filter = argument and argument:match("^tfo,%a+,(.+)$")
-        listen(name, filter, print)
+        listen(name, filter, function(write) write(print) end)
     end)
 end
 
 if gui_enabled and gui_enabled() then
-    for _, name in ipairs({ "outcome", "servers", "clients", "problems" }) do
+    for _, name in ipairs({ "outcome", "servers", "clients", "problems", "judge" }) do
         register_menu("TCP Fast Open/" .. name, function()
             local filter = get_filter()
             local window
@@ -255,9 +313,24 @@ if gui_enabled and gui_enabled() then
                 window = TextWindow.new("TCP Fast Open: " .. name)
             end
             -- Drawn anew with each change of the display; what is appended would scroll to its end.
-            local tap = listen(name, filter, function(text) window:set(text) end)
+            local tap = listen(name, filter, function(write)
+                local lines = {}
+                write(function(line) lines[#lines + 1] = line end)
+                window:set(concat(lines, "\n"))
+            end)
             window:set_atclose(function() tap:remove() end)
             retap_packets()
         end, MENU_TOOLS_UNSORTED)
+    end
+    -- Later than 4.0, a menu of a single packet, which is told its fields.
+    if register_packet_menu then
+        register_packet_menu("TCP Fast Open/Copy the command that judges this connection", function(...)
+            for _, info in ipairs({ ... }) do
+                local connection = info.name == "frame.number" and owner[tonumber(tostring(info.value))]
+                if connection then
+                    copy_to_clipboard(to_judge(connection))
+                end
+            end
+        end, "tfo.outcome")
     end
 end

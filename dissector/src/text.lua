@@ -33,7 +33,11 @@ local function address_text(raw)
     return joined(1, best - 1) .. "::" .. joined(best + best_size, 8)
 end
 
+local HEX = {}
+for code = 0, 255 do
+    HEX[char(code)] = format("%02x", code)
+end
 local function hex(raw)
-    return (raw:gsub(".", function(one) return format("%02x", byte(one)) end))
+    return (raw:gsub(".", HEX))
 end
 

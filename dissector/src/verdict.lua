@@ -1,7 +1,7 @@
 -- The verdict: the outcome of a connection with its numbers, frames and broken rules ---------------------------------
 
 -- Not indented: see replies.
-local is_remarkable, seconds_lost, verdict_of
+local event_of, is_remarkable, seconds_lost, verdict_of
 do
 -- What breaks a rule, of single segments and of the connection, by frame: a list of {frame, rule, severity}.
 local function problems_of(facts, outcome)
@@ -31,6 +31,43 @@ local function problems_of(facts, outcome)
         return a.frame < b.frame or (a.frame == b.frame and a.rule < b.rule)
     end)
     return found
+end
+
+-- Whether a connection may have come to what is told at its SYN-ACK though it breaks no rule.
+local function is_eventful(facts, number)
+    return number == facts[REPLY] and facts[SYN_IN] and (facts.again or facts.replies or facts.changed
+        or (facts[LEN] > 0 and (facts[ACKED] == 0 or not facts[COOKIE])) or (facts[LEN] == 0 and not facts[GRANTED]))
+end
+
+local REFUSED = {
+    ["refused-cookie"] = true, ["refused-silently"] = true, ["cookieless-refused"] = true,
+    ["requested-not-granted"] = true,
+}
+-- What befell a connection that breaks no rule, at its SYN-ACK: the key of its expert information, and words.
+function event_of(connection, number)
+    if not is_eventful(connection, number) then
+        return nil
+    end
+    local outcome, why = judge(connection)
+    if REFUSED[outcome] then
+        return "refused note", outcome .. ": " .. why
+    elseif outcome == "syn-lost-fallback" and connection[LEN] > 0 then
+        local before = connection.data_before
+        if before and before[LEN] > 0 and judge(before) == "syn-lost-fallback" then
+            return "blackhole warning", format("SYNs with data are lost: in %d, and before it in %d",
+                connection[SYN_IN], before[SYN_IN])
+        end
+        return "lost note", outcome .. ": " .. why
+    elseif outcome == "syn-lost-fallback" or outcome == "syn-ack-lost" then
+        return "lost note", outcome .. ": " .. why
+    elseif outcome == "cookieless-accepted" and connection.broken_option then
+        return "invalid warning", "the SYN's option is not valid: " .. connection.broken_option
+    elseif outcome == "cookieless-accepted" then
+        return "cookieless note", why
+    elseif outcome == "accepted" and connection.changed and connection.changed < connection[SYN_IN] then
+        return "changed note", format("another cookie was had in %d", connection.changed)
+    end
+    return nil
 end
 
 -- Whether there may be problems to tell at a frame.

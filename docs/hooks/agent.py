@@ -27,8 +27,8 @@ FREEBSD = sys.platform.startswith("freebsd")
 TCP_FASTOPEN = getattr(socket, "TCP_FASTOPEN", 1025 if FREEBSD else 23)
 TCP_FASTOPEN_KEY = 33  # linux/tcp.h
 DEFAULT_BACKLOG = 16384
-SIZED = ("send", "send-close", "send-abort", "two-sends")
-APPS = ("echo", "http", "mute", "close", "abort", *SIZED)
+SIZED = ("send", "send-close", "send-abort", "two-sends", "half-close")
+APPS = ("echo", "http", "mute", "close", "abort", "never-reads", *SIZED)
 VERBS = ["listen", "close", "sessions", "restart", *(["keys", "counters"] if LINUX else [])]
 
 
@@ -55,6 +55,10 @@ class Session(asyncio.Protocol):
             self.close_drained(2)
         elif self.app in ("send-abort", "abort"):
             self.abort()
+        elif self.app == "half-close":
+            transport.write_eof()
+        elif self.app == "never-reads":
+            transport.pause_reading()
 
     def data_received(self, data):
         self.received += data[: MAX_RECEIVED - len(self.received)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from scapy_tfo import option as opt
 from scapy_tfo.segment import ACK, FIN, SYN
+from scapy_tfo.suite.concurrently import together
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.outcome import Absent, Missing, Refused, Unsupported
 from scapy_tfo.suite.peer import Peer
@@ -138,7 +139,8 @@ async def a_plain_syn_before_the_fast_open_takes_no_place(peer: Peer) -> None:
     """A plain SYN, then a fast open on the same 4-tuple: repeated past the limit, none leaks."""
     service = await peer.small_queue(LIMIT)
     cookie = await peer.cookie(service)
-    for _ in range(3 * LIMIT):
+
+    async def plain_then_fast() -> None:
         flow = peer.flow(service)
         flow.syn()
         await flow.syn_ack()
@@ -146,6 +148,8 @@ async def a_plain_syn_before_the_fast_open_takes_no_place(peer: Peer) -> None:
         flow.ack(seq=flow.their_rcv_nxt)
         await flow.settled()
         flow.reset()
+
+    await together(plain_then_fast() for _ in range(3 * LIMIT))
     await peer.open(service, cookie=cookie)
 
 

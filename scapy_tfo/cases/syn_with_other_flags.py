@@ -75,12 +75,15 @@ async def _with_fin(peer: Peer, cookie: bytes) -> None:
     if not flow.heard or flow.heard[0].is_rst:
         return
     await flow.syn_ack("a SYN-ACK, if anything, to a SYN with FIN")
-    if flow.their_rcv_nxt == flow.snd_nxt:
-        # The FIN was taken, and an ACK in front of it would end no handshake.
+    taken = flow.their_rcv_nxt == flow.snd_nxt
+    if taken:
+        # An ACK in front of the FIN would end no handshake.
         flow.ack()
+        await flow.answered()
     flow.snd_nxt = add(flow.snd_nxt, -1)
-    if flow.their_rcv_nxt != add(flow.snd_nxt, 1):
+    if not taken:
         flow.resend()
+    # The FIN goes out again, with the number that it had.
     await flow.finish()
 
 

@@ -69,10 +69,12 @@ class Application(Protocol):
 
 class Dialogue(Protocol):
     """What client and server say to each other. chosen: whether the client's text is ours to
-    choose, in content and size."""
+    choose, in content and size. relay: the host and port of a server that leads the conversation;
+    None where we do. `is_complete` and `answer` raise Skipped where that is so."""
 
     name: str
     chosen: bool
+    relay: tuple[str, int] | None
 
     def is_complete(self, text: bytes, heard: bytes) -> bool:
         """Whether `heard` is all that the client has to say. text: what it was given."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scapy_tfo.clients.application import MD5, Application, Dialogue, Ended, KernelWord
-from scapy_tfo.clients.dialogue import Http, Raw, make_dialogue
+from scapy_tfo.clients.dialogue import Http, Raw, Relayed, make_dialogue
 from scapy_tfo.clients.environment import Place
 from scapy_tfo.clients.launch import Started, Starter, output
 from scapy_tfo.errors import SetupError, did_you_mean
@@ -31,7 +31,8 @@ class Command:
     """name: in reports. words: what to start; {host}, {port} and {file} are put in. plain: the
     same without fast open, None where that is not known. crowded: the same with TCP MD5 among its
     options, None likewise. dialogue: of dialogue.DIALOGUES, "" for what the words suggest. tells:
-    its last words are TCP_INFO in hex. own: it is `linux_client.py`."""
+    its last words are TCP_INFO in hex. own: it is `linux_client.py`. relay: host and port of a
+    real server that it speaks with, None for our own."""
 
     name: str
     words: tuple[str, ...]
@@ -40,6 +41,7 @@ class Command:
     dialogue: str = ""
     tells: bool = False
     own: bool = False
+    relay: tuple[str, int] | None = None
 
     def __post_init__(self) -> None:
         joined = " ".join(self.words)
@@ -56,6 +58,8 @@ class Command:
 
     def dialogue_or_guess(self) -> Dialogue:
         """What it speaks: the text it is given where there is a place for that, else HTTP."""
+        if self.relay is not None:
+            return Relayed(*self.relay)
         takes_file = any(FILE in each for each in self.words)
         return make_dialogue(self.dialogue or (Raw.name if takes_file else Http.name))
 
@@ -175,15 +179,39 @@ class CommandClient:
         self._place.close()
 
 
-def commands(words: Sequence[str], *, dialogue: str = "", ssh: str = "") -> Command:
-    """A user's command. ssh: the host on which it runs, as `USER@HOST`; "" for this one.
+def commands(
+    words: Sequence[str],
+    *,
+    dialogue: str = "",
+    ssh: str = "",
+    plain: str = "",
+    relay: tuple[str, int] | None = None,
+) -> Command:
+    """A user's command. ssh: the host on which it runs, as `USER@HOST`; "" for this one. plain:
+    the same without fast open, as a shell would read it; "" where there is none. relay: see
+    Command.
 
     Raises SetupError where it cannot be one.
     """
     if not words:
         raise SetupError("no command: give one after --, or a ready-made client such as lab:curl")
     name, there = " ".join(words), _by_ssh(words, ssh) if ssh else tuple(words)
-    return Command(name=f"{ssh}: {name}" if ssh else name, words=there, dialogue=dialogue)
+    return Command(
+        name=f"{ssh}: {name}" if ssh else name,
+        words=there,
+        plain=_plain(plain, ssh) if plain else None,
+        dialogue=dialogue,
+        relay=relay,
+    )
+
+
+def _plain(text: str, ssh: str) -> tuple[str, ...]:
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise SetupError(f"--plain '{text}' is no command: {error}") from None
+    Command(name=text, words=words or ("",))
+    return _by_ssh(words, ssh) if ssh else words
 
 
 def _by_ssh(words: Sequence[str], host: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.clients.application import Client, Dialogue
+from scapy_tfo.clients.dialogue import relayed
 from scapy_tfo.option import Broken, FastOpen, RawOption
 from scapy_tfo.segment import ACK, FIN, PSH, RST, SYN, Flags, Segment
 from scapy_tfo.suite.application import NoApp
@@ -179,8 +180,7 @@ class Incoming(Flow):
         )
 
     def must_ask_and_no_more(self) -> None:
-        """The same; and what data is beside the request is named, since no fast open may be done
-        by it (RFC 7413 section 7.3 leaves it to the operator)."""
+        """The same; data beside the request is named (RFC 7413 7.3 leaves it to the operator)."""
         self.must_ask()
         if self.first.payload:
             size = len(self.first.payload)
@@ -274,11 +274,11 @@ class Incoming(Flow):
         every = [*([opt.mss(self.mss)] if with_mss else []), *tfo, *options]
         if not late:
             self.take(size)
-        self.has_answered = True
-        self.brought_data = self.brought_data or bool(data)
+        self.has_answered, self.brought_data = True, self.brought_data or bool(data)
         self.snd_nxt = self.isn
-        values = {"ack": seq.add(self.first.seq, 1 + size)} | fields
-        return self.send(SYN | ACK | flags, data, options=every, **values)
+        return self.send(
+            SYN | ACK | flags, data, options=every, **({"ack": self.their_next(size)} | fields)
+        )
 
     def granting(self, cookie: bytes) -> RawOption:
         """The option that grants a cookie, in the form in which the client asked."""
@@ -287,8 +287,7 @@ class Incoming(Flow):
 
     def refuse(self) -> None:
         """Reset it, in answer to its first SYN and all the text in that."""
-        acked = seq.add(self.first.seq, 1 + len(self.first.payload))
-        self.send(RST | ACK, seq=0, ack=acked, window=0)
+        self.send(RST | ACK, seq=0, ack=self.their_next(len(self.first.payload)), window=0)
 
     def cross(self, data: bytes = b"") -> Segment:
         """Send a SYN of our own that crosses the client's."""
@@ -298,12 +297,10 @@ class Incoming(Flow):
 
     def take(self, size: int) -> None:
         """Count so many bytes of the SYN's text as received."""
-        size = min(size, len(self.first.payload))
-        if size > self.taken:
-            self.taken = size
-            start = seq.add(self.first.seq, 1)
-            text = self.first.payload[:size]
-            self.stream.take(replace(self.first, flags=ACK, seq=start, payload=text))
+        text = self.first.payload[:size]
+        if len(text) > self.taken:
+            self.taken = len(text)
+            self.stream.take(replace(self.first, flags=ACK, seq=self.their_next(0), payload=text))
 
     async def acked(self, what: str = "the ACK of our SYN-ACK") -> Segment:
         """The segment that ends the handshake."""
@@ -361,9 +358,12 @@ class Incoming(Flow):
     async def serve(self, body: bytes = BODY, *, within: float | None = None) -> None:
         """Go on as any server does: take the text, answer, close; and demand that the application
         sent each byte once, received each of ours, and is content."""
-        await self.text(within=within)
-        self.speak(body)
-        await self.closes(body)
+        if await relayed(self, self.server.dialogue.relay, within or self.patience):
+            await self.server.must_be_content(self, b"")
+        else:
+            await self.text(within=within)
+            self.speak(body)
+            await self.closes(body)
 
     async def closes(self, body: bytes = BODY) -> None:
         """The end of `serve`, where all has been said."""

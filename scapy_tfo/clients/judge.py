@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from scapy_tfo.clients import control
 from scapy_tfo.clients.application import Client
@@ -46,7 +46,8 @@ class Options:
     once, its start too. stops_early: judge no more where every fast open that is served rightly
     breaks the application. require_fast_open: a client that never opens fast fails. on_plan: called
     once, before the first case, with the number of results to come. on_result: called with each
-    result as its verdict stands. record: is told where the packets are kept."""
+    result as its verdict stands. record: is told where the packets are kept. meets_bystanders:
+    after each conversation that came to harm, another server is opened fast."""
 
     slow: bool = False
     families: Sequence[int] | None = None
@@ -59,6 +60,7 @@ class Options:
     on_plan: Callable[[int], None] = lambda _: None
     on_result: Callable[[Result], None] = lambda _: None
     record: Record | None = None
+    meets_bystanders: bool = True
 
 
 @dataclass(slots=True)
@@ -90,17 +92,17 @@ async def judge(
     board = Reception(client, seed=options.seed, capture=options.capture, shares=shares)
     counted = client.counters()
     first = await _controls(board, families, options)
-    jobs = [_Job(case, family) for family in families for case in cases]
-    found: dict[int, Result] = {}
+    bystanders = await _bystanders(board, families, options)
+    jobs, found = [_Job(case, family) for family in families for case in cases], dict[int, Result]()
     options.on_plan(len(first) + len(jobs))
     (options.record or Record()).packets = board.packets
+    for result in first:
+        _conclude(board, result, options)
 
     def settle(job: _Job) -> None:
         result = found[id(job)] = _result(job, catalogue)
         _conclude(board, result, options)
 
-    for result in first:
-        _conclude(board, result, options)
     for job in jobs:
         if why := _left_out(job, first, options):
             job.attempts, job.ending = 1, Skipped(why)
@@ -110,7 +112,7 @@ async def judge(
 
         async def within(job: _Job, gate: asyncio.Semaphore = gate, by: float = factor) -> None:
             async with gate:
-                await _attempt(board, job, by * options.patience)
+                await _attempt(board, job, by * options.patience, bystanders[job.family])
             if not job.is_open:
                 settle(job)
 
@@ -122,13 +124,24 @@ async def judge(
         settle(job)
     told, agrees = Balance.of(board.connections).weigh(counted, client.counters())
     results = [*_demanded(board, options, families[0]), *first, *(found[id(job)] for job in jobs)]
-    results += [] if agrees else [_miscounted(told, families[0])]
-    return Run(
-        target=client.name,
-        tool=TOOL,
+    results += [_miscounted(told, families[0])] * (not agrees) + control.harms(
+        bystanders, catalogue
+    )
+    return replace(
+        _run_of(board, tuple(results), told),
         started=started,
         seconds=asyncio.get_running_loop().time() - began,
-        results=tuple(results),
+    )
+
+
+def _run_of(board: Reception, results: tuple[Result, ...], told: str) -> Run:
+    """The run, without its times. told: of the counters."""
+    return Run(
+        target=board.client.name,
+        tool=TOOL,
+        started=0.0,
+        seconds=0.0,
+        results=results,
         gone=board.bounds.over,
         packets=tuple(board.packets),
         notes=_notes(board, told),
@@ -195,6 +208,21 @@ async def _controls(board: Reception, families: Sequence[int], options: Options)
     return failed
 
 
+async def _bystanders(
+    board: Reception, families: Sequence[int], options: Options
+) -> dict[int, control.Bystander]:
+    found = {}
+    for family in families:
+
+        def make(owner: str, patience: float, family: int = family) -> Server:
+            return _server(board, family, owner, patience, {}, [])
+
+        found[family] = control.Bystander(make, options.patience)
+        if options.meets_bystanders:
+            await found[family].prepare()
+    return found
+
+
 def _demanded(board: Reception, options: Options, family: int) -> list[Result]:
     """The failure of a client that must open fast, and never sent a SYN with a cookie and data."""
     firsts = [each.first for each in board.connections if each.syns]
@@ -235,7 +263,9 @@ def _server(
     )
 
 
-async def _attempt(board: Reception, job: _Job, patience: float) -> None:
+async def _attempt(
+    board: Reception, job: _Job, patience: float, bystander: control.Bystander
+) -> None:
     job.attempts += 1
     job.observed = {}
     again = f", attempt {job.attempts}" if job.attempts > 1 else ""
@@ -257,8 +287,11 @@ async def _attempt(board: Reception, job: _Job, patience: float) -> None:
         job.ending = broken(error)
     finally:
         job.ending = board.bounds.judged(owner, job.ending)
+        harmed = [one for each in servers for one in each.connections if control.came_to_harm(one)]
         for each in servers:
             each.close()
+        if harmed:
+            await bystander.meet(owner)
         job.seconds += loop.time() - began
 
 

@@ -149,6 +149,9 @@ def simulate(
             breaches += moved(run.breaches, shift)
             watched.update(run.watched)
             for each in run.results:
+                # What stands beside the cases may fail after each of them; once is enough.
+                if any((each.case, family) == (one.case, one.family) for one in results):
+                    continue
                 numbers = tuple(number + shift for number in each.packets)
                 results.append(replace(each, packets=numbers))
                 options.on_result(results[-1])

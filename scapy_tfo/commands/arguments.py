@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any, NoReturn
 
 from scapy_tfo.errors import did_you_mean
@@ -60,7 +61,8 @@ def app_port(text: str) -> tuple[str, int]:
     if not is_app(app):
         raise argparse.ArgumentTypeError(
             f"'{text}' is not valid: give APP=N, where APP is echo, http, mute, close, abort, "
-            "send:SIZE, send-close:SIZE, send-abort:SIZE or two-sends:SIZE"
+            "never-reads, send:SIZE, send-close:SIZE, send-abort:SIZE, two-sends:SIZE or "
+            "half-close:SIZE"
         )
     return app, port(number)
 
@@ -116,6 +118,16 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
             help=f"{what} these: a case id, a requirement (ACC-2), a group (OPT) or a pattern; "
             "separate several by commas, or repeat the option",
         )
+    group.add_argument(
+        "--cases",
+        dest="case_files",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="also take the cases, mutants and variants that this Python file registers; it is run "
+        "(docs/library.md); repeatable",
+    )
 
 
 def add_standing(group: argparse._ActionsContainer) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,6 +102,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         help="put this middlebox between a sim: client and the servers ('scapy-tfo path --boxes' "
         "lists them)",
     )
+    add("--label", metavar="TEXT", default="", help="a name for the run, kept in results.json")
     add("--json", type=Path, metavar="FILE", help="also write the results as JSON")
     add("--junit", type=Path, metavar="FILE", help="also write the results as JUnit XML")
     add(
@@ -113,21 +115,51 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     add_color(parser)
     add("--list", action="store_true", help="print the cases, and judge nothing")
     add("--mutants", action="store_true", help="print the clients that are wrong on purpose")
+    _add_chance(parser)
+
+
+def _add_chance(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--relay",
+        type=_endpoint,
+        metavar="HOST:PORT",
+        help="let this server answer: for clients of TLS, DNS or any other protocol",
+    )
+    add(
+        "--plain",
+        default="",
+        metavar="COMMAND",
+        help="the same client without fast open, as one word: opens the cases that need one",
+    )
+    add(
+        "--times",
+        type=int,
+        default=0,
+        metavar="N",
+        help="judge N conversations of many connections drawn by chance, instead of the cases",
+    )
+    add("--seed", type=int, default=0, help="number of the first of these conversations")
+
+
+def _endpoint(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise argparse.ArgumentTypeError(f"'{text}' is not HOST:PORT, as in 127.0.0.1:443")
+    return host.strip("[]"), int(port)
 
 
 def _run(chosen: argparse.Namespace) -> int:
     from scapy_tfo import spec, tcp_rules
     from scapy_tfo.clients.judge import PATIENCE, PATIENCE_BY_SSH, Options
-    from scapy_tfo.clients.registry import all_cases
     from scapy_tfo.commands import listing, terminal
     from scapy_tfo.commands.console import make_console
     from scapy_tfo.errors import none_of
     from scapy_tfo.mutants.registry import all_client_mutants
     from scapy_tfo.runner.record import Record
     from scapy_tfo.runner.verdicts import with_breaches
-    from scapy_tfo.suite.registry import select
 
-    cases = select(all_cases(), chosen.only, chosen.exclude)
+    cases = _chosen_cases(chosen)
     if chosen.list:
         listing.show_cases(cases)
         return 0
@@ -159,7 +191,24 @@ def _run(chosen: argparse.Namespace) -> int:
             if not record.results:
                 raise none_of(len(cases), "cases was judged") from None
             run = record.run(" ".join(chosen.words), started, time.monotonic() - clock)
-    return reports.write(with_breaches(run, rules), console)
+    run = replace(with_breaches(run, rules), label=chosen.label)
+    return reports.write(run, console)
+
+
+def _chosen_cases(chosen: argparse.Namespace) -> Sequence[Case]:
+    from scapy_tfo.client_laws.chance import conversations
+    from scapy_tfo.client_laws.registry import all_laws
+    from scapy_tfo.clients.registry import all_cases
+    from scapy_tfo.errors import SetupError
+    from scapy_tfo.suite.registry import select
+
+    if chosen.times < 0 or (chosen.seed and not chosen.times):
+        raise SetupError("--times is the number of conversations, and --seed that of the first one")
+    if chosen.times:
+        if chosen.only or chosen.exclude:
+            raise SetupError("--only and --exclude choose cases, which --times does without")
+        return conversations(range(chosen.seed, chosen.seed + chosen.times))
+    return select((*all_cases(), *all_laws()), chosen.only, chosen.exclude)
 
 
 def _judged(chosen: argparse.Namespace, cases: Sequence[Case], options: Options) -> Run:
@@ -180,6 +229,10 @@ def _judged(chosen: argparse.Namespace, cases: Sequence[Case], options: Options)
         raise SetupError(
             "--dialogue needs a command after --: what ready-made clients speak is known"
         )
+    if (chosen.plain or chosen.relay) and is_one:
+        raise SetupError("--plain and --relay need a command after --: lab: and sim: need neither")
+    if chosen.relay and chosen.dialogue:
+        raise SetupError("--relay and --dialogue are alternatives: with --relay, a server answers")
     if is_one and words[0].startswith("sim:"):
         if chosen.ssh or addresses:
             raise SetupError("--ssh and --address do not go with sim: clients, which run in memory")
@@ -197,7 +250,9 @@ def _judged(chosen: argparse.Namespace, cases: Sequence[Case], options: Options)
     if is_one and words[0].startswith("lab:"):
         command = ready_made(words[0].removeprefix("lab:"))
     else:
-        command = commands(words, dialogue=chosen.dialogue, ssh=chosen.ssh)
+        command = commands(
+            words, dialogue=chosen.dialogue, ssh=chosen.ssh, plain=chosen.plain, relay=chosen.relay
+        )
 
     client = CommandClient(command, Here(addresses) if addresses else Namespace())
     try:

@@ -18,6 +18,7 @@ from scapy_tfo.lab.memory.host import ReferenceHost
 from scapy_tfo.lab.sessions import SessionLog
 from scapy_tfo.mutants.registry import REFERENCE, Mutant
 from scapy_tfo.segment import Address
+from scapy_tfo.stacks.file import SMALL
 from scapy_tfo.stacks.serving import hooks_on
 from scapy_tfo.variants.registry import AnyStack, named
 
@@ -36,7 +37,8 @@ class Service:
 
     addresses: of the server, as `ADDRESS[/PREFIX]`. app: what answers (lab/apps.py). port: with
     fast open on, at most `queue` of them pending. second_port: the same on another port.
-    plain_port: one with fast open off. hooks: path of a Unix socket to offer the server's hooks
+    plain_port: one with fast open off. small_port: one with a limit of
+    stacks.file.SMALL. hooks: path of a Unix socket to offer the server's hooks
     on, None for nowhere. mutant: name of the stack (variants/registry.py).
     """
 
@@ -45,16 +47,22 @@ class Service:
     port: int = PORT
     second_port: int | None = None
     plain_port: int | None = None
+    small_port: int | None = None
     queue: int = QUEUE
     hooks: Path | None = None
     mutant: str = REFERENCE.name
 
     def listeners(self) -> dict[int, int]:
         """The limit of pending fast opens by port. Raises SetupError where a port comes twice."""
-        wanted = [(self.port, self.queue), (self.second_port, self.queue), (self.plain_port, 0)]
+        wanted = [
+            (self.port, self.queue),
+            (self.second_port, self.queue),
+            (self.plain_port, 0),
+            (self.small_port, SMALL),
+        ]
         given = [(port, queue) for port, queue in wanted if port is not None]
         if len(dict(given)) < len(given):
-            raise SetupError("--port, --second-port and --plain-port must differ")
+            raise SetupError("--port, --second-port, --plain-port and --small-port must differ")
         return dict(given)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -15,6 +16,7 @@ from scapy_tfo.errors import SetupError, did_you_mean
 from scapy_tfo.mutants.registry import Mutant, all_context_mutants, all_mutants
 from scapy_tfo.pkt.library import scripts_by_requirement
 from scapy_tfo.report.tables.rules import names_of_states, rules_markdown
+from scapy_tfo.runner.record import TOOL
 from scapy_tfo.suite.registry import Case, all_cases, select
 from scapy_tfo.variants.registry import Variant, all_variants
 from scapy_tfo.variants.rows import all_rows
@@ -25,6 +27,25 @@ _WIDTH = 100
 def print_cases(only: Sequence[str], exclude: Sequence[str]) -> None:
     """Print each case: its id, what it checks, what it needs."""
     show_cases(select(all_cases(), only, exclude))
+
+
+def print_cases_as_json(only: Sequence[str], exclude: Sequence[str]) -> None:
+    """Print each case as an object: its id, title, requirements, level, needs and kind."""
+    catalogue = spec.load()
+    cases = [
+        {
+            "id": each.id,
+            "title": each.title,
+            "requirements": list(each.requirements),
+            "level": each.level(catalogue).value,
+            "needs": sorted(each.needs),
+            "slow": each.slow,
+            "intrusive": each.intrusive,
+            "exclusive": each.exclusive,
+        }
+        for each in select(all_cases(), only, exclude)
+    ]
+    print(json.dumps({"schema": 1, "tool": TOOL, "cases": cases}, indent=1))
 
 
 def show_cases(chosen: Sequence[Case]) -> None:
@@ -91,7 +112,7 @@ def print_requirements(only: Sequence[str], exclude: Sequence[str]) -> None:
     for case in (*all_cases(), *all_client_cases()):
         for requirement in case.requirements:
             checked[requirement].append(case)
-    chosen = _chosen(list(catalogue), only, exclude)
+    chosen = chosen_ids(list(catalogue), only, exclude)
     for identity in chosen:
         each = catalogue[identity]
         print(f"{identity}  {each.level}  {'; '.join(each.source)}")
@@ -114,7 +135,7 @@ def print_requirements(only: Sequence[str], exclude: Sequence[str]) -> None:
 def print_rules(only: Sequence[str], exclude: Sequence[str]) -> None:
     """Print each rule of plain TCP: what it demands, of whom and when, and what it leaves open."""
     rules = tcp_rules.load()
-    chosen = _chosen(
+    chosen = chosen_ids(
         list(rules), only, exclude, kind="rule", example="TCP-RST-2, a topic such as RST"
     )
     for identity in chosen:
@@ -148,7 +169,7 @@ def _print_indented(text: str, spaces: int) -> None:
     print(textwrap.fill(text, _WIDTH, initial_indent=" " * spaces, subsequent_indent=" " * further))
 
 
-def _chosen(
+def chosen_ids(
     ids: Sequence[str],
     only: Sequence[str],
     exclude: Sequence[str],
@@ -156,7 +177,8 @@ def _chosen(
     kind: str = "requirement",
     example: str = "ACC-2, a group such as OPT",
 ) -> list[str]:
-    """kind, example: what an error says they are, and an id and a group of such."""
+    """The ids that match. kind, example: what an error says they are, and an id and a group of
+    such. Raises SetupError for an entry that matches none."""
 
     def matches(identity: str, entry: str) -> bool:
         wanted = entry.upper()

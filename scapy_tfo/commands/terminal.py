@@ -19,6 +19,8 @@ from scapy_tfo.commands.output import check_out
 from scapy_tfo.errors import SetupError
 from scapy_tfo.report.commands import Commands
 from scapy_tfo.report.escape import visible
+from scapy_tfo.report.exchange.sarif import write_sarif
+from scapy_tfo.report.exchange.tap import tap, write_tap
 from scapy_tfo.report.journal import Journal
 from scapy_tfo.report.json_report import record_of, write_json
 from scapy_tfo.report.junit import write_junit
@@ -29,6 +31,9 @@ from scapy_tfo.runner.session import Request, run
 from scapy_tfo.suite.result import Result, Run, Verdict, exit_status
 from scapy_tfo.vary.run import Vary
 from scapy_tfo.vary.run import run as run_varied
+
+STDOUT = Path("-")
+"""As the file of TAP: standard output."""
 
 _STYLES = {
     Verdict.PASS: "green",
@@ -43,10 +48,7 @@ def judge_and_report(
     request: Request,
     *,
     vary: Vary | None = None,
-    strict: bool = False,
-    json: Path | None = None,
-    junit: Path | None = None,
-    out: Path | None = None,
+    reports: Reports | None = None,
     quiet: bool = False,
     color: str = "auto",
 ) -> int:
@@ -55,8 +57,10 @@ def judge_and_report(
 
     Raises SetupError and TargetError as the run does, before any report is written.
     """
-    console = make_console(color)
-    reports = Reports(strict=strict, json=json, junit=junit, out=out)
+    reports = reports or Reports()
+    # Who reads TAP from standard output reads nothing else there.
+    console = make_console(color, stderr=reports.is_tap_printed)
+    quiet = quiet or reports.is_tap_printed
     reports.check()
     try:
         done = _judge(request, vary, console, reports, quiet=quiet)
@@ -66,8 +70,8 @@ def judge_and_report(
 
 
 class Reports:
-    """Where the reports of a run go. out: a directory, None for a new one. json, junit: files
-    besides. strict: a SHOULD that is not met fails the run."""
+    """Where the reports of a run go. out: a directory, None for a new one. json, junit, tap, sarif:
+    files besides; STDOUT only for tap. strict: a SHOULD that is not met fails the run."""
 
     def __init__(
         self,
@@ -75,16 +79,20 @@ class Reports:
         strict: bool = False,
         json: Path | None = None,
         junit: Path | None = None,
+        tap: Path | None = None,
+        sarif: Path | None = None,
         out: Path | None = None,
     ) -> None:
         self._strict, self._json, self._junit, self._out = strict, json, junit, out
+        self.is_tap_printed = tap == STDOUT
+        self._tap, self._sarif = None if self.is_tap_printed else tap, sarif
         self._began = time.time()
         self._directory: Path | None = None
         self._journal = Journal(self._place)
 
     def check(self) -> None:
         """Raises SetupError where they cannot be written, before anything is judged."""
-        for path in filter(None, (self._json, self._junit)):
+        for path in filter(None, (self._json, self._junit, self._tap, self._sarif)):
             check_file(path)
         check_out(self._out)
 
@@ -114,6 +122,8 @@ class Reports:
             raise
         if trouble is not None:
             raise trouble
+        if self.is_tap_printed:
+            print(tap(done, strict=self._strict), end="", flush=True)
         console.print(f"Reports and capture: {self._written(done)}", soft_wrap=True)
         if done.interrupted:
             print(f"scapy-tfo: {'; '.join(done.notes)}", file=sys.stderr)
@@ -129,6 +139,10 @@ class Reports:
             write_json(done, self._json, strict=strict)
         if self._junit is not None:
             write_junit(done, self._junit, strict=strict)
+        if self._tap is not None:
+            write_tap(done, self._tap, strict=strict)
+        if self._sarif is not None:
+            write_sarif(done, self._sarif, strict=strict)
         self._journal.close(drop=True)
         return directory
 

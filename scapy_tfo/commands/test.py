@@ -30,7 +30,8 @@ EXIT_STATUS = """exit status:
   2  wrong usage or set-up
   3  the target could not be judged: no control handshake succeeds, another
      application answers than the one named, or the target went away
-  70  an error of scapy-tfo itself, which names a file to send with a report
+  70  an error of scapy-tfo itself, which names a file to send with a report; or
+      a case broke, and says where
   130 interrupted; the reports hold what was finished
   141 nobody reads the output any more, as after | head"""
 
@@ -87,6 +88,15 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     add("--known", type=Path, metavar="FILE", help="TOML list of expected failures, with reasons")
     add("--json", type=Path, metavar="FILE", help="also write the results as JSON")
     add("--junit", type=Path, metavar="FILE", help="also write the results as JUnit XML")
+    add(
+        "--tap",
+        type=Path,
+        metavar="FILE",
+        help="also write the results as TAP 14, which is KTAP, too; - for standard output, where "
+        "then nothing else is printed",
+    )
+    add("--sarif", type=Path, metavar="FILE", help="also write the failures as SARIF 2.1.0")
+    add("--label", metavar="TEXT", default="", help="a name for the run, kept in results.json")
     add(
         "--out",
         type=Path,
@@ -162,7 +172,7 @@ def _add_reach(parser: argparse.ArgumentParser) -> None:
 
 
 def _test(chosen: argparse.Namespace) -> int:
-    from scapy_tfo.commands.terminal import judge_and_report
+    from scapy_tfo.commands.terminal import Reports, judge_and_report
     from scapy_tfo.runner.session import Request
     from scapy_tfo.vary.run import Vary
 
@@ -186,6 +196,7 @@ def _test(chosen: argparse.Namespace) -> int:
         small_port=chosen.small_port,
         app_ports=dict(chosen.app_port),
         sysctls=_sysctls(chosen.sysctl),
+        label=chosen.label,
         options=_options(chosen, target),
     )
     if chosen.seed is not None and not request.is_in_memory:
@@ -198,10 +209,14 @@ def _test(chosen: argparse.Namespace) -> int:
     return judge_and_report(
         request,
         vary=vary,
-        strict=chosen.strict,
-        json=chosen.json,
-        junit=chosen.junit,
-        out=chosen.out,
+        reports=Reports(
+            strict=chosen.strict,
+            json=chosen.json,
+            junit=chosen.junit,
+            tap=chosen.tap,
+            sarif=chosen.sarif,
+            out=chosen.out,
+        ),
         quiet=chosen.quiet,
         color=chosen.color,
     )

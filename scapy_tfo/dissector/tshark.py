@@ -8,7 +8,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -119,16 +120,7 @@ def run_alone(
     a file, so that a copy is. Raises SetupError where the capture cannot be opened or tshark
     cannot be started, TooLongError where it takes longer than `patience` seconds.
     """
-    with tempfile.TemporaryDirectory(prefix="scapy-tfo-") as name:
-        place = Path(name)
-        place.chmod(0o755)
-        script = []
-        if plugin is not None:
-            script = ["-X", f"lua_script:{_readable_copy(plugin, place)}"]
-        empty = place / "empty"
-        empty.mkdir()
-        names = ("HOME", "XDG_CONFIG_HOME", "WIRESHARK_CONFIG_DIR", "WIRESHARK_PLUGIN_DIR")
-        environment = dict.fromkeys((*names, "APPDATA"), str(empty))
+    with _alone(plugin) as (place, script, environment):
         try:
             source = ["-r", "-"]
             if twice:
@@ -138,6 +130,78 @@ def run_alone(
                 return _run(command, patience, environment, file.fileno(), is_alone=True)
         except OSError as error:
             raise SetupError(f"cannot read {capture}: {error.strerror}") from error
+
+
+def stream_alone(
+    tshark: Tshark,
+    arguments: Sequence[str],
+    *,
+    source: int,
+    plugin: Path,
+    take: Callable[[str], None],
+) -> Done:
+    """As `run_alone`, but hand each line of the output on as it comes, and keep none: `output` is
+    "". source: a descriptor to read the capture from. take: may raise, which ends tshark.
+
+    An interrupt from the terminal does not reach it: it ends with its source. Raises SetupError.
+    """
+    with _alone(plugin) as (_, script, environment), tempfile.TemporaryFile() as said:
+        command = [tshark.path, "-n", "-r", "-", *script, *arguments]
+        process = _started(command, environment, source, said.fileno())
+        try:
+            assert process.stdout is not None
+            with process.stdout as lines:
+                for line in lines:
+                    take(line.rstrip("\r\n"))
+            status = process.wait()
+        finally:
+            process.kill()
+            process.wait()
+        said.seek(0)
+        errors = said.read().decode(errors="replace")
+        return Done(status, "", _complaints(errors), errors)
+
+
+def _started(
+    command: list[str], environment: dict[str, str], source: int, errors: int
+) -> subprocess.Popen[str]:
+    for user in (_NOBODY, None) if _may_be_another() else (None,):
+        try:
+            return subprocess.Popen(
+                command,
+                stdin=source,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                errors="replace",
+                env={**os.environ, **environment},
+                start_new_session=True,
+                user=user,
+                group=user,
+                extra_groups=None if user is None else [],
+            )
+        except PermissionError as error:
+            if user is None:
+                raise SetupError(f"cannot run {command[0]}: {error.strerror}") from error
+        except OSError as error:
+            raise SetupError(f"cannot run {command[0]}: {error.strerror}") from error
+    raise AssertionError("the last user of the list is ourselves")
+
+
+@contextmanager
+def _alone(plugin: Path | None) -> Iterator[tuple[Path, list[str], dict[str, str]]]:
+    """A directory that everybody may read; the words that load the plugin; an environment without
+    anything of the user's."""
+    with tempfile.TemporaryDirectory(prefix="scapy-tfo-") as name:
+        place = Path(name)
+        place.chmod(0o755)
+        script = []
+        if plugin is not None:
+            script = ["-X", f"lua_script:{_readable_copy(plugin, place)}"]
+        empty = place / "empty"
+        empty.mkdir()
+        names = ("HOME", "XDG_CONFIG_HOME", "WIRESHARK_CONFIG_DIR", "WIRESHARK_PLUGIN_DIR")
+        yield place, script, dict.fromkeys((*names, "APPDATA"), str(empty))
 
 
 def _run(

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from scapy_tfo import tcp_rules
 from scapy_tfo.oracle.conduct.conduct import Conduct, Tally
-from scapy_tfo.oracle.conduct.history import History
-from scapy_tfo.oracle.conduct.isns import Population
+from scapy_tfo.oracle.conduct.history import History, Population
 from scapy_tfo.oracle.parts.rules import new_watch
 from scapy_tfo.oracle.parts.state import Connection
 from scapy_tfo.oracle.parts.violation import Violation
@@ -50,10 +49,13 @@ class Counts:
     """How often each rule of the oracle applied at a target: of the model, and of traffic.
 
     every: those of traffic are held against one program in so many, by number, and against none
-    where it is 0. A program that is traced has the number 0.
+    where it is 0. A program that is traced has the number 0. edges: whether what programs cover
+    is noted, too; target: and what the target executes of its code, where that can be seen.
     """
 
-    def __init__(self, every: int = 1) -> None:
+    def __init__(self, every: int = 1, *, edges: bool = False) -> None:
+        self.edges = edges
+        self.target = False
         self.model = new_watch()
         self.tally = Tally()
         self.every = every

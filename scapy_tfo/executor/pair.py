@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -16,8 +17,12 @@ from scapy_tfo.program.program import Program, waits
 AGAINST = " against "
 """Between the names of two targets."""
 
-AT_ONCE = 512
-"""Programs that one target is given before the other."""
+FEW, AT_ONCE = 32, 512
+"""Programs that one target is given before the other: at first, and at most."""
+
+QUICK = 1.0
+"""Seconds that both targets may take for so many before fewer are given: a campaign whose time is
+over waits for those that were given."""
 
 LONGEST = 10.0
 """Seconds that a program may wait where a target is live: each wait is waited for twice, and many
@@ -43,10 +48,13 @@ class PairBench:
         self.counts = first.counts = second.counts = Counts(every=0)
 
     def run(self, programs: Iterable[tuple[int, Program]]) -> Iterator[tuple[int, Verdict]]:
-        source = iter(programs)
-        while some := list(islice(source, AT_ONCE)):
+        source, at_once = iter(programs), FEW
+        while some := list(islice(source, at_once)):
+            began = time.monotonic()
             short = [(number, _shown(each)) for number, each in some if not self._is_long(each)]
             ours, theirs = (dict(bench.run(short)) for bench in self._benches)
+            quick = time.monotonic() - began < QUICK
+            at_once = min(2 * at_once, AT_ONCE) if quick else max(at_once // 2, FEW)
             for number, _ in some:
                 is_short = number in ours and number in theirs
                 yield number, _compared(ours[number], theirs[number]) if is_short else _TOO_LONG
@@ -89,6 +97,7 @@ def _compared(ours: Verdict, theirs: Verdict) -> Verdict:
     return Verdict(
         violations=() if found is None else (found,),
         reached=ours.reached | theirs.reached,
+        edges=ours.edges | theirs.edges,
         sent=ours.sent + theirs.sent,
         heard=ours.heard + theirs.heard,
         unjudged=unjudged,

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from scapy_tfo.executor.conduct import Log
+from scapy_tfo.executor.coverage import Edges
 from scapy_tfo.executor.packet_builder import Outgoing
 from scapy_tfo.executor.verdict import TracedPacket, Verdict
 from scapy_tfo.oracle.obligations import Debt
@@ -22,6 +23,7 @@ from scapy_tfo.oracle.parts.watch import Watch
 from scapy_tfo.packet import Ends, read
 from scapy_tfo.program.cookies import Jar
 from scapy_tfo.program.program import SMALL, Expect, Icmp, Program, Send
+from scapy_tfo.program.spoilt import spoilt_by
 
 _PROBE = 16
 """Bytes of text that a flow sends at the end, to show that it still works."""
@@ -39,7 +41,8 @@ class Play:
 
     seed: of ISNs where the program names none. keep: whether packets are kept for a trace. watch:
     counts how often each rule is in force; one of its own by default. log: has the run judged by
-    the rules of plain TCP, too.
+    the rules of plain TCP, too. edges: whether what it covers is noted. executed: what the target
+    did of its own code meanwhile, as far as the driver says so.
     Drive it so: `begin(now)`; send `take_packets()`; hand in what comes with `arrive`; call
     `on_timer` at `deadline`, after everything that came before; until `done`.
     """
@@ -56,6 +59,7 @@ class Play:
         keep: bool = False,
         watch: Watch | None = None,
         log: Log | None = None,
+        edges: bool = False,
     ) -> None:
         self.program = program
         self.ends = ends
@@ -77,11 +81,13 @@ class Play:
         own = _stirred(seed, -1) >> 1
         clock = own if program.clock is None else program.clock
         self._log = log
+        self._edges = Edges(self.links) if edges else None
+        self.executed: set[str] = set()
         self._out = Outgoing(oracle, ends, jar, clock, log)
         self._acking = False
         self._sent = self._heard = 0
         self._now = self._began = self._since = 0.0
-        self._settling = False
+        self._settling = self._answered = False
         self._expecting: tuple[int, str, int] | None = None
         self._reached: set[tuple[int, str]] = set()
         self._unjudged = ""
@@ -128,12 +134,15 @@ class Play:
             self.trace.append(TracedPacket(now - self._began, False, packet))
         link = self.links[index]
         before = link.states
+        named = link.state if self._edges is not None else ""
         number = len(self.trace) - 1 if self._keep else -1
         if self._log is not None:
             number = self._log.came(link, packet, now, number)
         self._oracle.came(link, read(packet), now, number)
         kind = link.evidence.heard[-1]
         self._reached.add((before, kind))
+        if self._edges is not None:
+            self._edges.come(link, named, kind)
         if self._acking and kind in ("text", "fin", "syn-ack"):
             self._out.acknowledge(link)
         if self.done:
@@ -163,8 +172,11 @@ class Play:
                     self.deadline = self._since + patience
                     return
                 self._oracle.unpaid(link, debt)
-            else:
+            elif self._answered or not self._patience.linger:
+                # Where nothing was owed, silence does not tell that a slow target has read it.
                 self._oracle.settled()
+            if self._edges is not None:
+                self._edges.silent()
         self._expecting = None
         self._settling = False
         self._go_on()
@@ -174,17 +186,27 @@ class Play:
         return Verdict(
             violations=self._violations(),
             reached=frozenset(f"{state}{kind}" for state, kind in self._reached),
+            edges=self._covered(),
             sent=self._sent,
             heard=self._heard,
             unjudged=self._unjudged,
         )
 
+    def _covered(self) -> frozenset[str]:
+        edges = frozenset[str]() if self._edges is None else self._edges.names()
+        return edges | self.executed
+
     def _violations(self) -> tuple[Violation, ...]:
         found = [each for link in self.links for each in link.evidence.violations]
         if self._log is None or self._unjudged:
-            return tuple(sorted(found, key=lambda each: each.step))
-        found = self._log.judged(self.links, self.ends, found)
-        return tuple(found if self._keep else (replace(each, packet=-1) for each in found))
+            found.sort(key=lambda each: each.step)
+        else:
+            found = self._log.judged(self.links, self.ends, found)
+            if not self._keep:
+                found = [replace(each, packet=-1) for each in found]
+        return tuple(
+            replace(each, cookie=spoilt_by(self.program, each.flow, each.step)) for each in found
+        )
 
     # The script.
 
@@ -215,6 +237,8 @@ class Play:
         for number, step in enumerate(self.program.steps):
             self._oracle.begin_step(number)
             if isinstance(step, Send):
+                if self._edges is not None:
+                    self._edges.send(step)
                 self._out.send(step)
                 if self._out.ungranted:
                     self._unjudged = "the target granted no cookie"
@@ -244,8 +268,9 @@ class Play:
         """Until nothing is owed any more, and a little longer."""
         self._settling = True
         self._since = self._now
+        self._answered = self._debt() is not None
         patience = self._patience
-        return self._now + (patience.linger if self._debt() is None else patience.answer)
+        return self._now + (patience.answer if self._answered else patience.linger)
 
     def _is_owed(self) -> bool:
         return len(self.links) > 1 and any(self._oracle.is_owing(link) for link in self.links)

@@ -184,6 +184,7 @@ class SimulatedBench:
             keep=keep,
             watch=self.counts.model,
             log=self.counts.log(number, ordered=True, whole=True),
+            edges=self.counts.edges,
         )
         _drive(world, play, ends)
         return play

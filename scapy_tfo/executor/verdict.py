@@ -26,8 +26,9 @@ class Verdict:
     """What one run of one program showed.
 
     violations: in order, empty where all was allowed. reached: pairs of model state and reply
-    class, for the corpus. sent, heard: packets. digest: what came, in a form that two targets can
-    be compared by, where the run was watched. unjudged: why nothing can be said, or "".
+    class; edges: what was covered, see `executor.coverage`; both for the corpus. sent, heard:
+    packets. digest: what came, in a form that two targets can be compared by, where the run was
+    watched. unjudged: why nothing can be said, or "".
     """
 
     violations: tuple[Violation, ...] = ()
@@ -36,3 +37,4 @@ class Verdict:
     heard: int = 0
     digest: Digest = ()
     unjudged: str = ""
+    edges: frozenset[str] = frozenset()

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from scapy_tfo.executor.simulated import SimulatedBench
+from scapy_tfo.executor.verdict import TracedPacket
 from scapy_tfo.explore import plan
+from scapy_tfo.explore.alone import alone
 from scapy_tfo.explore.audits import REST, Served, compared, served
 from scapy_tfo.explore.conversation.judge import advice, judged
 from scapy_tfo.explore.conversation.play import Play
@@ -15,15 +17,19 @@ from scapy_tfo.explore.conversation.run import Problem, Run
 from scapy_tfo.explore.conversation.schedule import FAULTS, Schedule
 from scapy_tfo.explore.conversation.world import World
 from scapy_tfo.explore.conversation.wrong import KINDS
+from scapy_tfo.explore.covered import Covered
+from scapy_tfo.explore.limits import closed
 from scapy_tfo.explore.plan import (
     batches,
     cells,
     in_contexts,
     interleaved,
+    stage_of,
     with_a_wrong_segment,
     with_one_more,
 )
-from scapy_tfo.explore.rows import ROWS
+from scapy_tfo.explore.rows import STRENGTH, rows
+from scapy_tfo.explore.threes import with_three_faults
 from scapy_tfo.variants.registry import named
 
 _TRIED = 3
@@ -33,12 +39,15 @@ _TRIED = 3
 @dataclass(slots=True)
 class Found:
     """One cause: a rule, and the smallest schedule that breaks it. before: schedules that it takes
-    in the same world, first. count: schedules that broke it."""
+    in the same world, first. count: schedules that broke it. packets: as the target got and sent
+    them, where they cannot be had again. outcome: of its applications, as far as it is known."""
 
     problem: Problem
     schedule: Schedule
     before: tuple[Schedule, ...] = ()
     count: int = 1
+    packets: Sequence[TracedPacket] = ()
+    outcome: str = ""
 
     @property
     def is_advice(self) -> bool:
@@ -49,7 +58,7 @@ class Found:
 @dataclass(slots=True)
 class Result:
     """What an exploration did. played: schedules by stage. merged: runs whose packets came as those
-    of another run of their cell, and which were not gone into."""
+    of another run of their cell, and which were not gone into. covered: by all of it."""
 
     target: str
     seed: int
@@ -58,6 +67,7 @@ class Result:
     audits: int = 0
     found: dict[str, Found] = field(default_factory=dict)
     complete: bool = True
+    covered: Covered = field(default_factory=Covered)
 
     @property
     def failed(self) -> bool:
@@ -74,6 +84,7 @@ class Result:
             self.played[stage] = self.played.get(stage, 0) + count
         self.merged += other.merged
         self.audits += other.audits
+        self.covered.join(other.covered)
         self.complete = self.complete and other.complete
         for rule, each in other.found.items():
             known = self.found.get(rule)
@@ -84,18 +95,25 @@ class Result:
 
 
 class Explorer:
-    """name: of a simulated stack, without `sim:`. stop: asked before each schedule.
+    """name: of a simulated stack, without `sim:`. strength: of the covering array of contexts.
+    stop: asked before each schedule.
 
     Raises SetupError where there is no such stack, TargetError where it is not to be judged.
     """
 
     def __init__(
-        self, name: str, *, seed: int = 0, stop: Callable[[], bool] = lambda: False
+        self,
+        name: str,
+        *,
+        seed: int = 0,
+        strength: int = STRENGTH,
+        stop: Callable[[], bool] = lambda: False,
     ) -> None:
         self._stack = named(name)
         self._profile = SimulatedBench(f"sim:{name}").profile
         self._stop = stop
         self._seed = seed
+        self._rows = rows(strength)
         self._world = World(self._stack, self._profile, seed)
         self._lived: list[Schedule] = []
         self._served: dict[str, Served] = {}
@@ -107,32 +125,36 @@ class Explorer:
         dice = random.Random(self._seed)
         some = cells()
         dice.shuffle(some)
-        bases = list(self._all(plan.CELLS, batches(some[shard::of], dice)))
+        bases = []
+        for run in self._all(batches(some[shard::of], dice)):
+            self.result.covered.add(run)
+            bases.append(run)
         places = [(run, after) for run in bases for after in range(run.passed + 1)]
         dice.shuffle(places)
         dice.shuffle(bases)
-        singles = (with_one_more(run.schedule, run.order) for run in bases if faults)
-        wrongs = (with_a_wrong_segment(run.schedule, after) for run, after in places)
-        contexts = (in_contexts(run.schedule) for run in bases)
-        firsts: list[tuple[Schedule, tuple[bool, ...]]] = []
+        stages = [
+            (with_one_more(run.schedule, run.order) for run in bases if faults),
+            (with_a_wrong_segment(run.schedule, after) for run, after in places),
+            (in_contexts(run.schedule, self._rows) for run in bases),
+            batches(with_three_faults()[shard::of] if faults > 2 else (), dice),
+            batches(alone()[shard::of], dice),
+        ]
+        firsts: list[plan.First] = []
         marks: set[tuple[Schedule, int]] = {(run.schedule, run.mark) for run in bases}
-        for run in self._all("", interleaved(singles, wrongs, contexts)):
-            if not run.schedule.faults:
+        for run in self._all(interleaved(stages, firsts)):
+            self.result.covered.add(run)
+            if len(run.schedule.faults) != 1:
                 continue
             mark = run.schedule.cell, run.mark
             if mark in marks:
                 self.result.merged += 1
             else:
                 marks.add(mark)
-                firsts.append((run.schedule, run.order))
-        if faults > 1:
-            dice.shuffle(firsts)
-            pairs = (with_one_more(*each) for each in firsts)
-            for _ in self._all(plan.FAULTS_TWO, pairs):
-                pass
+                if faults > 1:
+                    firsts.append((run.schedule, run.order))
         return self.result
 
-    def _all(self, stage: str, some: Iterable[plan.Batch]) -> Iterator[Run]:
+    def _all(self, some: Iterable[plan.Batch]) -> Iterator[Run]:
         """Play batches, each in a world that is audited behind it."""
         for batch in some:
             for schedule in batch:
@@ -141,7 +163,7 @@ class Explorer:
                     self.audit()
                     return
                 run = self.play(schedule)
-                name = stage or _stage_of(schedule)
+                name = stage_of(schedule)
                 self.result.played[name] = self.result.played.get(name, 0) + 1
                 yield run
             self.audit()
@@ -149,14 +171,22 @@ class Explorer:
     def play(self, schedule: Schedule) -> Run:
         """Play a schedule, and keep what it shows."""
         if schedule.server not in self._served:
-            fresh = World(self._stack, self._profile, self._seed)
-            self._served[schedule.server] = served(fresh, schedule.server)
+            self._serve_first(schedule.server)
         run = Play(self._world, schedule).play()
         self._lived.append(schedule)
         problems = judged(run)
         if problems:
             self._wrong(first_of(problems), schedule)
         return run
+
+    def _serve_first(self, application: str) -> None:
+        """See what a listener does in a new world, and what is wrong with that."""
+        fresh = World(self._stack, self._profile, self._seed)
+        found = () if self._served else tuple(closed(fresh))
+        first = self._served[application] = served(fresh, application)
+        again = compared(first, served(fresh, application))
+        for each in (*first.wrong, *found, *again):
+            self._keep(Found(each, Schedule(server=application)))
 
     def audit(self) -> None:
         """See whether the world is as at first, and begin another one."""
@@ -215,25 +245,18 @@ class Explorer:
         application = schedule.server
         fresh = World(self._stack, self._profile, self._seed)
         first = served(fresh, application)
+        wrong = [*first.wrong, *compared(first, served(fresh, application)), *closed(fresh)]
         world = World(self._stack, self._profile, self._seed)
         for each in before:
             Play(world, each).play()
         run = Play(world, schedule, keep=True).play()
-        return run, judged(run) + compared(first, served(world, application))
+        left = compared(first, served(world, application))
+        return run, [*judged(run), *left, *wrong]
 
     def plan(self, faults: int) -> dict[str, int]:
         """Schedules by stage, by what is known when each cell was played once."""
         some = [Play(self._world, each).play() for each in cells()]
-        sizes = [len(run.order) for run in some]
-        counts = {plan.CELLS: len(some)}
-        if faults:
-            counts[plan.FAULT] = sum(size * len(FAULTS) for size in sizes)
-        counts[plan.WRONG] = sum((run.passed + 1) * len(KINDS) for run in some)
-        counts[plan.CONTEXT] = len(some) * len(ROWS)
-        if faults > 1:
-            each = len(FAULTS) ** 2
-            counts[plan.FAULTS_TWO] = sum(each * size * (size - 1) // 2 for size in sizes)
-        return counts
+        return sizes(some, faults, len(self._rows))
 
     # Playing alone
 
@@ -250,16 +273,26 @@ class Explorer:
         return compared(self._served[application], served(world, application))
 
 
+def sizes(some: Sequence[Run], faults: int, contexts: int) -> dict[str, int]:
+    """Schedules by stage, by a run of each cell. faults: at most in one. contexts: how many."""
+    packets = [len(run.order) for run in some]
+    counts = {plan.CELLS: len(some), plan.ALONE: len(alone())}
+    if faults:
+        counts[plan.FAULT] = sum(size * len(FAULTS) for size in packets)
+    counts[plan.WRONG] = sum((run.passed + 1) * len(KINDS) for run in some)
+    counts[plan.CONTEXT] = len(some) * contexts
+    if faults > 1:
+        each = len(FAULTS) ** 2
+        counts[plan.FAULTS_TWO] = sum(each * size * (size - 1) // 2 for size in packets)
+    if faults > 2:
+        counts[plan.FAULTS_THREE] = len(with_three_faults())
+    return counts
+
+
 def first_of(problems: Sequence[Problem]) -> Problem:
     """The one that shows at the earliest packet. Those at the end come after all packets, and
     breaches of mere advice after everything else."""
     return min(problems, key=lambda each: (each.rule in advice(), each.packet < 0, each.packet))
-
-
-def _stage_of(schedule: Schedule) -> str:
-    if schedule.faults:
-        return plan.FAULT
-    return plan.WRONG if schedule.wrong is not None else plan.CONTEXT
 
 
 def _order(found: Found) -> tuple[int, tuple[int, int, int]]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from scapy_tfo.explore.conversation.opening import ODD, USUAL
+from scapy_tfo.explore.alone import alone
 from scapy_tfo.explore.conversation.schedule import FAULTS, Fault, Schedule, Wrong
 from scapy_tfo.explore.conversation.wrong import KINDS
-from scapy_tfo.explore.rows import ROWS
+from scapy_tfo.explore.ends.opening import ODD, USUAL
+from scapy_tfo.explore.rows import Row
 
 SERVERS = (
     *("echo", "think:20", "think:300", "late-close:50", "slow-reader:100", "send:3000"),
@@ -20,10 +22,10 @@ CLIENTS = (
     *("write:100", "two-writes:100", "write-end:100", "write-close:100", "write-abort:100"),
     *("late-reader:100", "write:4000", "write-rest:100", "write-later:100"),
 )
-CELLS, FAULT, WRONG, CONTEXT, FAULTS_TWO = (
-    *("cells", "one fault", "one wrong segment", "contexts", "two faults"),
+CELLS, ALONE, FAULT, WRONG, CONTEXT, FAULTS_TWO, FAULTS_THREE = (
+    *("cells", "one odd thing", "one fault", "one wrong segment", "contexts", "two faults"),
+    "three faults",
 )
-STAGES = (CELLS, FAULT, WRONG, CONTEXT, FAULTS_TWO)
 BATCH = 48
 """Schedules with one application of the target that are played in one world."""
 
@@ -80,15 +82,43 @@ def with_a_wrong_segment(schedule: Schedule, after: int) -> Iterator[Schedule]:
         yield replace(schedule, wrong=Wrong(kind, after))
 
 
-def in_contexts(schedule: Schedule) -> Iterator[Schedule]:
-    """A schedule in each row of the covering array."""
-    for row in ROWS:
+def in_contexts(schedule: Schedule, contexts: Iterable[Row]) -> Iterator[Schedule]:
+    """A schedule in each of these contexts."""
+    for row in contexts:
         yield replace(schedule, context=row)
 
 
-def interleaved(*many: Iterable[Batch]) -> Iterator[Batch]:
-    """Batches of several stages in turn, so that none waits for the others."""
+First = tuple[Schedule, tuple[bool, ...]]
+"""A schedule with one fault, and its packets, see `with_one_more`."""
+
+
+def interleaved(many: Sequence[Iterable[Batch]], firsts: list[First]) -> Iterator[Batch]:
+    """Batches of several stages in turn, so that none waits for the others.
+
+    firsts: what a second fault is added to, in turn with the others, the latest first. Whoever
+    plays the batches adds to them.
+    """
     for some in zip_longest(*many):
         for each in some:
             if each is not None:
                 yield each
+        if firsts:
+            yield with_one_more(*firsts.pop())
+    while firsts:
+        yield with_one_more(*firsts.pop())
+
+
+def stage_of(schedule: Schedule) -> str:
+    """What it is played for."""
+    if schedule.faults:
+        return (FAULT, FAULTS_TWO, FAULTS_THREE)[len(schedule.faults) - 1]
+    if schedule.wrong is not None:
+        return WRONG
+    if schedule in _alone():
+        return ALONE
+    return CONTEXT if schedule.context else CELLS
+
+
+@functools.cache
+def _alone() -> frozenset[Schedule]:
+    return frozenset(alone())

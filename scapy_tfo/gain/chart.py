@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.gain.estimate import Estimate
+from scapy_tfo.gain.measuring.estimate import Estimate
 
 if TYPE_CHECKING:
     from scapy_tfo.gain.latency import Cell
@@ -85,7 +85,9 @@ def draw_rates(points: Sequence[Point], path: Path) -> None:
     from scapy_tfo.gain.rate import PAPER
 
     with chart(path) as axes:
-        points = sorted(points, key=lambda each: each.measured)
+        points = sorted(
+            (each for each in points if each.ratio is not None), key=lambda each: each.measured
+        )
         at = [each.measured * 1000 for each in points]
         _line(axes, at, "measured", [each.ratio for each in points], "o")
         there = [each for each in points if each.predicted is not None]

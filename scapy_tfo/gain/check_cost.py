@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.ciphers.modes import CBC, ECB
 from siphashc import siphash
 
 from scapy_tfo.cookie import AesCookie, Cookies, KeyRing, OneTimeCookies, SipHashCookie
-from scapy_tfo.gain.estimate import Estimate, typical
+from scapy_tfo.gain.measuring.estimate import Estimate, typical
 from scapy_tfo.lab.kernel.target import SOURCES, TARGETS
 
 SCHEMES = ("AES-128", "AES-128, one-time", "SipHash-2-4")
@@ -51,7 +51,7 @@ class CheckCost:
 
 
 def measure(scheme: str, family: int, rounds: int) -> CheckCost:
-    """rounds: from which the medians are. Raises SetupError where SciPy is missing."""
+    """rounds: from which the medians are. Raises SetupError where NumPy is missing."""
     client, server = SOURCES[family][0], TARGETS[family].ip
     text = client.packed + server.packed
     issuer = _issuer(scheme)

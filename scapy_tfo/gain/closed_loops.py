@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any, Self
@@ -18,6 +19,7 @@ from scapy_tfo.errors import SetupError, TargetError
 from scapy_tfo.gain.ends.namespaces import KernelClient, Nginx
 from scapy_tfo.gain.link import carrier, connect
 from scapy_tfo.gain.link_shape import BARE, Line
+from scapy_tfo.gain.measuring.control import OFF
 from scapy_tfo.gain.names import VETH
 from scapy_tfo.gain.veth import Veth
 from scapy_tfo.lab.links.emulator import Emulator
@@ -28,8 +30,12 @@ _PATIENCE = 30.0
 _START = 0.02
 """Seconds until all clients start together: enough to send each of them the time."""
 
-_CORRECTIONS, _LOOK = 3, 0.1
-"""How often handshakes are measured to correct a link's delay, and for how many seconds."""
+_CALIBRATIONS, _LOOK, _ROUND_TRIPS = 4, 0.15, 8
+"""How often handshakes are measured to set a link's delay, and for how many seconds: a time, and so
+many round trips."""
+
+_EVERY, _ALL = 16, 1
+"""Handshakes are looked up in the kernel one in so many, because that costs time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +44,8 @@ class Loop:
     the last transaction, or of the time that was asked for. client_busy: part of it that the
     clients computed, of the cores that they could have. server_cpu: seconds of processor time of
     the server; server_busy: the part of the time. Both have in them what the kernel took to receive
-    for them, where that can be told. rtt: in seconds, as handshakes saw it, with TCP alone. early:
+    for them, where that can be told. rtt: in seconds, as handshakes saw it (the median), with TCP
+    alone; least_rtt: the least. early:
     part of the fast opens looked at, every 16th, whose data the server took from the SYN; None with
     TCP."""
 
@@ -48,6 +55,7 @@ class Loop:
     server_cpu: float
     rtt: float | None
     early: float | None
+    least_rtt: float | None = None
 
     @property
     def server_busy(self) -> float:
@@ -127,23 +135,38 @@ class PinnedServer:
     def use_link(self, rtt: float) -> None:
         """From now on over the link that delays, and is set such that handshakes see this
         round-trip time, in seconds, or as little as the link takes itself; what its line adds comes
-        on top. Raises TargetError."""
+        on top.
+
+        Noise makes handshakes longer, never shorter, and must not cut the delay. So what link and
+        ends take themselves is the least median of several runs, and at most `OFF` of the
+        round-trip time above the least of all handshakes. Raises TargetError.
+        """
         self._address, self.link = self._server.address, self._kind
-        delays = rtt
-        for _ in range(_CORRECTIONS if rtt else 0):
+        delays, least, typical = rtt, inf, inf
+        for _ in range(_CALIBRATIONS if rtt else 0):
             self._delaying.set(*BARE.shapes(delays))
-            seen = self.loop("tcp", _LOOK + 4 * rtt, 1).rtt or 0.0
-            delays = max(delays + rtt - seen, 0.0)
+            seen = self.loop("tcp", _LOOK + _ROUND_TRIPS * rtt, 1, every=_ALL)
+            if seen.rtt is not None and seen.least_rtt is not None:
+                least = min(least, seen.least_rtt - delays)
+                typical = min(typical, seen.rtt - delays)
+                delays = max(rtt - min(typical, least + OFF * rtt), 0.0)
         self._delaying.set(*self._line.shapes(delays))
 
-    def loop(self, way: str, seconds: float, clients: int, rate: float | None = None) -> Loop:
+    def loop(
+        self,
+        way: str,
+        seconds: float,
+        clients: int,
+        rate: float | None = None,
+        every: int = _EVERY,
+    ) -> Loop:
         """Transactions one after another for so many seconds, in so many processes at a time.
 
-        rate: a second, of all together; None for as many as there can be. Raises TargetError where
-        one fails, or its answer is not the file.
+        rate: a second, of all together; None for as many as there can be. every: one handshake of
+        so many is looked up. Raises TargetError where one fails, or its answer is not the file.
         """
         words = [str(self._address), str(self._server.port), self._path]
-        words += [str(self._size), way, str(seconds)]
+        words += [str(self._size), way, str(seconds), str(every)]
         # They take turns: all at once would be a burst.
         paces = [[str(clients / rate), str(each / rate)] if rate else [] for each in range(clients)]
         running: list[subprocess.Popen[bytes]] = []
@@ -171,6 +194,7 @@ class PinnedServer:
             client_busy=computed / seconds / cores,
             server_cpu=self._server_cpu() - server,
             rtt=median(rtts) if rtts else None,
+            least_rtt=min(rtts, default=None),
             early=fmean(early) if early else None,
         )
 

@@ -20,7 +20,8 @@ from statistics import median
 
 from scapy_tfo import option as opt
 from scapy_tfo.errors import TargetError
-from scapy_tfo.gain.estimate import Estimate, typical
+from scapy_tfo.gain.measuring.control import NANOSECONDS, refusal
+from scapy_tfo.gain.measuring.estimate import Estimate, typical
 from scapy_tfo.lab.kernel.target import MTU, SOURCES, TARGETS
 from scapy_tfo.lab.process.namespace_holder import Holder
 from scapy_tfo.segment import SYN, Segment
@@ -43,23 +44,30 @@ class KernelCost:
     """Nanoseconds for one SYN with data, from the device to the SYN-ACK.
 
     checked, unchecked: with a valid cookie that is required, and where none is. check: what the
-    first takes more. control: what one listener without takes more than another.
+    first takes more. control: what one listener without takes more than another. refused: why
+    `check` is no result, "" where it is one; it is None where it is withheld for that.
     """
 
     checked: Estimate
     unchecked: Estimate
-    check: Estimate
+    check: Estimate | None
     control: Estimate
+    refused: str = ""
 
 
 def cost(volleys: Sequence[Volley]) -> KernelCost:
-    """What they say together. Raises SetupError where SciPy is missing."""
+    """What they say together. Raises SetupError where NumPy is missing."""
     checked, unchecked, again = zip(*volleys, strict=True)
+    check, control = (
+        typical([one - other for one, other in zip(those, unchecked, strict=True)])
+        for those in (checked, again)
+    )
     return KernelCost(
         checked=typical(checked),
         unchecked=typical(unchecked),
-        check=typical([one - other for one, other in zip(checked, unchecked, strict=True)]),
-        control=typical([one - other for one, other in zip(again, unchecked, strict=True)]),
+        check=check,
+        control=control,
+        refused=refusal(check, control, NANOSECONDS),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any, Protocol, Self
 
 from scapy_tfo.errors import SetupError
@@ -13,7 +13,7 @@ from scapy_tfo.gain.ends.namespaces import (
     KernelClient,
     Nginx,
     Server,
-    run_fetcher,
+    fetched,
     start_client,
     start_server,
 )
@@ -66,14 +66,16 @@ class LinkedServer:
         """Of the link from now on: from the client, and back to it."""
         self._link.set(onward, homeward)
 
-    def fetch(self, path: str, ways: Sequence[str], times: int, patience: float) -> list[Any]:
-        """Requests in turn, each on a connection of its own, `times` for each of the ways.
+    def fetch(
+        self, path: str, ways: Sequence[str], times: int, seed: int, patience: float
+    ) -> Generator[Any]:
+        """Requests in blocks, each on a connection of its own, `times` for each of the ways.
 
-        ways: as fetcher.py has them. Returns what that prints. Raises TargetError where a request
-        fails or takes longer than `patience` seconds for all.
+        ways, seed: as fetcher.py has them. Yields what that prints, and ends it when it is closed.
+        Raises TargetError where a request fails or takes longer than `patience` seconds.
         """
-        words = [str(self.address), str(self.port), "gain", path, str(times), *ways]
-        return run_fetcher(self._client.fetching(words), path, patience)
+        words = [str(self.address), str(self.port), "gain", path, str(times), str(seed), *ways]
+        return fetched(self._client.fetching(words), path, patience)
 
     def close(self) -> None:
         """Give everything back. Harmless when called twice."""

@@ -14,13 +14,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from scapy_tfo.errors import SetupError, TargetError
-from scapy_tfo.gain.ends.namespaces import FETCHER, run_fetcher
+from scapy_tfo.gain.ends.namespaces import FETCHER, fetched
 from scapy_tfo.gain.latency import WAYS, Cell, cell
 from scapy_tfo.lab.process.namespace import die_with_parent
 
 _SYSCTL = Path("/proc/sys/net/ipv4/tcp_fastopen")
 _CLIENT_BIT = 1
-_BASE_PATIENCE, _EACH = 30.0, 5.0
+_PATIENCE = 70.0
+"""Seconds for a request: more than the fetcher itself waits for an answer."""
 
 _REASONS = {
     0: "it is not known why",
@@ -79,13 +80,13 @@ def measure(target: Target, times: int) -> Found:
     has fast open off, TargetError where a request fails."""
     if not int(_SYSCTL.read_text()) & _CLIENT_BIT:
         raise SetupError("fast open is off for clients here: sysctl -w net.ipv4.tcp_fastopen=1")
-    words = [target.address, str(target.port), target.name, target.path, str(times), *WAYS]
+    words = [target.address, str(target.port), target.name, target.path, str(times), "0", *WAYS]
     parent = os.getpid()
     running = {
         "args": [sys.executable, "-I", "-S", str(FETCHER), *words],
         "preexec_fn": lambda: die_with_parent(parent),
     }
-    told = run_fetcher(running, target.host, _BASE_PATIENCE + _EACH * times * len(WAYS))
+    told = list(fetched(running, target.host, _PATIENCE))
     if not told:
         raise TargetError(f"no request to {target.host} was made")
     rtt = median(each["rtt"] for each in told if each["way"] != "tfo")

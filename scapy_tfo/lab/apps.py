@@ -58,7 +58,7 @@ class App(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
         host, port = self.transport.get_extra_info("peername")[:2]
-        self._record = self._log.open((str(host), port))
+        self._record = self._log.open((str(host), port), self._reset)
         self.accepted()
 
     def data_received(self, data: bytes) -> None:
@@ -97,6 +97,13 @@ class App(asyncio.Protocol):
             asyncio.get_running_loop().call_soon(self._close_drained, turns - 1)
         else:
             self.transport.close()
+
+    def _reset(self) -> None:
+        sock = self.transport.get_extra_info("socket")
+        if sock is not None:
+            # A kernel resets on close only when told not to linger (socket(7), SO_LINGER).
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
 
 
 class Mute(App):
@@ -152,13 +159,6 @@ class Abort(App):
 
     def accepted(self) -> None:
         self._reset()
-
-    def _reset(self) -> None:
-        sock = self.transport.get_extra_info("socket")
-        if sock is not None:
-            # A kernel resets on close only when told not to linger (socket(7), SO_LINGER).
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.transport.abort()
 
 
 class SendAbort(Abort):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 BACKLOG = 16384
 """So long that no case fills it by chance."""
@@ -78,4 +78,14 @@ class Hooks(Protocol):
 
     async def counters(self) -> dict[str, int]:
         """The target's own counters of fast open (TcpExt names of Linux), or an empty dict."""
+        ...
+
+
+@runtime_checkable
+class Settling(Protocol):
+    """Hooks that need not keep what nobody will ask for again."""
+
+    async def settle(self, port: int, peers: Collection[tuple[str, int]]) -> list[Session]:
+        """The connections of some clients, by address and port, as they stand now. They are
+        forgotten then, and those that are open are reset."""
         ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections import deque
+from collections.abc import Callable, Collection
 from typing import Any
 
 from scapy_tfo.lab.hooks import Session
@@ -15,13 +16,23 @@ MAX_SESSIONS = 4096
 """Connections kept of one listener, the newest."""
 
 
+def _nothing() -> None:
+    """There is no connection to end."""
+
+
 class Record:
-    """One connection while it lives. Fields as in `Session`."""
+    """One connection while it lives. Fields as in `Session`; abort: ends the connection."""
 
-    __slots__ = ("_limit", "closed", "eof", "error", "peer", "received")
+    __slots__ = ("_limit", "abort", "closed", "eof", "error", "peer", "received")
 
-    def __init__(self, peer: tuple[str, int], limit: int = MAX_RECEIVED) -> None:
+    def __init__(
+        self,
+        peer: tuple[str, int],
+        limit: int = MAX_RECEIVED,
+        abort: Callable[[], None] = _nothing,
+    ) -> None:
         self._limit = limit
+        self.abort = abort
         self.peer = peer
         self.received = bytearray()
         self.eof = 0
@@ -31,6 +42,10 @@ class Record:
     def add(self, data: bytes) -> None:
         """Keep received bytes, up to the limit in all."""
         self.received += data[: self._limit - len(self.received)]
+
+    def session(self) -> Session:
+        """As it stands now."""
+        return Session(self.peer, bytes(self.received), self.eof, self.error, self.closed)
 
 
 class SessionLog:
@@ -43,18 +58,27 @@ class SessionLog:
         self._records: deque[Record] = deque(maxlen=sessions)
         self._received = received
 
-    def open(self, peer: tuple[str, int]) -> Record:
-        """Begin the record of an accepted connection."""
-        record = Record(peer, self._received)
+    def open(self, peer: tuple[str, int], abort: Callable[[], None] = _nothing) -> Record:
+        """Begin the record of an accepted connection. abort: ends it."""
+        record = Record(peer, self._received, abort)
         self._records.append(record)
         return record
 
     def sessions(self) -> list[Session]:
         """All of them as they stand now."""
-        return [
-            Session(each.peer, bytes(each.received), each.eof, each.error, each.closed)
-            for each in self._records
-        ]
+        return [each.session() for each in self._records]
+
+    def settle(self, peers: Collection[tuple[str, int]]) -> list[Session]:
+        """Those of some clients as they stand now. They are forgotten, and what is open ends."""
+        settled = [each for each in self._records if each.peer in peers]
+        sessions = [each.session() for each in settled]
+        kept = [each for each in self._records if each.peer not in peers]
+        self._records.clear()
+        self._records.extend(kept)
+        for each in settled:
+            if not each.closed:
+                each.abort()
+        return sessions
 
 
 def to_json(session: Session) -> dict[str, Any]:

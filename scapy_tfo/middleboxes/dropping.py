@@ -67,11 +67,11 @@ class BlocksFlowAfterSynData(Box):
         self._blocked: dict[tuple[object, ...], float] = {}
 
     def syn(self, segment: Segment, now: float) -> Out:
-        if self._is_blocked(self.scope(segment), now):
-            return []
-        if segment.payload:
+        # Judged before the block begins, which this SYN begins and does not suffer.
+        passed = super().syn(segment, now)
+        if segment.payload and passed:
             self._blocked[self.scope(segment)] = now + BLOCKED_FOR
-        return super().syn(segment, now)
+        return passed
 
     def onward(self, segment: Segment, now: float) -> Out:
         blocked = self._is_blocked(self.scope(segment), now)

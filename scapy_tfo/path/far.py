@@ -44,9 +44,11 @@ class _Log(SessionLog):
         self._clock = clock
         self._opened: deque[float] = deque(maxlen=_MOST_SESSIONS)
 
-    def open(self, peer: tuple[str, int]) -> SessionRecord:
+    def open(
+        self, peer: tuple[str, int], abort: Callable[[], None] = lambda: None
+    ) -> SessionRecord:
         self._opened.append(self._clock())
-        return super().open(peer)
+        return super().open(peer, abort)
 
     def since(self, when: float) -> list[Session]:
         """Those that were accepted since, in seconds on the clock."""

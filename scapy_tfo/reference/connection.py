@@ -100,6 +100,13 @@ class Connection(Reader):
         """Let the clock of `timestamp` read `value` now."""
         self._clock_offset = value - int(now * self.ticks)
 
+    def retransmit(self, now: float) -> None:
+        if self.congestion is not None:
+            self.congestion.probes = not self.send.wnd
+        super().retransmit(now)
+        if self.congestion is not None:
+            self.congestion.probes = False
+
     # Segment arrives.
 
     def arrive(self, segment: Segment, now: float) -> None:
@@ -303,9 +310,8 @@ class Connection(Reader):
             if segment.payload or segment.is_fin:
                 self._ack_wanted = True
             return
-        if self._closed_for_reading and seq.before(
-            self.recv.nxt, seq.add(start, len(segment.payload))
-        ):
+        end = seq.add(start, len(segment.payload))
+        if self._closed_for_reading and segment.payload and seq.before(self.recv.nxt, end):
             self.abort(now)
             return
         self.take_text(start, segment.payload, segment.is_fin)

@@ -10,6 +10,8 @@ _UNFIT = re.compile(
     "[\\x00-\\x09\\x0b-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ufeff"
     "\\ufffe\\uffff\\ud800-\\udfff]"
 )
+# No backslashes: some readers of tables take them for themselves.
+_MARKUP = re.compile(r"[\\`*_{}\[\]<>#|&~@$]|:(?=//)|\bw(?=ww\.)|^[-+=]")
 _SURROGATE = re.compile("[\\ud800-\\udfff]")
 
 
@@ -29,6 +31,11 @@ def one_line(text: str) -> str:
 def encodable(text: str) -> str:
     """The text with lone surrogates as `\\udc80`, so that UTF-8 can carry it."""
     return _SURROGATE.sub(_escaped, text)
+
+
+def in_markdown(text: str) -> str:
+    """A line that Markdown, in a table or outside of one, shows as it is."""
+    return _MARKUP.sub(lambda mark: f"&#{ord(mark[0])};", one_line(text))
 
 
 def _escaped(match: re.Match[str]) -> str:

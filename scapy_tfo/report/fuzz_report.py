@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from shutil import get_terminal_size
@@ -11,9 +11,13 @@ from typing import Any
 
 from scapy_tfo import __version__, spec
 from scapy_tfo.errors import SetupError
+from scapy_tfo.executor.differences import DIFFERS
+from scapy_tfo.executor.pair import AGAINST
 from scapy_tfo.executor.verdict import TracedPacket
 from scapy_tfo.files.writing import put
-from scapy_tfo.fuzz.findings.finding import Finding, Status, to_record
+from scapy_tfo.fuzz.findings.causes import leads
+from scapy_tfo.fuzz.findings.coverage import sorted_out
+from scapy_tfo.fuzz.findings.finding import ALIVE, Finding, Status, to_record
 from scapy_tfo.fuzz.findings.store import Store
 from scapy_tfo.program.program import Step, to_json
 from scapy_tfo.report.diagram import WIDTH, draw
@@ -21,6 +25,8 @@ from scapy_tfo.suite.result import CapturedPacket
 
 SCHEMA = 1
 _LEAST_WIDTH = 60
+_QUIET = 60.0
+"""Seconds without anything new from which on that is said."""
 
 
 def figures_of(
@@ -28,14 +34,22 @@ def figures_of(
 ) -> dict[str, Any]:
     """A campaign in the form that `--json` writes.
 
-    probes: segments sent; single_syns: those of volleys; sequences: programs. findings: the
-    confirmed ones, each with whether it is new; flaky: those that did not come each time. new,
-    gone: ids of findings that the list of known ones lacks, and of those in it that do not happen
-    any more. untried: kinds of violations that were seen and neither confirmed nor refuted, as
-    a campaign leaves them that was interrupted, or short of time. ended: how.
+    probes: segments sent; single_syns: those of volleys; sequences: programs; put_off: programs
+    that wait for timers and were not sent. seconds: of sending; clock_seconds, cpu_seconds: of all,
+    by the clock and of this tool's processes. reached: pairs of
+    state and reply; edges, edge_pairs: see `executor.coverage`. curve: seconds, programs and all
+    of these, with those of the corpus, wherever they grew; quiet: seconds since then. findings: the
+    confirmed ones, each with whether it is new, and the id of the first of its cause; flaky: those
+    that did not come each time. new, gone: ids of findings that the list of known ones lacks, and
+    of those in it that do not happen any more. untried: kinds of violations that were seen and
+    neither confirmed nor refuted, as a campaign leaves them that was interrupted, or short of
+    time. ended: how.
     """
     plan, totals, findings = store.plan, store.totals(), store.findings()
+    curve, (clock, cpu) = store.curve(), store.spent
+    covered = sorted_out(frozenset(curve.first))
     confirmed = [each for each in findings if each.status is Status.CONFIRMED]
+    first = leads(confirmed)
     return {
         "schema": SCHEMA,
         "target": plan.target,
@@ -49,13 +63,23 @@ def figures_of(
         "sequences": totals.programs,
         "single_syns": totals.singles,
         "seconds": round(totals.seconds, 3),
+        "clock_seconds": round(clock, 3),
+        "cpu_seconds": round(cpu, 3),
+        "put_off": store.late_ones(),
         "heard": totals.heard,
         "unjudged": totals.unjudged,
         "batches": totals.batches,
-        "reached": len(store.coverage()),
+        "reached": covered.states,
+        "edges": covered.edges,
+        "edge_pairs": covered.pairs,
+        "target_edges": covered.target,
+        "curve": [list(each) for each in curve.points],
+        "quiet": round(curve.quiet, 3),
         "fingerprints": {"seeded": totals.seeded, "mutated": totals.mutated},
         "counters": store.counters(),
-        "findings": [to_record(each, new=each.id in new) for each in confirmed],
+        "findings": [
+            to_record(each, new=each.id in new) | {"cause": first[each.id]} for each in confirmed
+        ],
         "flaky": [to_record(each) for each in findings if each.status is Status.FLAKY],
         "gone": list(gone),
         "untried": len(store.open_sightings()),
@@ -83,14 +107,58 @@ def summary(figures: dict[str, Any]) -> str:
     seconds = max(figures["seconds"], 1e-9)
     text = (
         f"{figures['target']}: {figures['sequences']:,} programs, {figures['probes']:,} segments"
-        f" in {figures['seconds']:.1f} s of sending ({figures['probes'] / seconds:,.0f} a second),"
+        f" in {figures['seconds']:.1f} s of sending ({_rates(figures, seconds)} a second),"
         f" {figures['reached']} pairs of state and reply"
     )
+    if edges := figures.get("edges"):
+        text += f", {edges:,} edges"
+    if branches := figures.get("target_edges"):
+        text += f", {branches:,} pairs of branches of the target's code"
+    text += told_quiet(figures.get("quiet", 0.0))
+    if put_off := figures.get("put_off", 0):
+        text += f", {put_off:,} programs that wait for timers not sent (--resume sends them)"
     if unjudged := figures["unjudged"]:
         text += f", {unjudged:,} programs not judged"
     if kinds := _kinds(figures["untried"]):
         text += f", {kinds} of violations not tried again yet"
     return text
+
+
+_RATED = {"sequences": "programs", "probes": "segments", "heard": "replies"}
+
+
+def _rates(figures: Mapping[str, Any], seconds: float) -> str:
+    return ", ".join(f"{figures[name] / seconds:,.0f} {told}" for name, told in _RATED.items())
+
+
+def told_rates(figures: Mapping[str, Any]) -> str:
+    """What a second of the clock, and one of this tool's CPU, came to, with all that is no sending:
+    confirming, reducing, and waiting; "" where that was not measured."""
+    clock, cpu = figures["clock_seconds"], figures["cpu_seconds"]
+    if not clock or not cpu:
+        return ""
+    return (
+        f"A second of the clock ({clock:.1f} s in all): {_rates(figures, clock)};"
+        f" a second of CPU ({cpu:.1f} s): {_rates(figures, cpu)}"
+    )
+
+
+def told_quiet(seconds: float) -> str:
+    """That nothing new was reached for so long, "" for a short time."""
+    if seconds < _QUIET:
+        return ""
+    return f", nothing new for {_number(round(seconds / 60), 'minute')}"
+
+
+def told_curve(points: Sequence[Sequence[float]]) -> list[str]:
+    """How coverage grew: a line for each doubling of the programs sent."""
+    lines = []
+    least = 0.0
+    for at, (seconds, programs, names) in enumerate(points):
+        if programs >= least or at == len(points) - 1:
+            least = 2 * programs
+            lines.append(f"{seconds:>10.1f} s {programs:>12,.0f} programs {names:>10,.0f} reached")
+    return lines
 
 
 def undecided(store: Store) -> str:
@@ -108,14 +176,41 @@ def _kinds(count: int) -> str:
     return _number(count, "kind") if count else ""
 
 
-def line_of(finding: Finding, *, mark: str = "") -> str:
-    """A finding in one line."""
+def line_of(finding: Finding, *, mark: str = "", lead: str = "") -> str:
+    """A finding in one line. lead: the id of the first one of the same cause."""
     steps = len(finding.reduced.steps)
     return (
         f"{mark or finding.status.value:<9} {finding.id:<16} {finding.rule}"
         f" ({_number(steps, 'step')}, in {_number(finding.count, 'program')}):"
-        f" expected {finding.expected}; got {finding.actual}"
+        f" {judged(finding)}" + (f"; one cause with {lead}" if lead not in ("", finding.id) else "")
     )
+
+
+def judged(finding: Finding) -> str:
+    """What was wrong, in words; of two targets, what each did."""
+    if finding.requirement == DIFFERS and AGAINST in finding.target:
+        first, second = finding.target.split(AGAINST, 1)
+        return f"where {second} shows {finding.expected}, {first} shows {finding.actual}"
+    if finding.rule == ALIVE:
+        return f"the target died: {finding.actual}"
+    return f"expected {finding.expected}; got {finding.actual}"
+
+
+def by_weight(findings: Iterable[Finding]) -> list[Finding]:
+    """In the order in which they are told: of what the target died first, then rule by rule, and
+    after each those that are of one cause with it."""
+    every = list(findings)
+    first, by_id = leads(every), {each.id: each for each in every}
+
+    def weight(finding: Finding) -> tuple[bool, str, int, str, bool, str, int, str]:
+        lead = by_id[first[finding.id]]
+        own = finding.rule, finding.number, finding.id
+        return (
+            *(lead.rule != ALIVE, lead.rule, lead.number, lead.id),
+            *(finding.id != lead.id, *own),
+        )
+
+    return sorted(every, key=weight)
 
 
 def told(finding: Finding) -> Iterator[str]:

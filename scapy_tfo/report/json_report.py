@@ -1,4 +1,4 @@
-"""A run as JSON: schema 1 of the command line's contract (tests/report/results.schema.json)."""
+"""A run as JSON: schema 1 of the command line's contract (results.schema.json beside this file)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from typing import Any
 from scapy_tfo.errors import SetupError
 from scapy_tfo.report.escape import encodable
 from scapy_tfo.report.outline import Outline, counts_of
-from scapy_tfo.suite.result import Level, Result, Run, Standing
+from scapy_tfo.suite.result import Level, Result, Run, Stack, Standing
 
 SCHEMA = 1
+
+SCHEMA_FILE = Path(__file__).with_name("results.schema.json")
+"""The JSON schema (2020-12) that each such document obeys."""
 
 
 def to_json(run: Run, *, strict: bool = False) -> dict[str, Any]:
@@ -21,7 +24,8 @@ def to_json(run: Run, *, strict: bool = False) -> dict[str, Any]:
     In `summary`, the five verdicts count every result; `failed` those that fail the run,
     `warnings` FAILs that do not, `known` listed failures, `fixed` listed failures that passed,
     `retries` the attempts beyond each case's first. `started` is seconds since the epoch.
-    `watched` has, by the name of a rule of TCP, how many packets it was held against.
+    `watched` has, by the name of a rule of TCP, how many packets it was held against. `stack` is
+    None where nobody has said what the target is.
     """
     outline = Outline(run, strict=strict)
     levels = {}
@@ -32,6 +36,8 @@ def to_json(run: Run, *, strict: bool = False) -> dict[str, Any]:
         "schema": SCHEMA,
         "target": encodable(run.target),
         "tool": encodable(run.tool),
+        "label": encodable(run.label),
+        "stack": _stack(run.stack),
         "started": _number(run.started),
         "seconds": _number(run.seconds),
         "results": [record_of(each) for each in run.results],
@@ -96,6 +102,12 @@ def record_of(result: Result) -> dict[str, Any]:
         "cause": encodable(result.cause) or None,
         "concerns": [encodable(each) for each in result.concerns],
     }
+
+
+def _stack(stack: Stack | None) -> dict[str, str] | None:
+    if stack is None:
+        return None
+    return {"name": encodable(stack.name), "version": encodable(stack.version)}
 
 
 def _number(value: float) -> float | None:

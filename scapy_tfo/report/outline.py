@@ -28,6 +28,7 @@ MEANINGS = {
     0: "no requirement failed",
     1: "a requirement failed",
     3: "the target stopped answering before the end",
+    70: "a case broke, which says nothing of the target",
     130: "interrupted before the end",
 }
 """Of the exit statuses of a run."""

@@ -122,16 +122,20 @@ def safe(text: str) -> str:
 
 def cited(source: str) -> str:
     """A source as HTML: `RFC 7413 section 4.1.1` as a link to that section, others as text."""
+    url = url_of(source)
+    return f'<a href="{url}" rel="noreferrer">{safe(source)}</a>' if url else safe(source)
+
+
+def url_of(source: str) -> str:
+    """Where a source can be read, as `RFC 7413 section 4.1.1`; "" for what is no RFC."""
     match = _CITED.match(source)
     if match is None:
-        return safe(source)
+        return ""
     number, kind, place = match.groups()
     base = "https://www.rfc-editor.org/"
     if kind == "erratum":
-        url = f"{base}errata/eid{place}"
-    else:
-        url = f"{base}rfc/rfc{number}.html" + (f"#{kind}-{place}" if kind else "")
-    return f'<a href="{url}" rel="noreferrer">{safe(source)}</a>'
+        return f"{base}errata/eid{place}"
+    return f"{base}rfc/rfc{number}.html" + (f"#{kind}-{place}" if kind else "")
 
 
 class Anchors:

@@ -119,3 +119,19 @@ def was_accepted(flow: Flow) -> bool:
     """Whether data in the SYN was acknowledged by the SYN-ACK."""
     first = next((each for each in flow.heard if each.is_syn_ack), None)
     return bool(flow.opening.payload) and first is not None and flow.acknowledged(first) > 0
+
+
+def longest_first(jobs: Sequence[Job]) -> list[Job]:
+    """In an order in which they end together. jobs: in that of the catalogue, of each family.
+
+    By what they took before, and at first the last sections. Stimuli mostly wait for the target:
+    each has cases around it, so that there is always something to do.
+    """
+    places: dict[str, int] = {}
+    for place, job in enumerate(jobs):
+        places.setdefault(job.case.id, place)
+    order = sorted(jobs, key=lambda job: (job.seconds, places[job.case.id]), reverse=True)
+    waiting = [job for job in order if not (job.case.judges or job.seconds)]
+    others = [job for job in order if job.case.judges or job.seconds]
+    mixed = [job for pair in zip(waiting, others, strict=False) for job in pair]
+    return [*mixed, *waiting[len(others) :], *others[len(waiting) :]]

@@ -13,6 +13,7 @@ from scapy_tfo import seq
 from scapy_tfo.errors import TargetError
 from scapy_tfo.lab.hooks import ListenerOptions
 from scapy_tfo.segment import ACK, PSH, endpoint
+from scapy_tfo.stacks.file import is_target_file
 from scapy_tfo.stacks.standing import StandingHooks
 from scapy_tfo.stacks.standing_apps import oddity
 from scapy_tfo.suite.application import Http, make_app
@@ -76,14 +77,14 @@ async def meet_the_applications(peer: Peer, needs: Collection[str]) -> None:
     target = peer.target
     listeners = [
         (target.main, ""),
-        (target.plain, "--plain-port"),
-        (target.second, "--second-port"),
-        (target.small, "--small-port"),
+        (target.plain, "plain"),
+        (target.second, "second"),
+        (target.small, "small"),
     ]
     try:
-        for service, option in listeners:
+        for service, role in listeners:
             if service is not None:
-                await _meet(peer, service, option)
+                await _meet(peer, service, _given_as(role, target.name))
         if isinstance(target.hooks, StandingHooks):
             await _meet_standing(peer, target.hooks.ports)
         if "bulk" in needs and target.main.app.name == "echo":
@@ -151,6 +152,14 @@ async def _meet_standing(peer: Peer, ports: Mapping[str, int]) -> None:
                 f"{_where(peer, service, option)} does not do on a plain connection what '{name}' "
                 f"does ({why}): check which application runs there (docs/hooks.md)"
             )
+
+
+def _given_as(role: str, target: str) -> str:
+    """How the user named the port of a role, "" for the main one."""
+    if not role:
+        return ""
+    in_file = f", or '{role}' in {target}" if is_target_file(target) else ""
+    return f"--{role}-port{in_file}"
 
 
 def _where(peer: Peer, service: Service, option: str) -> str:

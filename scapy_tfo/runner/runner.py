@@ -19,11 +19,11 @@ from scapy_tfo.runner.excuses import (
     connections_at_a_time,
     cookies_are_good_once,
 )
-from scapy_tfo.runner.job import Job, silence_of, was_accepted
+from scapy_tfo.runner.job import Job, longest_first, silence_of, was_accepted
 from scapy_tfo.runner.record import TOOL, Record
 from scapy_tfo.runner.shared_keys import look_for_holders
 from scapy_tfo.runner.verdicts import TRIES, Verdicts
-from scapy_tfo.silence.pace import Pace
+from scapy_tfo.silence.pace import AT_ONCE_AT_OURS, Pace
 from scapy_tfo.spec import Catalogue
 from scapy_tfo.stacks.small_port import leave, used_small_port, waits_its_turn
 from scapy_tfo.suite.concurrently import AT_ONCE
@@ -130,7 +130,7 @@ async def judge(
         seconds=asyncio.get_running_loop().time() - began,
         results=tuple(results),
         packets=tuple(board.packets),
-        notes=(*path.notes, *runner.pace.notes, *board.bounds.notes, *more),
+        notes=(*path.notes, *(() if path.room else runner.pace.notes), *board.bounds.notes, *more),
         gone=path.gone or board.bounds.over or target.broken(),
         loses=not path.is_clean,
         breaches=tuple(watch.breaches),
@@ -153,7 +153,7 @@ class _Runner:
         self._control, self._timed, self._asked_for_room = control, set[int](), set[int]()
         self._deferred: list[Job] = []
         self.verdicts = self._verdicts = Verdicts(path, loses_nothing=options.attempts == 1)
-        self.pace = Pace()
+        self.pace = Pace(AT_ONCE_AT_OURS) if target.is_ours else Pace()
 
     async def run(self, jobs: Sequence[Job]) -> None:
         """Run every job, at last those that leave behind what may disturb others for minutes."""
@@ -175,11 +175,7 @@ class _Runner:
             self.pace.begin_wave(number)
             shared = [job for job in wave if not self._goes_alone(job)]
             alone = [job for job in wave if self._goes_alone(job)]
-            # The longest first, so that they end with the others: by what they took before, and at
-            # first the last sections.
-            shared.reverse()
-            shared.sort(key=lambda job: -job.seconds)
-            await asyncio.gather(*(self._in_turn(job) for job in shared))
+            await asyncio.gather(*(self._in_turn(job) for job in longest_first(shared)))
             for job in alone:
                 await self._attempt(job)
             if any(job.is_open for job in wave):
@@ -305,7 +301,7 @@ class _Runner:
         except HooksBrokenError as error:
             job.ending = Inconclusive(f"the hooks failed, not the stack: {error}")
         except BROKEN as error:
-            job.ending = broken(error)
+            job.ending = broken(error, job.case.run.__module__)
         finally:
             job.ending = self._board.bounds.judged(job.owner, job.ending)
             if any(was_accepted(flow) for flow in peer.flows):

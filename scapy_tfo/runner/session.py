@@ -11,6 +11,7 @@ from pathlib import Path
 
 from scapy_tfo import spec, tcp_rules
 from scapy_tfo.errors import SetupError, none_of
+from scapy_tfo.lab.hooks import NotOfferedError
 from scapy_tfo.runner.causes import explained
 from scapy_tfo.runner.interrupts import interrupts_held
 from scapy_tfo.runner.known_failures import KnownFailure, load_known, mark_known
@@ -21,6 +22,7 @@ from scapy_tfo.suite.registry import Case, all_conversations, select
 from scapy_tfo.suite.result import Run
 from scapy_tfo.suite.target import Target
 from scapy_tfo.targets.endpoint import parse_endpoint, resolve
+from scapy_tfo.targets.naming import stack_of
 from scapy_tfo.targets.own import is_in_memory, open_lab
 from scapy_tfo.targets.reached import Reach, addresses_of, file_of, reached
 
@@ -34,6 +36,7 @@ class Request:
     to send from. plain_port, second_port: ports of listeners with fast open off, and on.
     small_port: of an echo with a limit of stacks.file.SMALL pending fast opens. app_ports: of
     listeners with fast open, by application. sysctls: set in the namespace of a lab target.
+    label: the user's name for the run.
     """
 
     target: str
@@ -48,6 +51,7 @@ class Request:
     small_port: int | None = None
     app_ports: Mapping[str, int] = field(default_factory=dict)
     sysctls: Mapping[str, str] = field(default_factory=dict)
+    label: str = ""
     options: Options = field(default_factory=Options)
 
     @property
@@ -105,6 +109,7 @@ def run(request: Request, judged: Judge | None = None) -> Run:
         request = replace(request, options=replace(request.options, intrusive=True))
     if request.target.startswith("sim:") and request.options.requests:
         raise SetupError("--connections does not go with sim: targets, each of which is one server")
+    stack = stack_of(request.target)
     record, started, clock = Record(), time.time(), time.monotonic()
     options = replace(
         request.options,
@@ -122,7 +127,7 @@ def run(request: Request, judged: Judge | None = None) -> Run:
         if request.options.impairment is not None:
             done = replace(done, results=tuple(map(doubted, done.results)))
     done = with_breaches(replace(done, results=explained(done.results)), rules)
-    done = replace(done, results=mark_known(done.results, known))
+    done = replace(done, results=mark_known(done.results, known), stack=stack, label=request.label)
     if done.interrupted:
         raise BrokenOffError(done)
     return done
@@ -161,7 +166,11 @@ def _must_leave_to_us(request: Request) -> None:
 
 async def _run_live(request: Request, cases: Sequence[Case], catalogue: spec.Catalogue) -> Run:
     async with open_target(request) as target:
-        return await judge(target, cases, catalogue, request.options)
+        try:
+            return await judge(target, cases, catalogue, request.options)
+        except NotOfferedError as error:
+            # A case that asks for too much is skipped: it is the context that does.
+            raise SetupError(f"--context {request.options.context}: {error}") from None
 
 
 @asynccontextmanager

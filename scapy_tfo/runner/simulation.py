@@ -9,11 +9,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from scapy_tfo.errors import TargetError
+from scapy_tfo.lab.links.impairment import Impairment
+from scapy_tfo.lab.memory.isns import below
 from scapy_tfo.lab.memory.target import ReferenceLab
 from scapy_tfo.runner.clock import run_virtually
 from scapy_tfo.runner.record import TOOL, doubted
 from scapy_tfo.runner.runner import Options, judge
 from scapy_tfo.spec import Catalogue
+from scapy_tfo.suite.context.context import Context
+from scapy_tfo.suite.context.surroundings import delay_in, isn_in, mtu_in
 from scapy_tfo.suite.registry import Case
 from scapy_tfo.suite.result import Breach, CapturedPacket, Result, Run, Verdict, moved
 from scapy_tfo.targets.own import reference_target
@@ -46,9 +50,10 @@ def simulate(
         for case in cases:
             # Dice of its own, or one seed would lose the same packets in every case.
             seed = zlib.crc32(f"{options.seed} {case.id} {family}".encode())
-            alone = replace(options, families=(family,), seed=seed)
+            path = _path_in(options.context.without(case.fixed), options.impairment)
+            alone = replace(options, families=(family,), seed=seed, impairment=path)
             try:
-                run = run_virtually(_one(name, mutant, case, catalogue, alone, started))
+                run = run_virtually(_one(name, mutant, case, family, catalogue, alone, started))
             except TargetError as error:
                 if options.impairment is None:
                     raise
@@ -110,22 +115,34 @@ async def _one(
     name: str,
     mutant: AnyStack,
     case: Case,
+    family: int,
     catalogue: Catalogue,
     options: Options,
     epoch: float,
 ) -> Run:
+    context = options.context.without(case.fixed)
+    mtu, isn = mtu_in(context, family), isn_in(context)
     lab = await ReferenceLab.start(
-        stack_class=mutant.stack,
-        settings=mutant.settings,
+        stack_class=mutant.stack if isn is None else below(mutant.stack, isn),
+        settings=replace(mutant.settings, mtu=min(mtu, mutant.settings.mtu)),
         seed=options.seed,
         epoch=epoch,
         impairment=options.impairment,
+        mtu=mtu,
     )
     try:
         target = reference_target(name, lab, any_source=True)
         return await judge(target, [case], catalogue, options)
     finally:
         lab.close()
+
+
+def _path_in(context: Context, impairment: Impairment | None) -> Impairment | None:
+    delay = delay_in(context)
+    if not delay:
+        return impairment
+    known = impairment or Impairment()
+    return replace(known, delay=known.delay + delay)
 
 
 def _renumbered(packet: CapturedPacket, shift: int) -> CapturedPacket:

@@ -14,12 +14,14 @@ from scapy_tfo.silence.likelihood import bound_of, chance_of_loss, in_words
 from scapy_tfo.suite.control import PathRecord
 from scapy_tfo.suite.outcome import (
     Absent,
+    Broke,
     Cookieless,
     Failed,
     Inconclusive,
     Missing,
     Refused,
     Skipped,
+    Symptom,
     Unsupported,
     WasReset,
 )
@@ -36,6 +38,9 @@ _CITED = 5
 """Packets that a result cites."""
 _SHARE = 0.5
 """Of the cases that show a breach: as many must have failed for it to be theirs."""
+
+_SHOWN_BY_CASES = {"fin-missing": Symptom.NEVER_CLOSES}
+"""Rule -> the symptom of cases that fail for the same fault, whatever else shows the breach."""
 
 
 class Verdicts:
@@ -127,6 +132,7 @@ class Verdicts:
             silent=rests and (self._loses_nothing or self.loss_explains(job)),
             symptom=ending.symptom if ending and verdict is Verdict.FAIL else "",
             refuted=frozenset(job.refuted),
+            broke=isinstance(ending, Broke),
         )
 
     def _verdict_on_a_corpse(self, job: Job) -> tuple[Verdict, str]:
@@ -244,7 +250,11 @@ def _result(
     owners = list(dict.fromkeys(each.owner for each in breaches))
     theirs = [failed[each] for each in owners if each in failed]
     cause = ""
-    if len(theirs) >= _SHARE * len(owners):
+    if len(theirs) < _SHARE * len(owners):
+        symptom = _SHOWN_BY_CASES.get(first.rule)
+        theirs = [each for each in failed.values() if symptom and each.symptom == symptom]
+        theirs = [each for each in theirs if each.family == family]
+    if theirs:
         cause = theirs[0].cause or theirs[0].case
     return Result(
         case=f"{rule.id}.{first.rule}",

@@ -25,6 +25,9 @@ _AT_ONCE, _WITHIN_A_CASE = (40, 16, 8), (8, 4, 4)
 """Cases under way at a time, at most, and conversations of one case, but one where room was short:
 at first, then for those tried again, in a quieter setting; later attempts are like the third."""
 
+AT_ONCE_AT_OURS = 64
+"""The same, at first, at a target of our own: it is known to bear them."""
+
 _AT_ONCE_WHERE_SLOW, _WITHIN_WHERE_SLOW = (40, 8, 4), (8, 4, 2)
 """The same at a target that was ever late with a control. One that never was bears more: cases that
 are tried again mostly wait."""
@@ -60,7 +63,7 @@ class Pace:
     def begin_wave(self, number: int) -> None:
         """From now on let in as many as for attempt `number`, counted from 0."""
         bears = _AT_ONCE_WHERE_SLOW if self._was_full else _AT_ONCE
-        self.at_most(bears[min(number, len(bears) - 1)])
+        self.at_most(bears[min(number, len(bears) - 1)] if number else self._hoped_for)
 
     def within_a_case(self, number: int) -> int:
         """Conversations of one case that may be under way, in attempt `number`."""

@@ -116,9 +116,10 @@ class AgentHooks:
         if options.keys:
             self._must_have("keys")
         port = () if self._next_port is None else (self._next_port,)
+        # Before others may ask, too.
+        self._next_port = None if self._next_port is None else self._next_port + 1
         made = await self._ask("listen", options.app, options.queue, options.backlog, *port)
         number = self._understood(port_of, made)
-        self._next_port = None if self._next_port is None else self._next_port + 1
         self._opened.add(number)
         if options.keys:
             await self.set_keys(number, options.keys)

@@ -24,8 +24,8 @@ with a limit of `SMALL` pending fast opens."""
 
 SMALL = 4
 
-_SIZE = re.compile(r"(?:send|send-close|send-abort|two-sends):(?:0|[1-9][0-9]{0,7})")
-_PLAIN_APPS = ("echo", "http", "mute", "close", "abort")
+_SIZE = re.compile(r"(?:send|send-close|send-abort|two-sends|half-close):(?:0|[1-9][0-9]{0,7})")
+_PLAIN_APPS = ("echo", "http", "mute", "close", "abort", "never-reads")
 
 _READY_WITHIN, _ANSWER_WITHIN = 10.0, 10.0
 

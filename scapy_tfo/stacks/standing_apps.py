@@ -13,7 +13,8 @@ _SILENT = 0.5
 """Seconds in which an application that is not mute would have answered."""
 
 _ABORT = ("abort", "send-abort")
-_CLOSE = ("close", "send-close", "two-sends")
+_CLOSE = ("close", "send-close", "two-sends", "half-close")
+_MUTE = ("mute", "never-reads")
 
 
 async def oddity(flow: Flow, app: str) -> str:
@@ -25,14 +26,14 @@ async def oddity(flow: Flow, app: str) -> str:
     """
     name, _, size = app.partition(":")
     text = pattern(int(size or 0)) * (2 if name == "two-sends" else 1)
-    if name != "mute" and await _acts(flow, name, text):
+    if name not in _MUTE and await _acts(flow, name, text):
         if name == "send":
             # One that closes has done the same so far.
             await flow.pause(_SILENT)
         return _wrong(flow, name, text) or ""
     # One that accepts a connection only once there is data gets some.
     flow.request()
-    if name == "mute":
+    if name in _MUTE:
         await flow.pause(_SILENT)
         return _wrong(flow, name, text) or ""
     acted = await _acts(flow, name, text)

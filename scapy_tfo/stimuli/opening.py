@@ -32,8 +32,9 @@ async def a_syn_from_a_group(peer: Peer) -> None:
     flow = peer.flow(sender=GROUPS[peer.family])
     flow.syn()
     await flow.pause(LATER)
-    flow.syn(src=peer.sources[0])
-    await flow.pause(LATER)
+    one = peer.flow(isn=flow.isn)
+    one.syn()
+    await one.syn_ack()
 
 
 @stimulus("TCP-ADDR-2", "TCP-ADDR-5", needs=["echo"])

@@ -50,7 +50,11 @@ async def a_segment(flow: Flow, what: str) -> None:
 @stimulus("TCP-PROBE-1", "TCP-PROBE-3", needs=["listeners"], slow=True)
 async def a_window_that_stays_closed(peer: Peer) -> None:
     """The window closes while text waits, and each probe is told so."""
-    flow = await peer.connect(await peer.listen("send:60000"))
+    await probed(await peer.connect(await peer.listen("send:60000")))
+
+
+async def probed(flow: Flow) -> None:
+    """Close the window when text has come, tell each of some probes so, and open it again."""
     await flow.until("text", lambda: len(flow.stream.data) > 0)
     await flow.pause(LATER)
     flow.conduct.writes(True)

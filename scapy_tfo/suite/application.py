@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from scapy_tfo.option import MAX_OPTIONS
 from scapy_tfo.suite.context.context import USUAL, Context
 from scapy_tfo.suite.context.texts import filling
 from scapy_tfo.suite.outcome import Skipped
@@ -41,9 +42,11 @@ class Echo:
     name = "echo"
     answers = True
 
-    def __init__(self, context: Context = USUAL) -> None:
+    def __init__(self, context: Context = USUAL, mss: int = 65535) -> None:
+        """mss: of the link, in bytes; a request of the context fits into a SYN with options."""
         self._count = itertools.count(1)
-        self._fill, self._least = filling(context["text"]), int(context["size"])
+        self._fill = filling(context["text"])
+        self._least = min(int(context["size"]), mss - MAX_OPTIONS)
         # Where the bytes matter, they begin and end the text.
         self._in_the_middle = context["text"] != "letters"
 
@@ -128,10 +131,10 @@ class NoApp(Echo):
 
 
 class Dressed:
-    """Gives the applications that one case talks to the requests of a context."""
+    """Gives the applications that one case talks to the requests of a context. mss: see `Echo`."""
 
-    def __init__(self, context: Context) -> None:
-        self._context = context
+    def __init__(self, context: Context, mss: int) -> None:
+        self._context, self._mss = context, mss
         self._plain = not {"text", "size"} & set(context.names)
         self._made: dict[type[Echo], Echo] = {}
 
@@ -139,7 +142,7 @@ class Dressed:
         if self._plain or not isinstance(app, Echo):
             return app
         # One for all conversations, so that no two requests are alike.
-        return self._made.setdefault(type(app), type(app)(self._context))
+        return self._made.setdefault(type(app), type(app)(self._context, self._mss))
 
 
 def make_app(name: str, host: str) -> App:

@@ -122,10 +122,14 @@ class PathRecord:
             notes.append(
                 f"the application takes time to answer: each wait is {self.thinking:.1f} s longer"
             )
-        notes += [
-            f"over IPv{family} the target holds {room} connection(s) at a time: cases ran singly"
-            for family, room in sorted(self.room.items())
-        ]
+        # Where there is so little room, this is why few cases ran at a time.
+        for room in sorted(set(self.room.values())):
+            over = " and ".join(
+                f"IPv{each}" for each in sorted(self.room) if self.room[each] == room
+            )
+            notes.append(
+                f"over {over} the target holds {room} connection(s) at a time: cases ran singly"
+            )
         if self.lost:
             lost = "were lost on the way, or answered as late as if they were"
             notes.append(f"{self.lost} of {self.sent} control handshakes {lost}")
@@ -137,7 +141,8 @@ class PathRecord:
             )
         if self.reset:
             short = "does the target take fewer connections at a time than the cases need?"
-            notes.append(f"{self.reset} of {self.sent} control handshakes were reset: {short}")
+            sent = self.sent + self.held.sent
+            notes.append(f"{self.reset} of {sent} control handshakes were reset: {short}")
         for count, heard in ((self.recovered, "nothing"), (self.squeezed, "a RST")):
             if count:
                 notes.append(f"{count} case(s) heard {heard} at first, and passed when repeated")

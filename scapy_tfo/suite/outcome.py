@@ -110,6 +110,10 @@ class Inconclusive(Ending):
     """The case cannot tell, and trying again would not help."""
 
 
+class Broke(Inconclusive):
+    """The case has a fault of its own, which is none of the target's."""
+
+
 @contextlib.contextmanager
 def judging(*requirements: str) -> Iterator[None]:
     """The assertions inside rest on these requirements, and not on all that the case checks: a
@@ -121,6 +125,8 @@ def judging(*requirements: str) -> Iterator[None]:
         raise
 
 
+_OURS = __name__.partition(".")[0]
+
 BROKEN = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, NameError),
     *(RuntimeError, TypeError, ValueError, struct.error),
@@ -128,14 +134,17 @@ BROKEN = (
 """What a mistake in a case raises, on an answer that nobody thought of."""
 
 
-def broken(error: Exception) -> Inconclusive:
-    """The ending of a case that raised one of `BROKEN`: it says nothing of the target."""
+def broken(error: Exception, of: str = _OURS) -> Broke:
+    """The ending of a case that raised one of `BROKEN`: it says nothing of the target.
+
+    of: the module of the case. A fault that cases of users meet may be theirs.
+    """
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-    return Inconclusive(
-        f"a fault of scapy-tfo, not of the target: the case broke with {error!r}{where}; please "
-        "report this line, with the run's capture.pcapng"
-    )
+    is_ours = of.partition(".")[0] == _OURS
+    whose = "of scapy-tfo" if is_ours else "of the case"
+    what = "; please report this line, with the run's capture.pcapng" if is_ours else ""
+    return Broke(f"a fault {whose}, not of the target: the case broke with {error!r}{where}{what}")
 
 
 _refuted: ContextVar[set[str] | None] = ContextVar("_refuted", default=None)

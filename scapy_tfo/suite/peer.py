@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from scapy_tfo.capture.annotations import Change, ToldHooks
@@ -31,13 +32,12 @@ from scapy_tfo.suite.switchboard import Switchboard
 from scapy_tfo.suite.target import LOOKS_ACCEPTED, Service, Target
 
 _PORTS_TRIED = 8
-
 _MANY = 32
 """Conversations of one case from which a small target may have no room for others."""
-
+_LATE = 0.4
+"""Seconds, with each attempt more."""
 GRANT_PAUSE = 1.1
 """Seconds between requests to a server that may grant one in a second."""
-
 _COOKIE_REQUESTS = 3
 """Without a cookie, after so many a target counts as granting none."""
 
@@ -74,9 +74,11 @@ class Peer:
         self.observed: dict[str, str] = {}
         self.dress = Dress(context, family, board.link.now, target.link.mtu)
         self.patience = patience + self.dress.thinks
+        # A timer of a host that is busy with others comes later than it should.
+        self._late = 0.0 if target.is_ours else _LATE * (attempt - 1)
         self.flows, self.turn = list[Flow](), asyncio.Lock()
         self._board, self._owner, self._path = board, owner, path
-        self._dressed = Dressed(context)
+        self._dressed = Dressed(context, self.largest_segment)
 
     @property
     def address(self) -> Address:
@@ -84,8 +86,8 @@ class Peer:
 
     @property
     def _slack(self) -> float:
-        """Seconds that path and application may take, in which some round trips fit."""
-        return 4 * self._path.rtt + self._path.thinking + self.dress.thinks
+        """Seconds that path, application and a busy host may take; some round trips fit in."""
+        return 4 * self._path.rtt + self._path.thinking + self.dress.thinks + self._late
 
     @property
     def largest_segment(self) -> int:
@@ -137,10 +139,8 @@ class Peer:
         """Conversations from two source addresses that have the source port in common."""
         for _ in range(_PORTS_TRIED):
             first = self.flow(isn=isns[0])
-            try:
+            with suppress(SetupError):
                 return first, self.flow(source=1, isn=isns[1], port=first.sport)
-            except SetupError:
-                continue
         raise Inconclusive("no port is free at both source addresses")
 
     @shows(missing=Symptom.GRANTS_NOTHING, again=True)
@@ -393,8 +393,7 @@ class Peer:
     def hang_up(self) -> None:
         """End every conversation and give the ports back."""
         self._path.holding.discard(self._owner)
-        held = {(flow.source, flow.sport) for flow in self.flows}
         for flow in self.flows:
             flow.hang_up()
-        for source, port in held:
+        for source, port in {(flow.source, flow.sport) for flow in self.flows}:
             self.target.link.release_port(source, port)

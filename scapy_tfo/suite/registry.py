@@ -15,7 +15,7 @@ from scapy_tfo.errors import SetupError, did_you_mean
 from scapy_tfo.spec import Catalogue, Level
 from scapy_tfo.suite.context.factors import BY_NAME
 from scapy_tfo.suite.needs import NEEDS
-from scapy_tfo.suite.outcome import Ending, Failed, Missing, Unsupported
+from scapy_tfo.suite.outcome import Absent, Ending, Failed, Missing, Unsupported
 from scapy_tfo.suite.peer import Peer
 
 Conversation = Callable[[Peer], Awaitable[None]]
@@ -108,8 +108,10 @@ def stimulus(
             try:
                 await conversation(peer)
             except (Failed, Missing) as ending:
+                # What did not come may have been lost: then it is worth another try.
+                kind = Absent if isinstance(ending, Missing) else Unsupported
                 reason = f"the situation did not come about: {ending.reason}"
-                raise Unsupported(reason) from ending
+                raise kind(reason, flow=ending.flow) from ending
 
         flags = {"slow": slow, "intrusive": False, "exclusive": exclusive}
         _registering(_stimuli, rules, needs, flags, fixed=tuple(BY_NAME), judges=False)(run)

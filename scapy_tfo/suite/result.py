@@ -45,7 +45,8 @@ class Result:
     that complete "the target ...", where the assertion that failed names it. cause: id of the case
     that shows the same fault more plainly, or "". concerns: of the case that shows a fault most
     plainly, the ids of the requirements which the fault breaks as far as the run can tell, its own
-    first. refuted: symptoms that the case could have found, and did not.
+    first. refuted: symptoms that the case could have found, and did not. broke: the case itself has
+    a fault.
     """
 
     case: str
@@ -68,6 +69,7 @@ class Result:
     cause: str = ""
     concerns: tuple[str, ...] = ()
     refuted: frozenset[str] = frozenset()
+    broke: bool = False
 
 
 @value(frozen=True, slots=True, kw_only=True)
@@ -114,12 +116,24 @@ def moved(breaches: Sequence[Breach], shift: int) -> list[Breach]:
 
 INTERRUPTED = 130
 """Exit status of a run that Ctrl-C or a signal ended."""
+BROKE = 70
+"""Exit status where nothing failed and a case broke (EX_SOFTWARE of sysexits.h)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """What was judged, as its target file, its kernel or this package says. version: may be ""."""
+
+    name: str
+    version: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """Everything a run found. started: seconds since the epoch. seconds: wall time.
 
+    stack: None where the target is an address, which says nothing of its stack. label: the user's
+    name for the run, or "".
     gone: how the target stopped answering before the end, or "". loses: packets were seen to be
     lost on the way. interrupted: before every case had its result. breaches: of rules of TCP, in
     the conversations of all cases, the first ones of each rule. watched: by the name of a rule, how
@@ -139,6 +153,8 @@ class Run:
     interrupted: bool = False
     breaches: tuple[Breach, ...] = field(default=(), repr=False)
     watched: Mapping[str, int] = field(default_factory=dict, repr=False)
+    stack: Stack | None = None
+    label: str = ""
 
 
 class Standing(enum.StrEnum):
@@ -184,9 +200,12 @@ def largest_first(leads: Iterable[Result], results: Iterable[Result]) -> list[Re
 
 def exit_status(run: Run, *, strict: bool = False) -> int:
     """0 where nothing failed, 1 where a requirement failed (see `Standing.fails_run`), 3 where
-    nothing failed but the target was gone before the end, 130 where it was interrupted."""
+    nothing failed but the target was gone before the end, 70 where a case broke, 130 where it was
+    interrupted."""
     if run.interrupted:
         return INTERRUPTED
     if any(standing(each, strict=strict).fails_run for each in run.results):
         return 1
-    return 3 if run.gone else 0
+    if run.gone:
+        return 3
+    return BROKE if any(each.broke for each in run.results) else 0

@@ -14,8 +14,7 @@ from typing import Protocol
 
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.oracle.conduct.conduct import Broken, Conduct, Tally
-from scapy_tfo.oracle.conduct.history import History
-from scapy_tfo.oracle.conduct.isns import Population
+from scapy_tfo.oracle.conduct.history import History, Population
 from scapy_tfo.segment import Address, MalformedPacketError, Segment
 from scapy_tfo.suite.limits import Bounds
 from scapy_tfo.suite.outcome import BROKEN, broken

@@ -15,6 +15,7 @@ from scapy_tfo.oracle.parts.profile import Profile
 from scapy_tfo.stacks.file import is_target_file
 from scapy_tfo.targets.by_address import open_address
 from scapy_tfo.targets.by_file import open_file
+from scapy_tfo.targets.mapped import MappedBench
 
 _SIMULATED, _LAB = "sim:", "lab:"
 _LINUX = "lab:linux"
@@ -61,7 +62,9 @@ def _is_simulated(name: str) -> bool:
     return name.startswith(_SIMULATED)
 
 
-def _single(name: str, *, profile: str, rate: int | None) -> SimulatedBench | LiveBench:
+def _single(
+    name: str, *, profile: str, rate: int | None
+) -> SimulatedBench | LiveBench | MappedBench:
     if _is_simulated(name):
         if profile != "auto":
             raise SetupError(

@@ -129,8 +129,8 @@ def _must_be_apart(ports: Mapping[str, int], standing: Mapping[str, int]) -> Non
 
 @contextmanager
 def _opened(name: str, addresses: dict[int, Address], stack: Running) -> Iterator[Target]:
-    from scapy_tfo.wire.interfaces import is_tun
     from scapy_tfo.wire.links.choose import open_link
+    from scapy_tfo.wire.segmentation import keeps_segments
 
     file = stack.file
     link = open_link(list(addresses.values()), iface=file.iface, sources=file.sources)
@@ -155,7 +155,7 @@ def _opened(name: str, addresses: dict[int, Address], stack: Running) -> Iterato
             hooks=stack.hooks,
             verbs=stack.verbs,
             foreign=True,
-            whole=file.iface is not None and is_tun(file.iface),
+            whole=file.iface is not None and keeps_segments(file.iface),
             broken=stack.broken,
         )
     finally:

@@ -118,7 +118,7 @@ def _known() -> tuple[Catalogue, dict[str, Case]]:
 
 
 def _options(family: int) -> Options:
-    return Options(slow=True, families=(family,), capture=False)
+    return Options(slow=True, families=(family,), capture=False, meets_bystanders=False)
 
 
 def _simulated(name: str, box: str, cases: Sequence[Case], family: int) -> tuple[Result, ...]:

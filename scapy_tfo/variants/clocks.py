@@ -152,10 +152,17 @@ class TimestampsWrapSoon(PassiveConnection):
 class IsnNearTheWrap(Stack):
     """Initial sequence numbers lie shortly before the wrap."""
 
+    before: dict[tuple[object, ...], int] | None = None
+
     def choose_isn(self, local: tuple[Address, int], remote: tuple[Address, int]) -> int:
-        if (*local, *remote) in self._reopened:
+        ends = (*local, *remote)
+        if ends in self._reopened:
             return super().choose_isn(local, remote)
-        return seq.add(0, -1 - self.random.randrange(40))
+        # Never the same for the same ends twice in a row (RFC 9293 section 3.4.1).
+        self.before = {} if self.before is None else self.before
+        some = [each for each in range(40) if each != self.before.get(ends)]
+        self.before[ends] = number = self.random.choice(some)
+        return seq.add(0, -1 - number)
 
 
 @variant({"isn": "hash and clock"})

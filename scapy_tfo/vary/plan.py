@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from scapy_tfo.covering import covering
 from scapy_tfo.suite.context.context import Context
 from scapy_tfo.suite.context.factors import FACTORS, Factor, Level
 from scapy_tfo.suite.registry import Case
-from scapy_tfo.vary.array import covering
 
 STRENGTH = 2
 

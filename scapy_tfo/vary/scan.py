@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from scapy_tfo import option as opt
+from scapy_tfo.lab.hooks import NotOfferedError
 from scapy_tfo.runner.runner import Options
 from scapy_tfo.suite.context.context import Context
-from scapy_tfo.suite.context.factors import FACTORS, Factor
+from scapy_tfo.suite.context.factors import BY_NAME, FACTORS, Factor
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import Case
 from scapy_tfo.suite.result import Verdict
 from scapy_tfo.vary.bench import Bench, Facts, within
 from scapy_tfo.vary.plan import Model, reduced
 
-_AGREED = "options of the SYN-ACK"
+_AGREED, _WINDOW = "options of the SYN-ACK", "window of the SYN-ACK"
 
 _OFFER = {"times": "small", "sack": "yes", "shift": "7"}
 """Values of the options that have to be agreed to which no stack has reason to turn down."""
@@ -30,6 +32,7 @@ async def _conversation(peer: Peer) -> None:
     answer = next(each for each in flow.heard if each.is_syn_ack)
     kinds = {each.kind for each in opt.pull_options(answer.options)}
     peer.record(_AGREED, ",".join(map(str, sorted(kinds))))
+    peer.record(_WINDOW, answer.window)
     flow.request()
     await flow.answered()
 
@@ -55,14 +58,20 @@ def scanned(bench: Bench, options: Options) -> Model:
     """
     facts = bench.facts
     levels, left_out = {}, []
-    agreed = [
-        _kinds(bench, Context.of(_OFFER | {"family": str(family)}), options) or set()
-        for family in facts.families
-    ]
+    lacking = _lacking(bench, options)
+    offers = [Context.of(_OFFER | {"family": str(family)}) for family in facts.families]
+    shown = [_shown(bench, each, options) or _Shown() for each in offers]
     for factor in FACTORS:
         gone = dict(_out_of_reach(factor, facts))
-        if factor.agreed and not all(factor.agreed in kinds for kinds in agreed):
+        if factor.name == "application":
+            gone |= lacking
+        if factor.agreed and not all(factor.agreed in each.kinds for each in shown):
             gone |= dict.fromkeys(factor.values[1:], "the target does not agree to it")
+        if factor.name == "size":
+            # It may drop text that reaches over its window (RFC 9293 section 3.10.7.4).
+            room = min(each.window for each in shown)
+            over = [each for each in factor.values[1:] if int(each) > room]
+            gone |= dict.fromkeys(over, f"the target's window is {room} at first")
         for level in factor.levels:
             for value in level.values if level.optional else ():
                 if not all(_answers(bench, factor, value, f, options) for f in facts.families):
@@ -91,6 +100,8 @@ def _out_of_reach(factor: Factor, facts: Facts) -> Iterator[tuple[str, str]]:
         yield from ((each, "it takes hooks that open listeners") for each in others)
     elif factor.name == "age" and not facts.is_fresh:
         yield from ((each, "all cases share this target") for each in others)
+    elif factor.name in ("iss", "rtt", "mtu") and facts.target is not None:
+        yield from ((each, "it takes a simulated target") for each in others)
     elif factor.name in ("text", "size") and facts.app not in ("echo", "none"):
         yield from ((each, f"requests are those of {facts.app}") for each in others)
     elif factor.name == "source":
@@ -98,15 +109,39 @@ def _out_of_reach(factor: Factor, facts: Facts) -> Iterator[tuple[str, str]]:
         yield from ((each, "the link has no such two addresses") for each in lacking)
 
 
+def _lacking(bench: Bench, options: Options) -> dict[str, str]:
+    """Applications that the hooks of a target do not make, and why."""
+    facts = bench.facts
+    found: dict[str, str] = {}
+    if facts.target is None or not (facts.listens and facts.app == "echo"):
+        return found
+    for value in BY_NAME["application"].values[1:]:
+        context = Context.of({"family": str(facts.families[0]), "application": value})
+        try:
+            _shown(bench, context, options)
+        except NotOfferedError as error:
+            found[value] = str(error)
+    return found
+
+
 def _answers(bench: Bench, factor: Factor, value: str, family: int, options: Options) -> bool:
     context = Context.of({"family": str(family), factor.name: value})
-    return _kinds(bench, context, options) is not None
+    return _shown(bench, context, options) is not None
 
 
-def _kinds(bench: Bench, context: Context, options: Options) -> set[int] | None:
-    """The kinds of options in the answer to a plain connection, None where none came."""
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What a SYN-ACK shows. kinds: of its options. window: in bytes."""
+
+    kinds: frozenset[int] = frozenset()
+    window: int = 65535
+
+
+def _shown(bench: Bench, context: Context, options: Options) -> _Shown | None:
+    """What the answer to a plain connection shows, None where none came."""
     alone = dataclasses.replace(within(options, context), capture=False)
     result = bench.run([_PLAIN], alone).results[0]
     if result.verdict is not Verdict.PASS:
         return None
-    return {int(each) for each in result.observed[_AGREED].split(",") if each}
+    kinds = filter(None, result.observed[_AGREED].split(","))
+    return _Shown(frozenset(map(int, kinds)), int(result.observed[_WINDOW]))

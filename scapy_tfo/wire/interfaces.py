@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import socket
 import struct
@@ -15,8 +14,6 @@ from scapy_tfo.errors import SetupError
 from scapy_tfo.segment import Address
 
 _SIOCGIFFLAGS, _SIOCGIFADDR, _SIOCGIFMTU, _SIOCGIFHWADDR = 0x8913, 0x8915, 0x8921, 0x8927
-_SIOCETHTOOL, _ETHTOOL_GDRVINFO = 0x8946, 3
-_DRVINFO_SIZE = 196
 _IFF_UP = 0x1
 _ETHERNET = 1
 _NO_LINK_HEADER = frozenset({512, 519, 65534})
@@ -37,21 +34,6 @@ class Interface:
     has_ethernet: bool
     is_bare: bool
     has_ipv4: bool
-
-
-def is_tun(name: str) -> bool:
-    """Whether an interface is a TUN or TAP device, where no offload joins or splits packets.
-
-    False also where there is no such interface, or its driver cannot be told.
-    """
-    info = ctypes.create_string_buffer(struct.pack("I", _ETHTOOL_GDRVINFO), _DRVINFO_SIZE)
-    request = struct.pack("16sP", name.encode()[:15], ctypes.addressof(info)).ljust(40, b"\0")
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            fcntl.ioctl(probe, _SIOCETHTOOL, request)
-        except OSError:
-            return False
-    return info.raw[4:8] == b"tun\0"
 
 
 def inspect(name: str) -> Interface:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import cast
 
@@ -69,3 +70,10 @@ def test_two_families_have_all_variants_between_them(number: int) -> None:
         server.board, server.family = cast("Reception", _Board()), family
         found += server.some(range(number))
     assert sorted(found) == list(range(number))
+
+
+def test_the_name_of_a_run_is_kept(tmp_path: Path) -> None:
+    told = tmp_path / "r.json"
+    words = ["client", "sim:reference", "--only", "CLI-2", "--quiet", "--label", "ours"]
+    assert main([*words, "--out", str(tmp_path / "out"), "--json", str(told)]) == 0
+    assert json.loads(told.read_text("utf-8"))["label"] == "ours"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from crafted import COOKIE, DATA, RTT, Packet, Talk, write
 
-from scapy_tfo.capture.comparison import Comparison, compare
+from scapy_tfo.capture.comparing.comparison import Comparison, compare
 from scapy_tfo.capture.reader import read_frames
 from scapy_tfo.cli import main
 from scapy_tfo.segment import Segment
@@ -22,10 +22,16 @@ Meddle = Callable[[int, Packet], list[Packet]]
 
 
 def both_ends(
-    tmp_path: Path, tell: Callable[[Talk], None], meddle: Meddle | None = None, *, ports: int = 1
+    tmp_path: Path,
+    tell: Callable[[Talk], None],
+    meddle: Meddle | None = None,
+    *,
+    everywhere: Callable[[Packet], list[Packet]] | None = None,
+    ports: int = 1,
 ) -> tuple[Path, Path]:
     """Captures of the client's and of the server's end. meddle: what becomes of a packet, counted
-    from 1. A connection to which nothing is done stands before and behind."""
+    from 1. A connection to which nothing is done stands before and behind; but `everywhere` is done
+    to all."""
     here, there = Talk(), Talk()
     for number in range(ports + 2):
         talk = Talk(40000 + number, when=1_700_000_000 + number * 10, stamped=True)
@@ -33,6 +39,7 @@ def both_ends(
         is_between = 0 < number <= ports
         for at, packet in enumerate(talk.packets, 1):
             done = meddle(at, packet) if meddle and is_between else [packet]
+            done = everywhere(packet) if everywhere else done
             sender, receiver = (here, there) if packet.outbound else (there, here)
             sender.packets.append(_moved(packet, 0 if packet.outbound else AHEAD))
             arrival = RTT / 2 + (AHEAD if packet.outbound else 0)
@@ -171,7 +178,37 @@ def test_a_pair_of_hosts_whose_syns_with_data_are_lost(
     told = capsys.readouterr().out
     assert "33 fast opens in both captures; the path did something to 31" in told
     assert "dropped 31 of 33 SYNs with data, 0 of 33 plain ones" in told
+    # Those before and behind them came through.
+    assert "31 of 66 SYNs are lost here, and nothing tells which" in told
     assert "SYN to the server dropped (frame" in told
+
+
+def test_all_syns_with_data_are_lost_and_others_pass(tmp_path: Path) -> None:
+    def lose(packet: Packet) -> list[Packet]:
+        segment = Segment.from_bytes(packet.data)
+        return [] if segment.is_syn and segment.payload else [packet]
+
+    (pair,) = compare(*both_ends(tmp_path, lost_and_plain, everywhere=lose, ports=29)).pairs
+    (deed,) = pair.deeds
+    assert deed.name == "drops-syn-with-data"
+    # The first is older than all that the server's capture has.
+    assert deed.says == "SYNs with data are lost here: 30 of 30; others pass: 31 of 31"
+
+
+def test_one_that_is_lost_is_no_rule(tmp_path: Path) -> None:
+    (pair,) = compare(*both_ends(tmp_path, lost_and_plain, drop(1))).pairs
+    assert [each.name for each in pair.deeds] == ["drops-syn"]
+    assert "nothing tells which" in pair.deeds[0].says
+
+
+def test_the_page_has_a_diagram_of_two_lanes(tmp_path: Path) -> None:
+    client, server = both_ends(tmp_path, lost_and_plain, drop(1))
+    out = tmp_path / "compared.html"
+    assert main(["capture", "compare", str(client), str(server), "--html", str(out)]) == 0
+    page = out.read_text()
+    assert page.count("<svg") == 1
+    assert "dropped</text>" in page
+    assert "<script" not in page
 
 
 def test_the_json_has_each_packet(tmp_path: Path) -> None:
@@ -179,7 +216,7 @@ def test_the_json_has_each_packet(tmp_path: Path) -> None:
     out = tmp_path / "compared.json"
     assert main(["capture", "compare", str(client), str(server), "--json", str(out)]) == 0
     told = json.loads(out.read_text())
-    assert told["schema"] == 1
+    assert told["schema"] == 2
     kinds = [fate["kind"] for each in told["connections"] for fate in each["fates"]]
     assert kinds.count("dropped") == 1
     assert kinds.count("passed") == len(kinds) - 1

@@ -90,7 +90,8 @@ def served(serve: Serve) -> Iterator[int]:
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
-        server.close()
+        # In the loop's own thread: a connection that ends meanwhile changes the server, too.
+        loop.call_soon_threadsafe(server.close)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(10)
         for task in asyncio.all_tasks(loop):

@@ -68,7 +68,7 @@ def test_what_counts(change: dict[str, Any], step: int, reply: str | None) -> No
     found = difference(verdict(PLAIN, step=step), verdict(replaced(**change), step=step))
     assert (None if found is None else found.reply) == reply
     if found is not None:
-        assert found.signature == (DIFFERS, "LISTEN, open", reply)
+        assert found.signature == (DIFFERS, "LISTEN, open", reply, "")
 
 
 def replaced(**change: Any) -> Seen:

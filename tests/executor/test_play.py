@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from ipaddress import ip_address
 
+from scapy_tfo import option as opt
 from scapy_tfo.executor.play import Play
 from scapy_tfo.oracle.parts.profile import Patience, Profile
 from scapy_tfo.packet import Ends, build, flags_of
@@ -47,11 +48,26 @@ class Run:
     def sent(self) -> list[Segment]:
         return [Segment.from_bytes(each) for each in self.play.take_packets()]
 
-    def came(self, flags: str, seq: int, ack: int, payload: bytes = b"", flow: int = 0) -> None:
+    def came(
+        self,
+        flags: str,
+        seq: int,
+        ack: int,
+        payload: bytes = b"",
+        flow: int = 0,
+        options: bytes = b"",
+    ) -> None:
         _, _, sport, dport = self.ends[flow]
         isn = self.play.links[flow].isn
         back = Ends(TARGET, CLIENT, dport, sport)
-        packet = build(back, ISS + seq, (isn + ack) % (1 << 32), flags_of(flags), payload=payload)
+        packet = build(
+            back,
+            ISS + seq,
+            (isn + ack) % (1 << 32),
+            flags_of(flags),
+            options=options,
+            payload=payload,
+        )
         self.play.arrive(flow, packet, self.now)
 
     def wait(self) -> float:
@@ -93,6 +109,35 @@ def test_a_reply_in_time_ends_the_wait() -> None:
     assert run.play.done
     assert run.broken == []
     assert run.play.verdict().heard == 1
+
+
+def times(value: int, echo: int) -> bytes:
+    return opt.padded(opt.push_options([opt.timestamps(value, echo)]))
+
+
+def test_silence_is_no_sign_that_a_slow_target_has_read_what_is_not_answered() -> None:
+    """It answers the second SYN before it comes to the ACK, a second after both were sent."""
+    with_times = (Option("mss", value=1460), Option("ts"))
+    run = Run(
+        Send(0, "S", options=with_times),
+        Wait(),
+        Send(0, "S", options=with_times),
+        Send(0, ".", 1, "all"),
+        Wait(),
+        Wait(1.0),
+    )
+    (syn,) = run.sent()
+    assert syn.timestamps is not None
+    run.came("S.", 0, 1, options=times(7, syn.timestamps[0]))
+    run.now += 0.05
+    run.wait()
+    (_, ack) = run.sent()
+    assert ack.timestamps is not None
+    assert ack.timestamps[0] > syn.timestamps[0]
+    while not run.play.done:
+        run.wait()
+        run.came(".", 1, 1, options=times(8, syn.timestamps[0]))
+    assert run.broken == []
 
 
 def test_an_application_has_more_time() -> None:

@@ -139,3 +139,26 @@ def test_an_error_about_a_fast_open_that_was_never_sent_is_no_reason_to_end_it()
     schedule = Schedule("good", "echo", "write:100", wrong=Wrong("host-unreachable", 5))
     assert played("reference", schedule).excuse == ""
     assert rules(played("reference", schedule)) == []
+
+
+def test_an_empty_segment_behind_a_lost_fin_resets_nothing() -> None:
+    """A host that resets on text after its application closed has seen none."""
+    faults = (Fault(False, 1, LOST), Fault(False, 2, DOUBLED), Fault(True, 2, LOST))
+    schedule = Schedule("good", "two-sends:50", "write-close:100", faults=faults)
+    assert rules(played("variants-row-2", schedule)) == []
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        # The FIN and the text before it have one timestamp: the echo may be of either.
+        Schedule("plain", "mute", "two-writes:100", faults=(Fault(True, 2, SWAPPED),)),
+        # A FIN below what comes next ends nothing; the one behind it does.
+        *(Schedule("good", "echo", "write-end:100", wrong=Wrong("fin-below", at)) for at in (2, 3)),
+        # The number behind text without ACK is that of the FIN.
+        *(Schedule("plain", "mute", "write:100", wrong=Wrong("no-flags", at)) for at in (3, 4)),
+    ],
+    ids=str,
+)
+def test_what_a_right_stack_does_is_not_blamed(schedule: Schedule) -> None:
+    assert rules(played("reference", schedule)) == []

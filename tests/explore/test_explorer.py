@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from scapy_tfo.cli import main
 from scapy_tfo.errors import SetupError
+from scapy_tfo.explore.campaign.export import write_exports
 from scapy_tfo.explore.campaign.files import read_finding
-from scapy_tfo.explore.conversation.schedule import LOST, Fault, Schedule, Wrong
+from scapy_tfo.explore.campaign.regression import broken_by
+from scapy_tfo.explore.conversation.run import Problem
+from scapy_tfo.explore.conversation.schedule import LOST, Fault, Schedule, Wrong, to_json
 from scapy_tfo.explore.explorer import Explorer, Found
 from scapy_tfo.explore.reduce import reduced
 
@@ -92,19 +96,57 @@ def test_the_command_keeps_what_it_found(
     assert schedule.opening not in ("plain", "request", "good")
     assert main(["explore", "replay", str(path)]) == 1
     assert "syn-ack-number" in capsys.readouterr().out
+    assert (out / "syn-ack-number.pcapng").stat().st_size > 500
+    assert "S. 0:0(0) ack 1 " in (out / "syn-ack-number.pkt").read_text("utf-8")
     assert main(["explore", "replay", str(path), "--target", "sim:reference"]) == 0
     assert "nothing wrong" in capsys.readouterr().out
+
+
+def test_what_is_known_fails_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    known = tmp_path / "known.toml"
+    known.write_text('[[explored]]\ncause = "syn-ack-number"\nreason = "it is wrong on purpose"\n')
+    arguments = ["--first", "--jobs", "1", "--out", str(tmp_path / "out"), "--known", str(known)]
+    assert main(["explore", "sim:accepts-any-cookie", *arguments]) == 0
+    assert "known, syn-ack-number" in capsys.readouterr().out
+    known.write_text("[[explored]]\n")
+    assert main(["explore", "sim:accepts-any-cookie", *arguments]) == 2
+    assert "has no 'cause'" in capsys.readouterr().err
+
+
+def test_a_syn_in_time_wait_may_take_what_a_slow_application_had_not_read() -> None:
+    wrong = Wrong("syn-in-window", 10)
+    schedule = Schedule("old-key", "half-close:100", "write-later:100", wrong=wrong)
+    assert Explorer("answers-slowly").problems_of(schedule) == []
+
+
+def test_an_exported_test_fails_as_long_as_the_target_does_it() -> None:
+    schedule = json.dumps(to_json(Schedule("refused")))
+    assert broken_by(schedule, "syn-ack-number", "sim:accepts-any-cookie") != []
+    assert broken_by(schedule, "syn-ack-number", "sim:reference") == []
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        Schedule("refused", "think:20", faults=(Fault(True, 0, LOST),)),
+        Schedule("good", "echo", wrong=Wrong("port-unreachable", 3)),
+        Schedule("plain", "half-close:100", context=(("family", "6"),)),
+    ],
+)
+def test_a_script_is_made_of_any_schedule(schedule: Schedule, tmp_path: Path) -> None:
+    problem = Problem("syn-ack-number", 2, "this", "that")
+    found = Found(problem, schedule)
+    assert write_exports("a-name", "sim:accepts-any-cookie", 0, found, tmp_path) == []
+    assert {each.name for each in tmp_path.iterdir()} == {
+        "a-name.pcapng",
+        "a-name.pkt",
+        "test_a_name.py",
+    }
 
 
 def test_the_plan_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explore", "sim:reference", "--plan"]) == 0
     assert "two faults" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("target", ["192.0.2.1:7", "lab:linux"])
-def test_a_live_target_is_refused(target: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explore", target]) == 2
-    assert "virtual time" in capsys.readouterr().err
 
 
 def test_a_file_that_is_no_finding_is_told(tmp_path: Path) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.explore.conversation.context import FACTORS
 from scapy_tfo.explore.conversation.schedule import (
     FAULTS,
+    LOST,
     Fault,
     Schedule,
     Wrong,
@@ -19,8 +20,18 @@ from scapy_tfo.explore.conversation.schedule import (
     to_json,
 )
 from scapy_tfo.explore.conversation.wrong import KINDS
-from scapy_tfo.explore.plan import cells, with_one_more
-from scapy_tfo.explore.rows import ROWS
+from scapy_tfo.explore.ends.context import FACTORS
+from scapy_tfo.explore.ends.opening import USUAL
+from scapy_tfo.explore.plan import (
+    CLIENTS,
+    SERVERS,
+    cells,
+    interleaved,
+    stage_of,
+    with_one_more,
+)
+from scapy_tfo.explore.rows import rows
+from scapy_tfo.explore.threes import PLACES, with_three_faults
 
 faults = st.builds(Fault, st.booleans(), st.integers(0, 30), st.sampled_from(FAULTS))
 contexts = st.lists(
@@ -65,7 +76,7 @@ def test_two_faults_are_placed_once_in_each_order(order: list[bool]) -> None:
 
 def test_any_two_levels_of_two_factors_meet_in_a_row() -> None:
     usual = {name: next(iter(levels)) for name, levels in FACTORS.items()}
-    full = [usual, *({**usual, **dict(row)} for row in ROWS)]
+    full = [usual, *({**usual, **dict(row)} for row in rows())]
     names = list(FACTORS)
     missing = [
         ((one, a), (two, b))
@@ -76,6 +87,37 @@ def test_any_two_levels_of_two_factors_meet_in_a_row() -> None:
         if not any(row[one] == a and row[two] == b for row in full)
     ]
     assert missing == []
+
+
+@pytest.fixture(scope="module")
+def threes() -> list[Schedule]:
+    return with_three_faults(2)
+
+
+def test_faults_meet_all_applications_and_openings(threes: list[Schedule]) -> None:
+    some = {
+        (each.opening, each.server, each.client, fault) for each in threes for fault in each.faults
+    }
+    fates = {(place, kind) for place in PLACES for kind in FAULTS}
+    assert {((f.to_target, f.index), f.kind) for *_, f in some} == fates
+    for names, at in ((USUAL, 0), (SERVERS, 1), (CLIENTS, 2)):
+        for place in PLACES:
+            met = {each[at] for each in some if (each[3].to_target, each[3].index) == place}
+            assert met == set(names)
+        assert {(each[at], each[3].kind) for each in some} == set(product(names, FAULTS))
+
+
+def test_most_have_three_faults_and_none_is_there_twice(threes: list[Schedule]) -> None:
+    assert len(set(threes)) == len(threes)
+    assert sum(len(each.faults) == 3 for each in threes) > len(threes) / 2
+
+
+def test_two_faults_come_in_turn_with_the_others() -> None:
+    """Not behind everything else, which few explorations see the end of."""
+    firsts = [(Schedule(faults=(Fault(True, 0, LOST),)), (True, False))]
+    stages = [iter([[Schedule()], [Schedule()]])]
+    played = [stage_of(each) for batch in interleaved(stages, firsts) for each in batch]
+    assert played == ["cells", *["two faults"] * len(FAULTS), "cells"]
 
 
 def test_no_cell_is_there_twice() -> None:

@@ -16,7 +16,8 @@ import pytest
 
 from scapy_tfo.errors import TargetError
 from scapy_tfo.executor.verdict import TracedPacket, Verdict
-from scapy_tfo.fuzz.campaign.campaign import Campaign, extra_seconds
+from scapy_tfo.fuzz.campaign.campaign import Campaign
+from scapy_tfo.fuzz.campaign.settling import extra_seconds
 from scapy_tfo.fuzz.findings.finding import ALIVE, BALANCED, Finding, Status
 from scapy_tfo.fuzz.findings.store import Store
 from scapy_tfo.oracle.counters import MISCOUNTS

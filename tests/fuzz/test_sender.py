@@ -43,41 +43,46 @@ def run(path: Path, bench: FakeBench, programs: int = 256, **limits: float) -> S
     return store
 
 
-def test_programs_that_wait_for_long_are_sent_in_the_end(tmp_path: Path) -> None:
+def test_programs_that_wait_for_long_are_sent_beside_the_others(tmp_path: Path) -> None:
     bench = FakeBench()
     with closing(run(tmp_path / "a.sqlite", bench)) as store:
         assert store.totals().programs == 256
         assert store.late_ones() == 0
     late = [number for number in bench.log if number % 8 == 0]
     assert len(late) == 32
-    assert bench.log.index(late[0]) > 63
+    # Each goes out with those of its number, and none waits for the end of a batch.
+    assert max(abs(bench.log.index(each) - each) for each in late) <= 16
     assert sorted(bench.log) == list(range(256))
 
 
-def test_enough_of_them_are_sent_while_batches_go_on(
+def test_where_a_round_is_over_they_wait_for_the_last_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sender, "LIVE_ROUND", 0.0)
-    monkeypatch.setattr(sender, "_ENOUGH_LATE", 8)
     bench = FakeBench()
     run(tmp_path / "a.sqlite", bench).close()
     late = [at for at, number in enumerate(bench.log) if number % 8 == 0]
-    assert late[0] < 200
+    assert late[0] > 64
+    assert sorted(bench.log) == list(range(256))
+
+
+def test_no_more_than_there_is_room_for_wait_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender, "MOST_LATE", 2)
+    bench = FakeBench(window=200)
+    with closing(run(tmp_path / "a.sqlite", bench)) as store:
+        assert (store.totals().programs, store.late_ones()) == (256, 0)
+    late = [at for at, number in enumerate(bench.log) if number % 8 == 0]
+    assert late[2] > 128
     assert sorted(bench.log) == list(range(256))
 
 
 def test_they_survive_a_run_that_ends_before_them(tmp_path: Path) -> None:
-    class Mortal(FakeBench):
-        def judge(self, program: Program) -> Verdict:
-            if waits(program) >= LONG and len(self.log) > 20:
-                raise KeyboardInterrupt
-            return super().judge(program)
-
     path = tmp_path / "a.sqlite"
-    with pytest.raises(KeyboardInterrupt):
-        run(path, Mortal(), 64).close()
-    with closing(Store.open(path)) as store:
+    with closing(run(path, FakeBench(), 64, seconds=20.0)) as store:
         assert (store.totals().programs, store.late_ones()) == (56, 8)
+        store.limit(64, None)
     bench = FakeBench([Fault(lambda program: waits(program) >= LONG)])
     with closing(run(path, bench, 64)) as store:
         assert store.totals().programs == 64

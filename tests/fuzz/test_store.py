@@ -16,6 +16,7 @@ from scapy_tfo.fuzz.findings.finding import Status
 from scapy_tfo.fuzz.findings.merge import merge
 from scapy_tfo.fuzz.findings.store import Store
 from scapy_tfo.fuzz.generation.batches import Batch
+from scapy_tfo.fuzz.generation.corpus import Corpus
 from tests.fuzz.fakes import FakeBench, Fault, make, plan, sends
 
 RESET_WITH_DATA = Fault(
@@ -65,7 +66,7 @@ def test_a_finding_has_the_first_program_that_showed_it(path: Path) -> None:
 def test_a_batch_is_kept_whole_or_not_at_all(path: Path) -> None:
     with closing(campaign(path, 64)) as store:
         before = store.totals(), store.coverage()
-        batch = Batch(store.plan, 1, range(64, 128), make, {})
+        batch = Batch(store.plan, 1, range(64, 128), make, Corpus())
         for number, verdict in FakeBench([RESET_WITH_DATA]).run(batch.programs()):
             batch.add(number, verdict)
 
@@ -186,7 +187,7 @@ def test_many_batches_cost_little_room(path: Path) -> None:
 def test_a_finding_with_packets_is_not_lost_to_an_earlier_one_without(path: Path) -> None:
     with closing(campaign(path, 64)) as store:
         (finding,) = store.findings()
-        kind = finding.requirement, finding.rule, finding.state, finding.reply
+        kind = finding.requirement, finding.rule, finding.state, finding.reply, finding.cookie
         assert finding.packets
         assert not store.settle(kind, replace(finding, number=0, packets=()))
         assert store.findings() == [finding]

@@ -13,7 +13,7 @@ from rich.console import Console
 from scapy_tfo.cli import main
 from scapy_tfo.commands.gain import common
 from scapy_tfo.errors import TargetError
-from scapy_tfo.gain.estimate import Estimate
+from scapy_tfo.gain.measuring.estimate import Estimate
 
 QUIET = Console(quiet=True)
 
@@ -27,7 +27,7 @@ def test_an_error_keeps_what_was_measured_and_is_told_at_the_end(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     error = TargetError("it has gone")
-    kept, broken = common.collect(QUIET, breaking(2, error), 5)
+    kept, broken = common.collect(QUIET, lambda _: breaking(2, error), 5)
     assert kept == [0, 1]
     with pytest.raises(TargetError, match="it has gone"):
         common.status(kept, 5, broken)
@@ -36,16 +36,16 @@ def test_an_error_keeps_what_was_measured_and_is_told_at_the_end(
 
 def test_an_error_before_anything_was_measured_ends_it() -> None:
     with pytest.raises(TargetError):
-        common.collect(QUIET, breaking(0, TargetError("it has gone")), 5)
+        common.collect(QUIET, lambda _: breaking(0, TargetError("it has gone")), 5)
 
 
 def test_ctrl_c_before_anything_was_measured_ends_it() -> None:
     with pytest.raises(KeyboardInterrupt):
-        common.collect(QUIET, breaking(0, KeyboardInterrupt()), 5)
+        common.collect(QUIET, lambda _: breaking(0, KeyboardInterrupt()), 5)
 
 
 def test_ctrl_c_keeps_what_was_measured() -> None:
-    kept, broken = common.collect(QUIET, breaking(2, KeyboardInterrupt()), 5)
+    kept, broken = common.collect(QUIET, lambda _: breaking(2, KeyboardInterrupt()), 5)
     assert (kept, common.status(kept, 5, broken)) == ([0, 1], 130)
 
 
@@ -72,9 +72,7 @@ def test_a_chart_of_another_kind_is_refused_before_anything_is_measured(
     assert ".png or .svg" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("module", "given"), [("scipy.stats", []), ("matplotlib", ["--plot", "a.svg"])]
-)
+@pytest.mark.parametrize(("module", "given"), [("numpy", []), ("matplotlib", ["--plot", "a.svg"])])
 def test_what_is_missing_is_told_before_anything_is_measured(
     module: str,
     given: list[str],

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("scipy", reason="the extra 'gain' is not installed")
+pytest.importorskip("numpy", reason="the extra 'gain' is not installed")
 pytest.importorskip("matplotlib", reason="the extra 'gain' is not installed")
 
 from scapy_tfo.cli import main
@@ -24,8 +24,8 @@ from scapy_tfo.gain.chart import draw_rates
 from scapy_tfo.gain.closed_loops import Loop, PinnedServer
 from scapy_tfo.gain.ends import closed_loop
 from scapy_tfo.gain.ends.namespaces import Nginx
-from scapy_tfo.gain.estimate import Estimate
 from scapy_tfo.gain.link_shape import Line
+from scapy_tfo.gain.measuring.estimate import Estimate
 
 TRIES = 4
 
@@ -81,7 +81,12 @@ def test_a_link_that_is_asked_for_is_the_one_that_is_used(server: PinnedServer) 
 def test_the_command_with_our_own_link(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["gain", *words, "--link", "own", "--rounds", "1", "--seconds", "0.1"]) == 0
+    assert (
+        main(
+            ["gain", *words, "--link", "own", "--rounds", "1", "--seconds", "0.1", "--accept-noise"]
+        )
+        == 0
+    )
     out = capsys.readouterr().out
     assert "Link: our own emulator" in out
     assert "veth" not in out
@@ -154,7 +159,7 @@ GOOD = b"HTTP/1.1 200 OK\r\n\r\nword"
 )
 def test_every_answer_is_looked_at(answers: list[bytes], said: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        words = ["127.0.0.1", str(listener.getsockname()[1]), "/", "4", "tcp", "9"]
+        words = ["127.0.0.1", str(listener.getsockname()[1]), "/", "4", "tcp", "9", "16"]
         client = subprocess.Popen(
             [sys.executable, closed_loop.__file__, *words],
             stdin=subprocess.PIPE,
@@ -189,7 +194,7 @@ def test_fast_opens_that_a_server_does_not_take_are_told(
     monkeypatch.setattr(loops_module, "Nginx", partial(Nginx, fast_open=False))
     try:
         (level,) = load.measure(load.Plan(rates=[50], rounds=1, seconds=0.1, clients=1))
-        words = ["--rate", "50", "--rounds", "1", "--seconds", "0.1"]
+        words = ["--rate", "50", "--rounds", "1", "--seconds", "0.1", "--accept-noise"]
         assert main(["gain", "load", *words]) == 0
     except SetupError as error:
         pytest.skip(str(error))
@@ -220,7 +225,21 @@ def test_who_limits_the_rate() -> None:
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = ["--json", str(tmp_path / "a.json"), "--plot", str(tmp_path / "a.svg")]
     assert (
-        main(["gain", "rate", "--rtt", "0.1ms", "--rounds", "1", "--seconds", "0.1", *files]) == 0
+        main(
+            [
+                "gain",
+                "rate",
+                "--rtt",
+                "0.1ms",
+                "--rounds",
+                "1",
+                "--seconds",
+                "0.1",
+                "--accept-noise",
+                *files,
+            ]
+        )
+        == 0
     )
     assert "1.234" in capsys.readouterr().out
     (point,) = json.loads((tmp_path / "a.json").read_text())["cells"]
@@ -231,7 +250,23 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.usefixtures("server")
 def test_the_command_for_constant_rates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = ["--json", str(tmp_path / "a.json"), "--plot", str(tmp_path / "a.svg")]
-    assert main(["gain", "load", "--rate", "50", "--rounds", "1", "--seconds", "0.1", *files]) == 0
+    assert (
+        main(
+            [
+                "gain",
+                "load",
+                "--rate",
+                "50",
+                "--rounds",
+                "1",
+                "--seconds",
+                "0.1",
+                "--accept-noise",
+                *files,
+            ]
+        )
+        == 0
+    )
     assert "control" in capsys.readouterr().out
     (level,) = json.loads((tmp_path / "a.json").read_text())["cells"]
     assert level["rate"] == 50
@@ -244,6 +279,7 @@ def test_a_rate_that_is_not_held_is_told_with_those_reached(
 ) -> None:
     figures = tmp_path / "a.json"
     words = ["--rate", "10,10000000", "--rounds", "1", "--seconds", "0.2", "--json", str(figures)]
+    words.append("--accept-noise")
     assert main(["gain", "load", *words]) == 0
     out = capsys.readouterr().out
     held, level = json.loads(figures.read_text())["cells"]

@@ -75,7 +75,7 @@ def finding(**changes: object) -> Finding:
     first = fast_opens()[0].packets
     program: Program = make(1, "rfc")
     held = Finding(
-        signature=("ACC-2", "SYN-RCVD", "syn-ack"),
+        signature=("ACC-2", "SYN-RCVD", "syn-ack", ""),
         rule="refuses-text",
         status=Status.CONFIRMED,
         number=1,
@@ -97,7 +97,7 @@ def campaign_store(
     path: Path, *, requirement: str = "ACC-2", state: str = "SYN-RCVD", **changes: object
 ) -> Finding:
     """A store with one finding, as `fuzz` would have kept it."""
-    kept = finding(signature=(requirement, state, "syn-ack"), **changes)
+    kept = finding(signature=(requirement, state, "syn-ack", ""), **changes)
     with (
         closing(Store.create(path, plan(target=kept.target))) as store,
         store.transaction() as rows,

@@ -38,7 +38,7 @@ def test_whatever_a_finding_says_is_one_json_literal(
 ) -> None:
     held = finding(
         target=target,
-        signature=(requirement, told, told),
+        signature=(requirement, told, told, told),
         rule=rule,
         expected=told,
         actual=told,

@@ -72,12 +72,12 @@ def test_many_conversations_together_hold_so_much_and_each_gets_a_little() -> No
     assert board.bounds.hands((OURS[0], 99, *THEIRS), late.owner)
 
 
-def multiplied(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
-    """All that comes behind the first control comes so many times."""
+def multiplied(monkeypatch: pytest.MonkeyPatch, times: int, after: int = 30) -> None:
+    """All that comes behind the first controls, `after` packets, comes so many times."""
     once = Switchboard._receive
 
     def often(self: Switchboard, data: bytes, when: float) -> None:
-        for _ in range(times if len(self.packets) > 30 else 1):
+        for _ in range(times if len(self.packets) > after else 1):
             once(self, data, when)
 
     monkeypatch.setattr(Switchboard, "_receive", often)
@@ -88,8 +88,9 @@ def multiplied(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
 def test_a_run_ends_and_says_that_it_was_cut(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "MOST_KEPT", 60)
-    multiplied(monkeypatch, 60)
+    before = 30 if command == "test" else 70
+    monkeypatch.setattr(limits, "MOST_KEPT", before + 30)
+    multiplied(monkeypatch, 60, before)
     only = ONLY if command == "test" else ["--only", "CLI-2", "-4", "--quiet"]
     status = main([command, "sim:reference", *only, "--out", str(tmp_path)])
     assert status in (0, 1, 3)

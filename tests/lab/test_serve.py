@@ -183,6 +183,7 @@ def test_a_network_that_is_in_use_is_refused(host):
         (["--address", V4, "--address", "203.0.113.2"], "more than one --address of a family"),
         (["--app", "gopher"], "no application 'gopher'"),
         (["--plain-port", "80"], "must differ"),
+        (["--small-port", "80"], "must differ"),
         (["--port", "0"], "'0' is not a port"),
         (["--queue", "-1"], "'-1' is not valid"),
         (["--mutant", "gopher"], "no such stack: 'gopher'"),

@@ -137,7 +137,8 @@ def test_linux_delivers_whole_and_once_or_the_box_says_why_not(
         assert sent[0] in read
         assert len(read) == len(set(read))
     elif HANDSHAKE_BOXES[name].no_client:
-        assert sorted(read) != sent
+        # The data of a SYN that passes is read, though nobody can say so.
+        assert outcome.echoed[way, name] != sent or sorted(read) != sent
     else:
         assert outcome.echoed[way, name] == sent
         assert sorted(read) == sent

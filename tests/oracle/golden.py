@@ -193,7 +193,8 @@ class Recorder:
 def _judged(verdict: Verdict) -> Iterator[str]:
     yield f"{sorted(verdict.reached)} {verdict.sent} {verdict.heard} {verdict.unjudged}"
     for each in verdict.violations:
-        yield repr(dataclasses.astuple(each))
+        # What is wrong with a cookie is told of the program, not of what the oracle knows.
+        yield repr(dataclasses.astuple(dataclasses.replace(each, cookie=""))[:-1])
 
 
 def generated(seeds: Iterable[int]) -> Iterator[tuple[int, Program]]:

@@ -209,7 +209,7 @@ def test_a_violation_says_where_it_was_seen() -> None:
     it.link.evidence.step = 3
     (found,) = it.echoed(1, 21).link.evidence.violations
     assert (found.state, found.reply, found.flow, found.step) == ("SYN-RCVD", "text", 0, 3)
-    assert found.signature == ("ACC-9", "SYN-RCVD", "text")
+    assert found.signature == ("ACC-9", "SYN-RCVD", "text", "")
     assert found.expected == "20 bytes at most: what was taken, once"
     assert found.actual == "bytes up to 21"
 

@@ -78,7 +78,7 @@ def simulated(impairment: Impairment | None = None) -> Iterator[Simulated]:
     lab = loop.run_until_complete(start())
     try:
         yield Simulated(
-            lab, RemoteWire(lab.link, loop, lab.link.sources[0], 8080, lab.ports["echo"])
+            lab, RemoteWire(lab.link, loop, lab.link.sources[:2], {8080: lab.ports["echo"]})
         )
     finally:
         lab.close()

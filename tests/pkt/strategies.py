@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Iterable
 from dataclasses import replace
@@ -27,7 +28,8 @@ edits = st.lists(
     st.tuples(st.sampled_from(sorted(EDITS)), st.integers(0, 40)), min_size=1, max_size=3
 )
 edited = st.builds(fields.Edited, words, edits.map(tuple))
-cookies = st.binary(min_size=1, max_size=18) | symbols | wildcards | edited
+others = st.builds(fields.Other, words)
+cookies = st.binary(min_size=1, max_size=18) | symbols | wildcards | edited | others
 ranges = st.builds(tree.Range, values, values, values)
 directions = st.sampled_from(tree.Direction)
 maybe = st.none() | values
@@ -56,7 +58,9 @@ marks = st.one_of(
     st.builds(tree.Mark, st.sampled_from(["noecn", "ect0", "ect1", "ect01", "ce"])),
     st.builds(tree.Mark, st.sampled_from(["tos", "flowlabel", "ttl"]), bytes_),
 )
-closed_options = tcp_options.filter(lambda option: "Wildcard" not in repr(option))
+closed_options = tcp_options.filter(
+    lambda option: not {"Wildcard", "Other"} & set(re.findall(r"\w+", repr(option)))
+)
 faults = st.one_of(
     st.builds(tree.Fault, st.sampled_from(["checksum", "doff", "ip_len"]), st.none() | bytes_),
     st.builds(
@@ -88,12 +92,18 @@ def _packets(
     )
 
 
+def _with_more(packet: tree.Packet) -> tree.Packet:
+    """With options of other kinds, where a script can say so."""
+    return replace(packet, more_options=bool(packet.options))
+
+
 def _of_client(packet: tree.Packet, client: int) -> tree.Packet:
     return replace(packet, ports=packet.ports or (5000, 8080), client=client)
 
 
 inbound = _packets(tree.Direction.INBOUND, closed_options, _tuples(faults))
 outbound = _packets(tree.Direction.OUTBOUND, tcp_options, st.just(()))
+outbound |= outbound.map(_with_more)
 packets = (
     inbound
     | outbound

@@ -9,9 +9,9 @@ import pytest
 
 from scapy_tfo.cli import main
 
-GOOD = "    +0 pipe() = 0\n"
-LOOSE = "+0 pipe()=0\n"
-BAD = "+0 pipe() =\n"
+GOOD = "    +0 pipe([5, 6]) = 0\n"
+LOOSE = "+0 pipe([5, 6])=0\n"
+BAD = "+0 pipe([5, 6]) =\n"
 
 
 def written(folder: Path, **scripts: str) -> list[str]:
@@ -34,12 +34,12 @@ def test_each_script_that_is_not_is_shown_with_its_place(
     assert main(["pkt", "check", bad, good, worse, "--json", str(tmp_path / "o")]) == 1
     out, err = capsys.readouterr()
     assert out == "3 scripts, 2 not valid\n"
-    assert f"{bad}:1:12: the script ends too early: expected" in err
+    assert f"{bad}:1:18: the script ends too early: expected" in err
     assert "\x1b" not in err
     found = json.loads((tmp_path / "o").read_text())
     assert found["summary"] == {"scripts": 3, "wrong": 2}
     assert [(each["script"], each["line"], each["column"]) for each in found["scripts"]] == [
-        (bad, 1, 12),
+        (bad, 1, 18),
         (good, None, None),
         (worse, 1, 1),
     ]
@@ -79,7 +79,7 @@ def test_lines_that_end_as_windows_has_them_are_not_portable(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = tmp_path / "a.pkt"
-    script.write_bytes(b"0 pipe() = 0\r\n")
+    script.write_bytes(b"0 pipe([5, 6]) = 0\r\n")
     assert main(["pkt", "check", str(script)]) == 0
     assert main(["pkt", "check", "--portable", str(script)]) == 1
     assert "CR LF" in capsys.readouterr().err
@@ -88,7 +88,7 @@ def test_lines_that_end_as_windows_has_them_are_not_portable(
 @pytest.mark.parametrize(
     "script",
     [
-        "--mss=1000\n0 pipe() = 0\n",
+        "--mss=1000\n0 pipe([5, 6]) = 0\n",
         "0 setsockopt(3, IPPROTO_TCP, TCP_KEEPINIT, [10], 4) = 0\n",
         "0 > F  . 1:1(0) ack 1\n",
     ],
@@ -116,7 +116,7 @@ def test_fmt_check_changes_nothing_and_shows_what_would(
     assert main(["pkt", "fmt", "--check", good]) == 0
     assert capsys.readouterr().out == ""
     assert main(["pkt", "fmt", "--check", loose, good]) == 1
-    assert "-+0 pipe()=0\n+    +0 pipe() = 0\n" in capsys.readouterr().out
+    assert "-+0 pipe([5, 6])=0\n+    +0 pipe([5, 6]) = 0\n" in capsys.readouterr().out
     assert Path(loose).read_text() == LOOSE
 
 
@@ -132,7 +132,7 @@ def test_a_script_that_is_not_utf_8_ends_no_batch(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     latin, loose = written(tmp_path, a="", b=LOOSE)
-    before = b"// caf\xe9\n+0 pipe()=0\n"
+    before = b"// caf\xe9\n+0 pipe([5, 6])=0\n"
     Path(latin).write_bytes(before)
     assert main(["pkt", "check", latin, loose]) == 0
     assert capsys.readouterr().out == "2 scripts, 0 not valid\n"
@@ -164,7 +164,7 @@ def test_options_that_no_run_would_take(
     ("text", "problem"),
     [
         ("// nothing\n", "packetdrill refuses a script without an event"),
-        ("+.1 pipe() = 0\n", "packetdrill needs the first event at time 0"),
+        ("+.1 pipe([5, 6]) = 0\n", "packetdrill needs the first event at time 0"),
     ],
 )
 def test_what_packetdrill_does_not_begin(

@@ -220,7 +220,7 @@ def test_what_strays_has_the_numbers_of_the_connection_it_strays_from() -> None:
 
 
 def test_ports_may_be_others_on_the_wire() -> None:
-    def on_wire(ports: tuple[int, int]) -> tuple[int, int]:
+    def on_wire(ports: tuple[int, int], _client: int) -> tuple[int, int]:
         return ports[0] + 10000, 443
 
     found = Flows(LOCAL, REMOTE, 8080, itertools.count(40000).__next__, on_wire)

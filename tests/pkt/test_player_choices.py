@@ -117,6 +117,7 @@ def test_what_has_no_meaning_is_refused(line: str, problem: str) -> None:
     ("text", "problem"),
     [
         ("--any_segments\n0 `true`\n", "--any_segments"),
+        ("--any_order\n0 `true`\n", "--any_order"),
         ("0 > . 1:1(0) ack 2 or none\n", "'or none'"),
         ("0 < 5000@2 > 8080 S 0:0(0) win 1\n", "an address after '@'"),
         ("0 > R. 0:0(0) ack 1 with seq 0\n", "a fault after 'with'"),

@@ -88,9 +88,9 @@ def test_nothing_comes_until_the_time_is_over() -> None:
 @given(st.lists(st.integers(min_value=1, max_value=65535), max_size=20))
 def test_named_ports_keep_their_live_ones_and_share_none(ports: list[int]) -> None:
     with simulated() as here:
-        live = [here.wire.on_wire((port, 8080))[0] for port in ports]
+        live = [here.wire.on_wire((port, 8080), 1)[0] for port in ports]
         assert dict(zip(ports, live, strict=True)) == {
-            port: here.wire.on_wire((port, 9))[0] for port in ports
+            port: here.wire.on_wire((port, 9), 1)[0] for port in ports
         }
         assert len(set(live)) == len(set(ports))
 
@@ -114,7 +114,7 @@ def test_a_packet_waits_for_its_turn_on_a_paced_link() -> None:
 
         loop = VirtualLoop()
         source = here.lab.link.sources[0]
-        RemoteWire(Paced(), loop, source, 8080, 8080).send(b"now")
+        RemoteWire(Paced(), loop, [source], {}).send(b"now")
         [(when, packet)] = sent
         assert packet == b"now"
         assert when >= 0.05

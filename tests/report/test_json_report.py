@@ -11,10 +11,10 @@ import jsonschema
 import pytest
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.report.json_report import json_text, to_json, write_json
+from scapy_tfo.report.json_report import SCHEMA_FILE, json_text, to_json, write_json
 from scapy_tfo.suite.result import Run
 
-SCHEMA = json.loads((Path(__file__).parent / "results.schema.json").read_text())
+SCHEMA = json.loads(SCHEMA_FILE.read_text())
 
 
 def test_a_run_follows_the_schema(run: Run, hostile_run: Run) -> None:

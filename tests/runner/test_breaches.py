@@ -10,9 +10,10 @@ from scapy_tfo import spec, tcp_rules
 from scapy_tfo.oracle.conduct.conduct import Conduct
 from scapy_tfo.report.text import summary
 from scapy_tfo.runner.causes import explained
+from scapy_tfo.runner.runner import Options
 from scapy_tfo.runner.simulation import simulate
 from scapy_tfo.runner.verdicts import case_ids, with_breaches
-from scapy_tfo.suite.registry import all_cases, select
+from scapy_tfo.suite.registry import all_cases, all_conversations, select
 from scapy_tfo.suite.result import Breach, Level, Result, Run, Verdict
 
 RULES = tcp_rules.load()
@@ -91,3 +92,11 @@ def test_a_rule_that_breaks_takes_no_case_with_it(monkeypatch: pytest.MonkeyPatc
     run = simulate("sim:reference", select(all_cases(), ["OPT-12"]), spec.load())
     assert {each.verdict for each in run.results} == {Verdict.PASS}
     assert "a fault of scapy-tfo" in "".join(run.notes)
+
+
+def test_a_right_stack_marks_no_probe_of_a_closed_window() -> None:
+    chosen = select(all_conversations(), ["TCP-ECN-7"])
+    options = Options(slow=True, families=(4,), capture=False)
+    run = simulate("sim:speaks-ecn", chosen, spec.load(), options)
+    assert run.watched["probe-marked"]
+    assert not run.breaches

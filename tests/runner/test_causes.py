@@ -173,7 +173,10 @@ def test_a_wrong_stack_has_one_fault(name: str, requirement: str) -> None:
 )
 def test_what_one_fault_kept_from_being_judged_is_no_failure(name: str, requirement: str) -> None:
     found = run(Request(target=f"sim:{name}", options=Options(families=(4,)))).results
-    assert {each.requirements[0] for each in found if each.verdict is FAIL} == {requirement}
+    failed = [each for each in found if each.verdict is FAIL]
+    # A rule of TCP that is broken by the way is told beneath the case that is about it.
+    leads = [each for each in failed if not (each.cause and each.case.startswith("TCP-"))]
+    assert {each.requirements[0] for each in leads} == {requirement}
     assert len([each for each in found if each.verdict is INCONCLUSIVE and each.cause]) > 10
 
 

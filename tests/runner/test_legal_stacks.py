@@ -86,3 +86,17 @@ def test_a_farm_that_refuses_its_own_cookies_fails() -> None:
     (case,) = select(all_cases(), ["SRV-7.servers-that-share-a-key-share-cookies"])
     wrong = named("cookies-of-later-listeners-are-refused")
     assert judged(case, wrong.stack, wrong.settings).verdict is Verdict.FAIL
+
+
+def test_a_busy_host_gets_more_time_with_each_attempt() -> None:
+    """A timer of three seconds that is half a second late."""
+    late = select(all_cases(), ["AFT-3.close-survives-a-lost-syn-ack"])
+
+    async def whole() -> Run:
+        lab = await ReferenceLab.start(settings=Settings(initial_rto=3.5))
+        target = reference_target("test", lab)
+        target.foreign = True
+        return await judge(target, late, spec.load(), Options(families=(4,)))
+
+    (found,) = run_virtually(whole()).results
+    assert (found.verdict, found.attempts) == (Verdict.PASS, 2)

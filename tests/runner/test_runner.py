@@ -239,7 +239,9 @@ def test_a_case_that_breaks_says_that_the_fault_is_ours(error: Exception) -> Non
     async def breaks(_peer: Peer) -> None:
         raise error
 
+    breaks.__module__ = "scapy_tfo.cases.of_ours"
     result = only(judged(case(breaks)))
+    assert result.broke
     assert (result.verdict, result.attempts) == (Verdict.INCONCLUSIVE, 1)
     assert result.reason.startswith("a fault of scapy-tfo, not of the target: ")
     assert repr(error) in result.reason

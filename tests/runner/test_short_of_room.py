@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -38,8 +39,9 @@ def judged(
     spoil: Spoil | None = None,
     app: App | None = None,
     stack: type[Stack] = Stack,
+    name: str = "test",
 ) -> Run:
-    """Judge the reference from outside, without its hooks."""
+    """Judge the reference from outside, without its hooks. name: of the target."""
     cases = [
         Case(
             id=f"ACC-2.{each.__name__}",
@@ -56,7 +58,7 @@ def judged(
 
     async def whole() -> Run:
         lab = await ReferenceLab.start(stack_class=stack)
-        target = reference_target("test", lab)
+        target = reference_target(name, lab)
         port = await lab.host.listen(ListenerOptions("echo", queue=queue))
         target.main, target.hooks = Service(port, app or Echo()), None
         if spoil is not None:
@@ -183,6 +185,14 @@ def test_a_plain_port_where_nothing_listens_is_named() -> None:
         judged(one_pending, spoil=closed)
 
 
+def test_a_port_of_a_target_file_is_named_as_the_file_names_it() -> None:
+    def closed(lab: ReferenceLab) -> None:
+        lab.host.stack.listeners.pop(lab.ports["plain"])
+
+    with pytest.raises(TargetError, match=r"\(--plain-port, or 'plain' in own.toml\) does not"):
+        judged(one_pending, name="own.toml", spoil=closed)
+
+
 def test_a_reset_is_no_loss_of_the_path() -> None:
     """A pool of sockets that was full for a while: what the target never does is still told."""
 
@@ -209,7 +219,9 @@ def test_a_reset_is_no_loss_of_the_path() -> None:
     run = judged(asks_for_another_form, *[one_pending] * 3, spoil=spoil)
     assert run.results[0].verdict in (Verdict.UNSUPPORTED, Verdict.INCONCLUSIVE)
     assert not [each.reason for each in run.results if "the path loses packets" in each.reason]
-    assert any("were reset" in note for note in run.notes)
+    note = next(note for note in run.notes if "were reset" in note)
+    reset, sent = (int(each) for each in re.findall(r"\d+", note))
+    assert reset <= sent
 
 
 def test_a_host_of_one_connection_is_told_from_outside() -> None:
@@ -218,6 +230,7 @@ def test_a_host_of_one_connection_is_told_from_outside() -> None:
     assert first.verdict is Verdict.INCONCLUSIVE
     assert "the target holds 1 at a time of the" in first.reason
     assert {each.verdict for each in others} == {Verdict.PASS}
+    assert len([each for each in run.notes if "at a time" in each]) == 1
     assert any("holds 1 connection(s) at a time" in each for each in run.notes)
 
 

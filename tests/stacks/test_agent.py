@@ -81,6 +81,15 @@ def test_ports_may_be_numbered_here_and_what_was_opened_is_closed():
     ]
 
 
+def test_cases_that_run_together_ask_for_ports_of_their_own():
+    async def talk(hooks):
+        await asyncio.gather(*(hooks.listen(ListenerOptions()) for _ in range(2)))
+
+    answers = [b"ok 1 listen\n", b"ok 20000\n", b"ok 20001\n"]
+    asked = conversation(answers, talk, first_port=20_000)
+    assert asked[1:] == ["listen echo 256 16384 20000", "listen echo 256 16384 20001"]
+
+
 def test_what_an_agent_lacks_is_not_asked_for():
     async def talk(hooks):
         with pytest.raises(NotOfferedError, match="'keys'"):

@@ -113,9 +113,7 @@ def test_all_cases_run_on_linux_with_the_agent_in_python(network, tmp_path):
     assert (verdicts(results, "fail"), status) == ({}, 0), said
     assert len(results) == CASES
     # No machine is so busy that the slow cases would run all the same.
-    skipped = set(verdicts(results, "skipped").values())
-    half_close = "needs what the hooks do not offer: 'listen': application half-close:100"
-    assert skipped == {"waits for long timers: give --slow", half_close}
+    assert set(verdicts(results, "skipped").values()) == {"waits for long timers: give --slow"}
     assert CASES - len(verdicts(results, "skipped")) >= 337
     joined = verdicts(results, "inconclusive")
     assert all(case.startswith("AFT-7b.") for case, _ in joined), joined

@@ -36,7 +36,9 @@ def test_every_recipe_is_told_as_it_is_run(path):
         assert (DOCS.parent / script).exists(), script
 
 
-@pytest.mark.parametrize("script", sorted(DOCS.glob("stacks/**/*.sh")), ids=named)
+@pytest.mark.parametrize(
+    "script", sorted([*DOCS.glob("stacks/*.sh"), *DOCS.glob("stacks/*/*.sh")]), ids=named
+)
 def test_every_script_parses(script):
     shell = re.split("[/ ]", script.read_text().splitlines()[0])[-1]
     if shutil.which(shell) is None:

@@ -34,3 +34,26 @@ def test_a_path_that_loses_is_waited_for_until_the_timer_of_the_target() -> None
     assert path.patience == pytest.approx(1.0)
     path.lost = 1
     assert path.patience > 0.1 + 1
+
+
+@pytest.mark.parametrize(
+    ("room", "told"),
+    [
+        ({4: 1, 6: 1}, ["over IPv4 and IPv6 the target holds 1 "]),
+        ({4: 1, 6: 2}, ["over IPv4 the target holds 1 ", "over IPv6 the target holds 2 "]),
+        ({6: 3}, ["over IPv6 the target holds 3 "]),
+    ],
+)
+def test_room_that_is_the_same_in_both_families_is_told_once(
+    room: dict[int, int], told: list[str]
+) -> None:
+    notes = PathRecord(room=room).notes
+    assert len(notes) == len(told)
+    assert all(note.startswith(begin) for note, begin in zip(notes, told, strict=True))
+
+
+def test_resets_are_counted_beside_all_handshakes() -> None:
+    path = PathRecord(sent=9, reset=13)
+    for lost in [True] * 13 + [False] * 31:
+        path.held.count(lost=lost)
+    assert any(note.startswith("13 of 53 control handshakes were reset") for note in path.notes)

@@ -14,7 +14,7 @@ from scapy_tfo.runner.simulation import simulate
 from scapy_tfo.segment import CWR, ECE, PSH, SYN, Segment
 from scapy_tfo.suite.context.context import Context
 from scapy_tfo.suite.registry import all_cases, select
-from scapy_tfo.suite.result import Verdict
+from scapy_tfo.suite.result import CapturedPacket, Verdict
 
 Packets = list[tuple[Segment, bytes]]
 
@@ -22,12 +22,23 @@ Packets = list[tuple[Segment, bytes]]
 @functools.cache
 def sent(text: str, case: str = "SRV-1.a-cookie-is-good-for-the-client-that-asked") -> Packets:
     """What the suite sends for one case in a context: segments, each with its bytes."""
+    ours = [each.data for each in packets_of(text, case) if each.outbound and case in each.comment]
+    return [(Segment.from_bytes(data), data) for data in ours]
+
+
+def heard(text: str) -> list[Segment]:
+    """What the target sends in a context."""
+    packets = packets_of(text, "ACC-2.syn-data-is-acknowledged")
+    return [Segment.from_bytes(each.data) for each in packets if not each.outbound]
+
+
+@functools.cache
+def packets_of(text: str, case: str) -> tuple[CapturedPacket, ...]:
     context = Context.parse(text)
     options = Options(families=(int(context["family"]),), context=context, intrusive=True)
     done = simulate("sim:reference", select(all_cases(), [case]), spec.load(), options)
     assert {each.verdict for each in done.results} == {Verdict.PASS}
-    ours = [each.data for each in done.packets if each.outbound and case in each.comment]
-    return [(Segment.from_bytes(data), data) for data in ours]
+    return done.packets
 
 
 def syns(text: str) -> list[Segment]:
@@ -132,3 +143,33 @@ def test_requests_of_other_bytes_and_sizes(text: str, least: int) -> None:
     assert all(len(each) >= least for each in texts)
     assert all(each.startswith(byte) and each.endswith(byte) for each in texts)
     assert len(set(texts)) > 1, "no two requests are alike"
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [
+        ("iss=wrap", (1 << 32) - 40, 1 << 32),
+        ("iss=sign", (1 << 31) - 40, 1 << 31),
+        ("iss=zero", 0, 40),
+    ],
+)
+def test_numbers_of_the_target(text: str, least: int, most: int) -> None:
+    numbers = [each.seq for each in heard(text) if each.is_syn_ack]
+    assert len(set(numbers)) > 1
+    assert all(least <= each < most for each in numbers)
+
+
+@pytest.mark.parametrize(("text", "mss"), [("mtu=576", 536), ("family=6,mtu=576", 1220)])
+def test_a_small_mtu_shows_in_both_offers_and_in_the_sizes(text: str, mss: int) -> None:
+    case = "ACC-2.syn-data-is-acknowledged"
+    assert {each.mss for each in heard(text) if each.is_syn_ack} == {mss}
+    assert {each.mss for each, _ in sent(text, case) if each.is_syn} == {mss}
+    largest = max(len(data) for _, data in sent(f"{text},size=1400", case))
+    assert largest <= (576 if mss == 536 else 1280)
+
+
+def test_a_round_trip_takes_its_time() -> None:
+    packets = packets_of("rtt=100", "ACC-2.syn-data-is-acknowledged")
+    first, *others = packets
+    answer = next(each for each in others if not each.outbound)
+    assert answer.when - first.when == pytest.approx(0.1)

@@ -11,7 +11,7 @@ from scapy_tfo.capture.judging.end import JudgedEnd, Known
 from scapy_tfo.capture.judging.packets import Seen, State, View
 from scapy_tfo.capture.judging.verdict import ConnectionVerdict
 from scapy_tfo.icmp import IcmpError
-from scapy_tfo.oracle.conduct.isns import Population
+from scapy_tfo.oracle.conduct.history import Population
 from scapy_tfo.segment import ACK, FIN, RST, SYN, Segment
 from scapy_tfo.seq import distance
 

@@ -10,8 +10,7 @@ from scapy_tfo.capture.judging.doubts import Doubt
 from scapy_tfo.capture.judging.verdict import EndVerdict, Finding
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.oracle.conduct.conduct import RULES, Conduct, Tally
-from scapy_tfo.oracle.conduct.history import History
-from scapy_tfo.oracle.conduct.isns import Population
+from scapy_tfo.oracle.conduct.history import History, Population
 from scapy_tfo.oracle.conduct.rule import Breach, Rule
 from scapy_tfo.segment import ACK, SYN, Segment
 from scapy_tfo.seq import distance

@@ -17,7 +17,7 @@ from scapy_tfo.capture.judging.verdict import Judgement
 from scapy_tfo.capture.link_types import UnknownLinkError
 from scapy_tfo.capture.reader import Contents, Frame, each_frame, survey
 from scapy_tfo.errors import SetupError
-from scapy_tfo.oracle.conduct.isns import Population
+from scapy_tfo.oracle.conduct.history import Population
 
 MOST_MEMORY = 256 << 20
 """Bytes that connections under judgement may take, about; beyond, those that are silent for longest
@@ -42,11 +42,12 @@ Key = tuple[frozenset[End], View]
 class Word:
     """What the user knows of a capture. complete: nothing was dropped, and it began before its
     connections. unjoined: no interface put segments together or cut them. places: addresses of ends
-    that it was taken at."""
+    that it was taken at. between: two ends, if no other connections are to be judged."""
 
     complete: bool = False
     unjoined: bool = False
     places: frozenset[Address] = frozenset()
+    between: frozenset[End] = frozenset()
 
 
 class Judge:
@@ -76,7 +77,8 @@ class Judge:
             self._learn_unread(frozenset((seen.src, seen.dst)), frame.number)
         elif seen is not None:
             self.judgement.segments += 1
-            self._take(seen)
+            if not self._word.between or self._word.between == {seen.src, seen.dst}:
+                self._take(seen)
         if not self.judgement.packets % _SWEEP:
             self._sweep(frame.when / 1e9)
 

@@ -1,4 +1,4 @@
-"""`scapy-tfo explore`: every schedule within bounds, on virtual time."""
+"""`scapy-tfo explore`: every schedule within bounds, on virtual time or on the wire."""
 
 from __future__ import annotations
 
@@ -6,22 +6,35 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scapy_tfo.commands.arguments import count, duration, limit
+from scapy_tfo.commands.explore.life import live
+from scapy_tfo.commands.explore.live import (
+    add_way,
+    check_way,
+    explore_live,
+    plan_live,
+    remarks,
+    replay_live,
+)
 from scapy_tfo.errors import SetupError
 
 if TYPE_CHECKING:
+    from scapy_tfo.explore.campaign.jobs import Request
     from scapy_tfo.explore.conversation.run import Problem, Run
-    from scapy_tfo.explore.explorer import Result
+    from scapy_tfo.explore.explorer import Found, Result
 
 SUMMARY = "play every schedule of faults within bounds, and judge what becomes of it"
 DESCRIPTION = """Play schedules of conversations, systematically, and judge each of them.
 
 TARGET is sim:reference, or sim:NAME from 'scapy-tfo mutants' or 'scapy-tfo
-variants'. A schedule is an opening (plain, with a request for a cookie, with a
+variants', on virtual time; or on the wire lab:linux, lab:NAME, HOST, HOST:PORT
+or FILE.toml, where an echo listens (docs/explore.md).
+
+A schedule is an opening (plain, with a request for a cookie, with a
 good, a wrong or an older cookie), an application of the target, one of the
 client, and what happens on the way: any of its packets lost, doubled, swapped
 with the next, delayed beyond a timeout or corrupted, up to --faults of them; or
@@ -41,6 +54,7 @@ target could not be judged, 70 an error of scapy-tfo itself, 130 interrupted,
 141 nobody reads the output any more"""
 
 _DEFAULT = 120.0
+_STRONGEST = _MOST_FAULTS = 3
 _RUN, _REPLAY = "run", "replay"
 
 
@@ -69,6 +83,17 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add("target", metavar="TARGET", help="the target to explore")
     add("--plan", action="store_true", help="print how many schedules there are, and play none")
     add(
+        "--covered",
+        type=Path,
+        metavar="FILE",
+        help="write what was covered: states by segments, holes, pairs of dimensions (Markdown)",
+    )
+    add(
+        "--life",
+        action="store_true",
+        help="play thousands of connections in one world, and audit it as it grows old",
+    )
+    add(
         "--for",
         dest="seconds",
         type=duration,
@@ -78,16 +103,38 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add("--all", action="store_true", help="end when the whole plan is done, whatever it takes")
     add("--faults", type=limit, default=2, metavar="N", help="in a schedule at most (default: 2)")
+    add(
+        "--strength",
+        type=count,
+        default=2,
+        metavar="N",
+        help="how many factors of a context are combined in every way (default: 2)",
+    )
     add("--seed", type=int, default=0, metavar="N", help="of the order (default: 0)")
     add("--jobs", type=count, metavar="N", help="processes (default: one for each processor)")
     add("--first", action="store_true", help="end at the first finding")
     add("--json", type=Path, metavar="FILE", help="write the result as JSON")
+    add("--known", type=Path, metavar="FILE", help="TOML list of known findings")
+    add("--rate", type=count, metavar="N", help="on the wire: packets a second at most")
+    _add_kept(run)
+    add_way(run)
     add(
         "--out",
         type=Path,
         metavar="DIR",
         help="directory of the findings (default: tfo-results/<UTC time>)",
     )
+    _add_replay(below)
+
+
+def _add_kept(run: argparse.ArgumentParser) -> None:
+    add = run.add_argument
+    add("--store", type=Path, metavar="FILE", help="keep what is finished in this file")
+    add("--resume", action="store_true", help="continue the stored exploration, if there is one")
+    add("--shard", metavar="I/N", help="explore shard I of N, as 2/4")
+
+
+def _add_replay(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     replay = below.add_parser(
         _REPLAY,
         help="play a finding again, and print its packets",
@@ -97,84 +144,142 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     replay.set_defaults(command=replay_command)
     replay.add_argument("file", type=Path, metavar="FILE", help="a finding of 'explore'")
     replay.add_argument("--target", metavar="TARGET", help="another target than the finding's")
+    add_way(replay)
 
 
-def _name(target: str) -> str:
-    if not target.startswith("sim:"):
-        raise SetupError(f"explore plays on virtual time: give sim:NAME, not {target}")
-    return target.removeprefix("sim:")
+_SIMULATED = "sim:"
 
 
 def command(chosen: argparse.Namespace) -> int:
     """Explore; the exit status."""
     from scapy_tfo.commands.output import check_out
-    from scapy_tfo.explore.campaign.files import result_json, write_findings
-    from scapy_tfo.explore.campaign.jobs import Request, explored, processors
-    from scapy_tfo.explore.explorer import Explorer
+    from scapy_tfo.explore.campaign.export import write_exports
+    from scapy_tfo.explore.campaign.files import file_name_of, result_json, write_findings
+    from scapy_tfo.explore.campaign.jobs import explored
+    from scapy_tfo.explore.campaign.known import load_known, new_ones
+    from scapy_tfo.explore.covered import table
     from scapy_tfo.report.output import begin, check_file
 
-    name = _name(chosen.target)
-    if chosen.faults > 2:
-        raise SetupError("--faults: a schedule has two faults at most")
+    if chosen.faults > _MOST_FAULTS:
+        raise SetupError(f"--faults: a schedule has {_MOST_FAULTS} faults at most")
+    if chosen.strength > _STRONGEST:
+        raise SetupError(f"--strength: {_STRONGEST} at most, or there are too many contexts")
+    check_way(chosen)
+    name = chosen.target.removeprefix(_SIMULATED)
+    is_live = name == chosen.target
+    if chosen.life:
+        if is_live:
+            raise SetupError("--life: only simulated targets live through days, as sim:reference")
+        return live(name, chosen)
     if chosen.plan:
-        return _tell_plan(chosen.target, Explorer(name).plan(chosen.faults))
+        counts = plan_live(chosen) if is_live else _sizes(name, chosen)
+        return _tell_plan(chosen.target, counts)
     check_out(chosen.out)
     if chosen.json is not None:
         check_file(chosen.json)
-    request = Request(
+    if chosen.covered is not None:
+        check_file(chosen.covered)
+    known = () if chosen.known is None else load_known(chosen.known)
+    request = _request(chosen, name)
+    started = time.monotonic()
+    result = explore_live(chosen) if is_live else explored(request)
+    seconds = time.monotonic() - started
+    files: dict[str, Path] = {}
+    new = new_ones(result.found, known)
+    problems: list[str] = []
+    if result.found:
+        out = begin(chosen.out, time.time())
+        files = write_findings(result, out)
+        for cause, each in result.found.items():
+            name = file_name_of(cause)
+            problems += write_exports(name, result.target, result.seed, each, out)
+    if chosen.json is not None:
+        text = json.dumps({**result_json(result), "seconds": round(seconds, 1)}, indent=2)
+        chosen.json.write_text(text + "\n", encoding="utf-8")
+    if chosen.covered is not None:
+        chosen.covered.write_text(table(result.covered), encoding="utf-8")
+    _tell(result, seconds, files, new)
+    for problem in problems:
+        print(problem)
+    return 1 if any(not each.is_advice for each in new.values()) else 0
+
+
+def _request(chosen: argparse.Namespace, name: str) -> Request:
+    from scapy_tfo.explore.campaign.jobs import Request, processors
+
+    return Request(
         name,
         chosen.seed,
         chosen.faults,
         None if chosen.all else chosen.seconds,
         chosen.jobs or processors(),
         chosen.first,
+        chosen.strength,
+        chosen.store,
+        chosen.resume,
+        _shard(chosen.shard),
     )
-    started = time.monotonic()
-    result = explored(request)
-    seconds = time.monotonic() - started
-    files: dict[str, Path] = {}
-    if result.found:
-        files = write_findings(result, begin(chosen.out, time.time()))
-    if chosen.json is not None:
-        text = json.dumps({**result_json(result), "seconds": round(seconds, 1)}, indent=2)
-        chosen.json.write_text(text + "\n", encoding="utf-8")
-    _tell(result, seconds, files)
-    return 1 if result.failed else 0
+
+
+def _shard(text: str | None) -> tuple[int, int]:
+    """Which of how many, counted from 0."""
+    from scapy_tfo.fuzz.generation.plan import parse_shard
+
+    one, every = parse_shard(text or "1/1")
+    return one - 1, every
+
+
+def _sizes(name: str, chosen: argparse.Namespace) -> dict[str, int]:
+    from scapy_tfo.explore.explorer import Explorer
+
+    return Explorer(name, strength=chosen.strength).plan(chosen.faults)
 
 
 def _tell_plan(target: str, counts: dict[str, int]) -> int:
     for stage, number in counts.items():
         print(f"{number:>12,}  {stage}")
-    print(f"{sum(counts.values()):>12,}  schedules for {target}, those with two faults at most")
+    print(f"{sum(counts.values()):>12,}  schedules for {target}, less those that are merged")
     return 0
 
 
-def _tell(result: Result, seconds: float, files: dict[str, Path]) -> None:
+def _tell(result: Result, seconds: float, files: dict[str, Path], new: Mapping[str, Found]) -> None:
+    from scapy_tfo.explore.conversation.met import POSSIBLE
+
     stages = ", ".join(f"{number:,} {stage}" for stage, number in result.played.items())
     whole = "the whole plan" if result.complete else "as far as time allowed"
     print(
         f"{result.target}: {result.total:,} schedules ({stages}), {result.merged:,} merged, "
         f"{result.audits:,} audits, {seconds:.0f} s, {whole}"
     )
+    for line in remarks(result):
+        print(line)
+    met, most = len(result.covered.met), len(POSSIBLE)
+    print(f"covered: {met} of {most} segments in states (--covered FILE names the others)")
     if not result.found:
         print("nothing found")
-    for rule, each in sorted(result.found.items(), key=lambda item: item[1].schedule.size):
+    for cause, each in sorted(result.found.items(), key=lambda item: item[1].schedule.size):
         problem = each.problem
-        word = "warning, " if each.is_advice else ""
-        print(f"\n{word}{rule}: {problem.actual}; expected: {problem.expected}")
+        word = "" if cause in new else "known, "
+        word += "warning, " if each.is_advice else ""
+        print(f"\n{word}{cause}: {problem.rule}, {problem.actual}; expected: {problem.expected}")
         after = f", behind {len(each.before)} others" if each.before else ""
         print(f"  {each.schedule}{after}")
-        print(f"  {each.count:,} schedules; scapy-tfo explore replay {files[rule]}")
+        print(f"  {each.count:,} schedules; scapy-tfo explore replay {files[cause]}")
 
 
 def replay_command(chosen: argparse.Namespace) -> int:
     """Play a finding again; the exit status."""
     from scapy_tfo.explore.campaign.files import read_finding
     from scapy_tfo.explore.explorer import Explorer
+    from scapy_tfo.targets.kept import kept_target
 
     target, seed, schedule, before = read_finding(chosen.file)
-    target = chosen.target or target
-    run, problems = Explorer(_name(target), seed=seed).replay(schedule, before)
+    target = chosen.target or kept_target(target, str(chosen.file), "--target")
+    name = target.removeprefix(_SIMULATED)
+    if name == target:
+        run, problems = replay_live(chosen, target, schedule, seed)
+    else:
+        run, problems = Explorer(name, seed=seed).replay(schedule, before)
     print(f"{target}: {schedule}")
     _tell_packets(run)
     _tell_problems(problems)

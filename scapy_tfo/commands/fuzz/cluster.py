@@ -64,7 +64,7 @@ def command(chosen: argparse.Namespace) -> int:
 
 def _check(chosen: argparse.Namespace) -> None:
     """Raises SetupError for what only a campaign on one machine can do."""
-    for name in ("resume", "shard", "store", "update_known"):
+    for name in ("jobs", "resume", "shard", "store", "update_known"):
         if getattr(chosen, name):
             flag = name.replace("_", "-")
             raise SetupError(
@@ -88,6 +88,7 @@ def _job(chosen: argparse.Namespace, target: str) -> Job:
         rate=chosen.rate,
         seed=chosen.seed or 0,
         programs=chosen.programs,
+        coverage=chosen.coverage,
         seconds=seconds,
         base=corpus_of(chosen),
     )
@@ -101,6 +102,7 @@ def _joined(chosen: argparse.Namespace, out: Path, ended: str) -> int:
     from scapy_tfo.fuzz.findings.known import load_known, new_ones
     from scapy_tfo.fuzz.findings.merge import merge
     from scapy_tfo.report.fuzz_report import (
+        by_weight,
         figures_of,
         keep_figures,
         line_of,
@@ -121,7 +123,7 @@ def _joined(chosen: argparse.Namespace, out: Path, ended: str) -> int:
     if chosen.json is not None:
         write_figures(figures, chosen.json)
     print(summary(figures))
-    for each in findings:
+    for each in by_weight(findings):
         print(line_of(each, mark="NEW" if each in new else ""))
     for problem in write_artefacts(findings, out / "findings"):
         print(problem)

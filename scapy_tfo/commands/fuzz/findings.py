@@ -142,9 +142,10 @@ def _told(
     chosen: argparse.Namespace, store: Store, *, marks: bool = True
 ) -> tuple[dict[str, Any], list[str]]:
     """A campaign as figures, which --json writes, and as lines. marks: say which are new."""
+    from scapy_tfo.fuzz.findings.causes import leads
     from scapy_tfo.fuzz.findings.finding import Status
     from scapy_tfo.fuzz.findings.known import load_known, new_ones
-    from scapy_tfo.report.fuzz_report import figures_of, line_of, summary, write_figures
+    from scapy_tfo.report.fuzz_report import by_weight, figures_of, line_of, summary, write_figures
 
     known = load_known(chosen.known) if chosen.known is not None else ()
     findings = store.findings()
@@ -153,10 +154,11 @@ def _told(
     if chosen.json is not None:
         write_figures(figures, chosen.json)
     lines = [summary(figures)]
-    for each in findings:
+    first = leads(findings)
+    for each in by_weight(findings):
         is_known = each.status is Status.CONFIRMED and each.id not in new
         mark = "NEW" if each.id in new else "known" if is_known else "flaky"
-        lines.append(line_of(each, mark=mark if marks else ""))
+        lines.append(line_of(each, mark=mark if marks else "", lead=first[each.id]))
     return figures, lines
 
 

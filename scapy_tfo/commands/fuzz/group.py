@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scapy_tfo.commands.arguments import count
-from scapy_tfo.commands.fuzz import boofuzz, capture, cluster, findings
+from scapy_tfo.commands.fuzz import boofuzz, capture, cluster, corpus, findings, report
 from scapy_tfo.commands.fuzz import run as campaign
 from scapy_tfo.errors import SetupError, did_you_mean
+from scapy_tfo.fuzz.generation.plan import AUTO, COVERAGES
 
 SUMMARY = "judge the replies to thousands of generated packet sequences"
 DESCRIPTION = """Send generated packet sequences (programs) to a target, and judge every reply.
@@ -27,6 +28,8 @@ Other commands use the results that a campaign has kept:
   scapy-tfo fuzz replay ID|FILE          run a finding again
   scapy-tfo fuzz export ID --format ...  write a finding to a file
   scapy-tfo fuzz merge OUT STORE...      join the stores of shards
+  scapy-tfo fuzz report STORE...         compare the campaigns of several nights
+  scapy-tfo fuzz corpus minimise ...     keep few programs that cover as much
 
 'scapy-tfo fuzz boofuzz TARGET' runs a campaign as a boofuzz session, with its
 database and web UI. 'scapy-tfo fuzz capture N' writes a capture of fuzzed
@@ -38,7 +41,7 @@ itself, 130 interrupted (finished work is kept), 141 nobody reads the output any
 more"""
 
 _RUN = "run"
-_NAMES = (_RUN, *findings.NAMES, boofuzz.NAME, capture.NAME)
+_NAMES = (_RUN, *findings.NAMES, boofuzz.NAME, capture.NAME, corpus.NAME, report.NAME)
 """Of the commands; any other word after `fuzz` is a target."""
 
 
@@ -65,6 +68,8 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_arguments(run)
     findings.add_commands(below)
     capture.add_command(below, count, _number)
+    corpus.add_command(below)
+    report.add_command(below)
     boofuzz.add_command(below)
 
 
@@ -81,15 +86,22 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--programs", type=count, metavar="N", help="size of the campaign, all shards together")
     add("--rate", type=count, metavar="N", help="send at most N segments a second")
+    add(
+        "--jobs",
+        type=count,
+        metavar="N",
+        help="processes that send, for sim: and lab: targets (default: one for each processor)",
+    )
     group = parser.add_argument_group("your own target (HOST:PORT, with an echo application)")
     add = group.add_argument
     add("--iface", default="", metavar="NAME", help="send on this interface")
     add(
         "--source",
-        action="append",
+        nargs="+",
+        action="extend",
         default=[],
         metavar="ADDRESS",
-        help="send from this address; may be repeated",
+        help="send from these addresses; may be repeated",
     )
     add("--plain-port", type=count, metavar="N", help="another port of the target, fast open off")
     add("--second-port", type=count, metavar="N", help="another port of the target, fast open on")
@@ -121,6 +133,14 @@ def _add_choice(parser: argparse.ArgumentParser) -> None:
         help="what the target is allowed to do (default: auto, as it shows itself)",
     )
     add(
+        "--coverage",
+        choices=COVERAGES,
+        default=AUTO,
+        help="what makes a program worth mutating: what it covers of the model, and of the target's"
+        " code where that can be seen (auto, the default; target: fail where it cannot); of the"
+        " model alone (model); a new state or class of reply alone (none)",
+    )
+    add(
         "--corpus",
         type=Path,
         metavar="FILE|DIR",
@@ -147,6 +167,11 @@ def _add_kept(parser: argparse.ArgumentParser) -> None:
     add("--known", type=Path, metavar="FILE", help="TOML list of known findings")
     add("--update-known", action="store_true", help="update the list of --known")
     add("--quiet", action="store_true", help="print only the summary, no progress")
+    add(
+        "--dashboard",
+        action="store_true",
+        help="write DIR/dashboard.html, a page that renews itself, while the campaign runs",
+    )
 
 
 def _run(chosen: argparse.Namespace) -> int:

@@ -19,6 +19,18 @@ _LINES_EVERY = 10.0
 Shown = tuple[Callable[["Progress"], None], Callable[["Finding"], None]]
 
 
+def both(
+    first: Callable[[Progress], None], second: Callable[[Progress], None]
+) -> Callable[[Progress], None]:
+    """Calls one, then the other."""
+
+    def call(progress: Progress) -> None:
+        first(progress)
+        second(progress)
+
+    return call
+
+
 @contextmanager
 def shown(console: Console, *, quiet: bool) -> Iterator[Shown]:
     """What to call with progress and findings: a live line on a terminal, some lines in a pipe."""
@@ -71,10 +83,13 @@ def _live(console: Console) -> Iterator[Shown]:
 
 
 def _rates(progress: Progress) -> str:
+    from scapy_tfo.report.fuzz_report import told_quiet
+
     left = "" if progress.left is None else f", {_clock(progress.left)} left"
     return (
         f"{progress.programs:,} programs, {progress.probes_a_second:,.0f} segments/s,"
-        f" {progress.programs_a_second:,.0f} sequences/s, {progress.findings} findings{left}"
+        f" {progress.programs_a_second:,.0f} sequences/s, {progress.findings} findings"
+        f"{told_quiet(progress.quiet)}{left}"
     )
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from scapy_tfo.fuzz.campaign.campaign import Campaign
+    from scapy_tfo.fuzz.campaign.jobs import ParallelCampaign
     from scapy_tfo.fuzz.findings.finding import Finding
     from scapy_tfo.fuzz.findings.known import Known
     from scapy_tfo.fuzz.findings.store import Store
@@ -56,11 +57,18 @@ class _Run:
 def command(chosen: argparse.Namespace) -> int:
     """Run it; the exit status."""
     from scapy_tfo.commands.console import make_console
+    from scapy_tfo.fuzz.campaign.jobs import is_multiple
+    from scapy_tfo.fuzz.generation.plan import TARGET
     from scapy_tfo.targets.benches import open_bench
+    from scapy_tfo.targets.mapped import MappedBench, why_unmapped
 
     if chosen.target is None:
         raise SetupError("no target: give sim:NAME, lab:linux, ... ('scapy-tfo fuzz --help')")
     chosen.target = target_of(chosen)
+    if (chosen.jobs or 1) > 1 and not is_multiple(chosen.target):
+        raise SetupError(
+            f"--jobs {chosen.jobs} needs a target for each process: it goes with sim: and lab:"
+        )
     _check_files(chosen)
     wishes = _wishes(chosen)
 
@@ -69,6 +77,8 @@ def command(chosen: argparse.Namespace) -> int:
 
     bench = reopen()
     try:
+        if chosen.coverage == TARGET and not isinstance(bench, MappedBench):
+            raise SetupError(f"--coverage {TARGET}: {why_unmapped(chosen.target)}")
         run = _prepared(chosen, bench, wishes)
     except BaseException:
         bench.close()
@@ -139,15 +149,18 @@ def _wishes(chosen: argparse.Namespace) -> _Wishes:
 
 
 def corpus_of(chosen: argparse.Namespace) -> dict[str, Program]:
-    """The programs of --corpus, a store or a directory, by what they reached."""
+    """The programs of --corpus, by what they reached."""
+    return {} if chosen.corpus is None else programs_of(chosen.corpus)
+
+
+def programs_of(corpus: Path) -> dict[str, Program]:
+    """Those of a store or a directory, by what they reached. Raises SetupError."""
     from scapy_tfo.fuzz.findings.store import Store
     from scapy_tfo.program.files import read_directory
 
-    if chosen.corpus is None:
-        return {}
-    if chosen.corpus.is_dir():
-        return read_directory(chosen.corpus)
-    with closing(Store.open(chosen.corpus)) as earlier:
+    if corpus.is_dir():
+        return read_directory(corpus)
+    with closing(Store.open(corpus)) as earlier:
         return earlier.corpus()
 
 
@@ -182,7 +195,9 @@ def _created(
     from scapy_tfo.fuzz.campaign.shard import Job
     from scapy_tfo.fuzz.findings.store import Store
 
-    job = Job(target=chosen.target, seed=chosen.seed or 0, base=wishes.base)
+    job = Job(
+        target=chosen.target, seed=chosen.seed or 0, base=wishes.base, coverage=chosen.coverage
+    )
     return Store.create(path, job.plan(bench, wishes.shard or (1, 1)), wishes.base)
 
 
@@ -231,24 +246,20 @@ def _campaigned(
     console: Console,
 ) -> int:
     """Run it, and report whatever came, however it ended."""
-    from scapy_tfo.commands.fuzz.progress import shown
-    from scapy_tfo.fuzz.campaign.campaign import Campaign
-    from scapy_tfo.fuzz.generation.grammar import program_for
+    from scapy_tfo.commands.fuzz.dashboard import Dashboard
+    from scapy_tfo.commands.fuzz.progress import both, shown
     from scapy_tfo.report.fuzz_report import undecided
 
-    programs, seconds = run.store.limits
     trouble: BaseException | None = None
+    # Before the progress is shown, which takes threads: processes are made with one thread only.
+    campaign = _made(chosen, run, bench, reopen)
+    clock, cpu = time.monotonic(), _cpu()
+    page = Dashboard(run.store, run.out)
     with shown(console, quiet=chosen.quiet) as (on_progress, on_finding):
-        campaign = Campaign(
-            run.store,
-            program_for,
-            bench,
-            reopen,
-            programs=programs,
-            seconds=seconds,
-            on_progress=on_progress,
-            on_finding=on_finding,
-        )
+        campaign.on_progress, campaign.on_finding = on_progress, on_finding
+        if chosen.dashboard:
+            console.print(f"Dashboard: {page.path}", soft_wrap=True)
+            campaign.on_progress = both(page.show, on_progress)
         try:
             campaign.run()
         except (TargetError, KeyboardInterrupt) as error:
@@ -256,6 +267,8 @@ def _campaigned(
         except BaseException:
             campaign.bench.close()
             raise
+    page.end("finished" if trouble is None else str(trouble) or "interrupted")
+    run.store.spend(time.monotonic() - clock, _cpu() - cpu)
     with closing(campaign.bench):
         status = _report(chosen, run, campaign, console, trouble)
     if isinstance(trouble, KeyboardInterrupt):
@@ -269,22 +282,58 @@ def _campaigned(
     return status
 
 
+def _cpu() -> float:
+    """Seconds of CPU that this process has taken, and those that it started and that have ended."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
+
+
+def _made(
+    chosen: argparse.Namespace,
+    run: _Run,
+    bench: ProfiledBench,
+    reopen: Callable[[], ProfiledBench],
+) -> Campaign | ParallelCampaign:
+    """The campaign, on as many processors as are of use."""
+    from scapy_tfo.fuzz.campaign.campaign import Campaign
+    from scapy_tfo.fuzz.campaign.jobs import ParallelCampaign, jobs_for
+    from scapy_tfo.fuzz.generation.grammar import program_for
+    from scapy_tfo.targets.benches import open_bench
+
+    programs, seconds = run.store.limits
+    jobs = jobs_for(run.store.plan, chosen.jobs or len(os.sched_getaffinity(0)), programs)
+    if jobs == 1:
+        return Campaign(run.store, program_for, bench, reopen, programs=programs, seconds=seconds)
+    rate = None if chosen.rate is None else max(chosen.rate // jobs, 1)
+
+    def another() -> ProfiledBench:
+        return open_bench(chosen.target, profile=chosen.profile, rate=rate)
+
+    return ParallelCampaign(
+        run.store, program_for, bench, another, jobs=jobs, programs=programs, seconds=seconds
+    )
+
+
 def _report(
     chosen: argparse.Namespace,
     run: _Run,
-    campaign: Campaign,
+    campaign: Campaign | ParallelCampaign,
     console: Console,
     trouble: BaseException | None,
 ) -> int:
     from scapy_tfo.executor.differences import DIFFERS
+    from scapy_tfo.fuzz.findings.causes import leads
     from scapy_tfo.fuzz.findings.export import write_artefacts
     from scapy_tfo.fuzz.findings.finding import Status
     from scapy_tfo.fuzz.findings.known import new_ones, updated, write_known
     from scapy_tfo.report.fuzz_report import (
+        by_weight,
         figures_of,
         keep_figures,
         line_of,
         summary,
+        told_curve,
+        told_rates,
         write_figures,
     )
 
@@ -300,20 +349,17 @@ def _report(
     problems = write_artefacts(findings, run.out / "findings")
     if chosen.update_known:
         write_known(chosen.known, updated(run.known, gone, new))
-    console.print(summary(figures), soft_wrap=True)
-    slowed = float(getattr(campaign.bench, "slowed", 0.0))
-    if slowed >= 1.0:
-        console.print(
-            f"Sending was held back for {slowed:.0f} s by the target's lag, or by --rate",
-            soft_wrap=True,
-        )
-    bore = str(getattr(campaign.bench, "bore", ""))
-    if bore:
-        console.print(bore, soft_wrap=True)
-    for each in findings:
+    for line in (summary(figures), told_rates(figures)):
+        console.print(line, soft_wrap=True)
+    for line in [] if chosen.quiet else told_curve(figures["curve"]):
+        console.print(line, style="dim", soft_wrap=True)
+    for line in _held_back(campaign):
+        console.print(line, soft_wrap=True)
+    first = leads(findings)
+    for each in by_weight(findings):
         mark = "NEW" if each.id in ids else "known" if each.status is Status.CONFIRMED else "flaky"
         style = "bold red" if mark == "NEW" else "dim"
-        console.print(line_of(each, mark=mark), style=style, soft_wrap=True)
+        console.print(line_of(each, mark=mark, lead=first[each.id]), style=style, soft_wrap=True)
     for problem in problems:
         console.print(problem, style="dim", soft_wrap=True)
     for entry in gone:
@@ -325,7 +371,17 @@ def _report(
     return 1 if any(chosen.strict or each.requirement != DIFFERS for each in new) else 0
 
 
-def _gone(run: _Run, campaign: Campaign, findings: Sequence[Finding]) -> list[Known]:
+def _held_back(campaign: Campaign | ParallelCampaign) -> list[str]:
+    """What slowed the sending."""
+    slowed = campaign.slowed
+    told = f"Sending was held back for {slowed:.0f} s by the target's lag, or by --rate"
+    bore = str(getattr(campaign.bench, "bore", ""))
+    return [line for line, is_true in ((told, slowed >= 1.0), (bore, bore)) if is_true]
+
+
+def _gone(
+    run: _Run, campaign: Campaign | ParallelCampaign, findings: Sequence[Finding]
+) -> list[Known]:
     """Known findings that this campaign has not come across, and that do not happen if tried."""
     from scapy_tfo.fuzz.campaign.triage import happens
     from scapy_tfo.fuzz.findings.known import unseen

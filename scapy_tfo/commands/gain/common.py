@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from scapy_tfo.commands.arguments import count
 from scapy_tfo.errors import SetupError, TargetError
 from scapy_tfo.gain.link_shape import Line
-from scapy_tfo.gain.names import LINKS, NETEM, OWN, VETH
+from scapy_tfo.gain.names import AUTO, LINKS, NETEM, OWN, VETH, VIRTUAL
 from scapy_tfo.units import seconds_of
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from scapy_tfo.gain.estimate import Estimate
+    from scapy_tfo.gain.measuring.estimate import Estimate
+    from scapy_tfo.gain.measuring.rounds import Tell
 
-SCHEMA = 4
+SCHEMA = 5
 """Version of the files with figures."""
 
 _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)%?")
@@ -34,14 +35,11 @@ _PACKET = 1500
 _INTERRUPTED = 130
 _LONGEST = 10.0
 _DRAWN = (".png", ".svg")
-_ENOUGH = 6
-"""The median lies outside all of so many values with a probability of 1/32; with fewer values, the
-probability is over 5 %."""
-
 _MAKERS = {
     OWN: "our own emulator",
     NETEM: "the kernel's netem",
     VETH: "a veth pair with nothing in between",
+    VIRTUAL: "the model of one, on virtual time",
 }
 
 T = TypeVar("T")
@@ -162,6 +160,15 @@ def line_of(chosen: argparse.Namespace, usual: Line) -> Line:
     return line
 
 
+def check_virtual(chosen: argparse.Namespace, line: Line, *names: str) -> None:
+    """Raises SetupError for options of these names that say nothing on virtual time."""
+    given = [f"--{each.replace('_', '-')}" for each in names if getattr(chosen, each)]
+    if line.link != AUTO:
+        given.append("--link")
+    if chosen.virtual and given:
+        raise SetupError(f"{', '.join(given)} cannot be combined with --virtual")
+
+
 def add_outputs(parser: argparse.ArgumentParser, *, plot: bool) -> None:
     """`--json`, `--plot` where there is something to draw, `--color`."""
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures as JSON")
@@ -187,22 +194,24 @@ def check_outputs(chosen: argparse.Namespace) -> Console:
         if plot.suffix not in _DRAWN:
             raise SetupError(f"cannot write {plot}: a chart's name ends in {' or '.join(_DRAWN)}")
         import_pyplot()
-    from scapy_tfo.gain.estimate import import_bootstrap
+    from scapy_tfo.gain.measuring.estimate import import_numpy
 
-    import_bootstrap()
+    import_numpy()
     return make_console(chosen.color)
 
 
 Broken = KeyboardInterrupt | SetupError | TargetError
 
 
-def collect(console: Console, found: Iterable[T], wanted: int) -> tuple[list[T], Broken | None]:
-    """What was measured, with a progress bar of so many steps, and what ended it early. Raises
-    that where nothing was measured before."""
+def collect(
+    console: Console, found: Callable[[Tell], Iterable[T]], wanted: int
+) -> tuple[list[T], Broken | None]:
+    """What was measured, with a progress bar of so many steps, and what ended it early. found: gets
+    what takes a line for whoever waits. Raises what ended it where nothing was measured before."""
     kept: list[T] = []
-    with _progress(console, wanted) as advance:
+    with _progress(console, wanted) as (advance, tell):
         try:
-            for each in found:
+            for each in found(tell):
                 kept.append(each)
                 advance()
         except (KeyboardInterrupt, SetupError, TargetError) as error:
@@ -212,11 +221,11 @@ def collect(console: Console, found: Iterable[T], wanted: int) -> tuple[list[T],
     return kept, None
 
 
-def status(kept: Sequence[object], wanted: int, broken: Broken | None) -> int:
-    """The exit status, after a word on standard error where the measurement ended early. Raises
-    what ended it, except for Ctrl-C."""
+def status(kept: Sequence[object], wanted: int, broken: Broken | None, whole: int = 0) -> int:
+    """The exit status, `whole` where nothing ended it early; else a word on standard error says
+    so. Raises what ended it, except for Ctrl-C."""
     if broken is None:
-        return 0
+        return whole
     what = "interrupted" if isinstance(broken, KeyboardInterrupt) else "broken off"
     print(f"scapy-tfo: {what}: {len(kept)} of {wanted} measured", file=sys.stderr)
     if not isinstance(broken, KeyboardInterrupt):
@@ -226,16 +235,18 @@ def status(kept: Sequence[object], wanted: int, broken: Broken | None) -> int:
 
 def tell_few(console: Console, pairs: int) -> None:
     """Say so where an interval is of too few pairs: that of one has no width at all."""
-    if pairs < _ENOUGH:
-        console.print(f"The intervals are from fewer than {_ENOUGH} pairs: too narrow for 95 %.")
+    from scapy_tfo.gain.measuring.estimate import LEAST_PAIRS
+
+    if pairs < LEAST_PAIRS:
+        said = f"The intervals are from fewer than {LEAST_PAIRS} pairs: too narrow for 95 %."
+        console.print(said)
 
 
 def shown(estimate: Estimate | None, digits: int = 2) -> str:
     """A value, and how far its interval reaches to the further side."""
     if estimate is None:
         return "-"
-    reach = max(estimate.high - estimate.value, estimate.value - estimate.low)
-    return f"{estimate.value:z,.{digits}f} ±{reach:,.{digits}f}"
+    return f"{estimate.value:z,.{digits}f} ±{estimate.reach:,.{digits}f}"
 
 
 def make_table(title: str, *columns: str, left: int = 0) -> Table:
@@ -250,7 +261,7 @@ def make_table(title: str, *columns: str, left: int = 0) -> Table:
     return table
 
 
-def circumstances(began: float) -> dict[str, str]:
+def circumstances(began: float) -> dict[str, Any]:
     """Of a measurement that began then, in seconds since 1970: with what, on what and when."""
     import platform
     from datetime import UTC, datetime
@@ -265,7 +276,7 @@ def circumstances(began: float) -> dict[str, str]:
 
 
 def tell_circumstances(
-    console: Console, around: Mapping[str, str], line: Line | None, links: Iterable[str]
+    console: Console, around: Mapping[str, Any], line: Line | None, links: Iterable[str]
 ) -> None:
     """The same in a line, with the links that were used. line: None where none was ours."""
     said = f"{around['tool']}, Linux {around['kernel']}, {around['time']}"
@@ -281,7 +292,7 @@ def tell_circumstances(
 
 
 def write_figures(
-    path: Path, experiment: str, around: Mapping[str, str], plan: Any, **found: Any
+    path: Path, experiment: str, around: Mapping[str, Any], plan: Any, **found: Any
 ) -> None:
     """Write the plan and what was found as JSON, with the circumstances. Raises SetupError."""
     import json
@@ -300,11 +311,16 @@ def write_figures(
 
 
 @contextmanager
-def _progress(console: Console, wanted: int) -> Iterator[Callable[[], None]]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+def _progress(console: Console, wanted: int) -> Iterator[tuple[Callable[[], None], Tell]]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress
 
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    from scapy_tfo.commands.console import PlainColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), PlainColumn("{task.description}"))
     quiet = not console.is_terminal
     with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
-        task = progress.add_task("measuring", total=wanted)
-        yield lambda: progress.advance(task)
+        task = progress.add_task("", total=wanted)
+        yield (
+            lambda: progress.advance(task),
+            lambda said: progress.update(task, description=said),
+        )

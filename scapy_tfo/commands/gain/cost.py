@@ -21,6 +21,14 @@ from scapy_tfo.commands.gain.common import (
     tell_few,
     write_figures,
 )
+from scapy_tfo.commands.gain.conditions import (
+    WITHHELD,
+    add_conditions,
+    conditions,
+    status_of,
+    tell_refused,
+    withheld,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,6 +37,7 @@ if TYPE_CHECKING:
 
     from scapy_tfo.gain.check_cost import CheckCost
     from scapy_tfo.gain.kernel_cost import KernelCost, Volley
+    from scapy_tfo.gain.measuring.estimate import Estimate
 
 _TEXT = """Measure what the check of a cookie costs, in the reference schemes and in this kernel.
 
@@ -74,6 +83,7 @@ def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="N",
         help="volleys of 64 SYNs to each listener of the kernel (default: 600)",
     )
+    add_conditions(parser)
     add_outputs(parser, plot=False)
 
 
@@ -92,10 +102,13 @@ def _cost(chosen: argparse.Namespace) -> int:
 
     wanted = len(SCHEMES) * len(FAMILIES) + plan.volleys
     around = circumstances(time.time())
-    found, broken = collect(console, steps(), wanted)
+    with conditions(chosen) as kept:
+        found, broken = collect(console, lambda _: steps(), wanted)
+        around |= kept.figures
     volleys = [each for each in found if isinstance(each, tuple)]
     schemes = [each for each in found if not isinstance(each, tuple)]
-    kernel = kernel_cost.cost(volleys) if volleys else None
+    kernels = withheld([kernel_cost.cost(volleys)] if volleys else [], chosen, "check")
+    kernel = kernels[0] if kernels else None
     figures = {
         "schemes": [{**asdict(each), "rate": each.rate} for each in schemes],
         "kernel_cost": None if kernel is None else asdict(kernel),
@@ -108,13 +121,19 @@ def _cost(chosen: argparse.Namespace) -> int:
         if kernel is not None:
             console.print(_kernel(kernel, plan.requests))
             tell_few(console, len(volleys))
+        tell_refused(console, [("The kernel's check", each) for each in kernels], chosen)
         console.print("The paper: AES took less than 0.3 % of a core at 6000 requests a second.")
         tell_circumstances(console, around, None, [])
-    return status(found, wanted, broken)
+        kept.tell(console)
+    return status(found, wanted, broken, status_of(kernels, chosen))
 
 
 def _part(nanoseconds: float, requests: int) -> str:
     return f"{nanoseconds * requests / 1e7:.3f} %"
+
+
+def _shown(estimate: Estimate, digits: int, requests: int) -> tuple[str, str]:
+    return shown(estimate, digits), _part(estimate.value, requests)
 
 
 def _schemes(found: Sequence[CheckCost], requests: int) -> Table:
@@ -146,5 +165,6 @@ def _kernel(cost: KernelCost, requests: int) -> Table:
         ("the check", cost.check, 1),
         ("control", cost.control, 1),
     ):
-        table.add_row(name, shown(estimate, digits), _part(estimate.value, requests))
+        told = (WITHHELD, "") if estimate is None else _shown(estimate, digits, requests)
+        table.add_row(name, *told)
     return table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from scapy_tfo.commands.gain import cost, latency, pages, rate
+from scapy_tfo.commands.gain import cost, latency, pages, rate, ways
 
 SUMMARY = "measure what fast open gains"
 
@@ -17,3 +17,4 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     pages.add_command(below)
     rate.add_command(below)
     cost.add_command(below)
+    ways.add_command(below)

@@ -13,6 +13,7 @@ from scapy_tfo.commands.gain.common import (
     add_line,
     add_outputs,
     check_outputs,
+    check_virtual,
     circumstances,
     collect,
     counts,
@@ -26,18 +27,25 @@ from scapy_tfo.commands.gain.common import (
     times,
     write_figures,
 )
+from scapy_tfo.commands.gain.conditions import (
+    WITHHELD,
+    add_conditions,
+    conditions,
+    status_of,
+    tell_refused,
+    withheld,
+)
 from scapy_tfo.errors import SetupError
 from scapy_tfo.gain.link_shape import BARE
-from scapy_tfo.gain.names import CLIENTS, OWN, SERVERS
+from scapy_tfo.gain.names import CLIENTS, OWN, REFERENCE, SERVERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rich.console import Console
     from rich.table import Table
 
-    from scapy_tfo.gain.estimate import Estimate
     from scapy_tfo.gain.latency import Cell
+    from scapy_tfo.gain.measuring.estimate import Estimate
 
 _TEXT = """Measure the time to the first and the last byte of a request, with and without fast open.
 
@@ -52,9 +60,7 @@ the kernel sees in handshakes.
 
 Ctrl-C keeps what was measured."""
 
-_NOISE = "noise"
-_WIDEST = 2.0
-"""Round trips: an interval that is wider says nothing."""
+_WITHHELD = "saved", "trips", "trips_first"
 
 _OURS = ("client", "server", "rtt", "size")
 """Options for our own ends."""
@@ -71,6 +77,7 @@ def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     for name, there in (("client", CLIENTS), ("server", SERVERS)):
         told = f"{', '.join(there)}, all (default: {there[0]})"
         add(f"--{name}", type=some_of(*there), metavar="NAME,...", help=told)
+    add_conditions(parser, "--times", virtual=True)
     add("--target", metavar="URL", help="http://HOST[:PORT]/path, instead of an emulated link")
     add_line(parser, BARE)
     add_outputs(parser, plot=True)
@@ -83,16 +90,32 @@ def _latency(chosen: argparse.Namespace) -> int:
     given = {name: value for name in _OURS if (value := getattr(chosen, name)) is not None}
     line = line_of(chosen, BARE)
     if chosen.target is not None:
-        if given or line != BARE or chosen.plot is not None:
-            raise SetupError("--target can be combined with --times, --json and --color only")
+        until = chosen.precision, chosen.most_time
+        if given or line != BARE or chosen.plot is not None or any(until) or chosen.virtual:
+            raise SetupError(
+                "--target can be combined with --times, --awake, --accept-noise, --json and "
+                "--color only"
+            )
         return _target(chosen)
     console = check_outputs(chosen)
     names = {"client": "clients", "server": "servers", "rtt": "rtts", "size": "sizes"}
     plan = Plan(
-        times=chosen.times, line=line, **{names.get(name, name): given[name] for name in given}
+        times=chosen.times,
+        precision=chosen.precision,
+        most_time=chosen.most_time,
+        line=line,
+        **{names.get(name, name): given[name] for name in given},
     )
     around = circumstances(time.time())
-    cells, broken = collect(console, measure(plan), plan.cells)
+    if chosen.virtual:
+        from scapy_tfo.gain.virtual.requests import measure_latency as measure
+
+        check_virtual(chosen, line, "client", "server", "precision", "most_time")
+        plan = replace(plan, clients=(REFERENCE,), servers=(REFERENCE,), times=1)
+    with conditions(chosen) as kept:
+        cells, broken = collect(console, lambda tell: measure(plan, tell), plan.cells)
+        around |= kept.figures
+    cells = withheld(cells, chosen, *_WITHHELD)
     figures = [asdict(each) for each in cells]
     with ExitStack() as at_the_end:
         # Also where nobody reads what is told.
@@ -102,15 +125,17 @@ def _latency(chosen: argparse.Namespace) -> int:
             at_the_end.callback(write_figures, chosen.json, "latency", around, plan, cells=figures)
         for table in _tables(cells):
             console.print(table)
-        _tell_noise(console, cells)
-        tell_few(console, plan.times)
-        if all("reference" in (each.client, each.server) for each in cells):
+        tell_refused(console, [(_name(each), each) for each in cells], chosen)
+        if cells and not chosen.virtual:
+            tell_few(console, min(len(each.samples["tcp"]) for each in cells))
+        if all(REFERENCE in (each.client, each.server) for each in cells):
             # Of netem there is no question.
             line = replace(line, link=OWN)
         tell_circumstances(console, around, line, [each.link for each in cells])
+        kept.tell(console)
         if chosen.plot is not None and not any(each.trips for each in cells):
             console.print("There are no round trips to draw.")
-    return status(cells, plan.cells, broken)
+    return status(cells, plan.cells, broken, status_of(cells, chosen))
 
 
 def _target(chosen: argparse.Namespace) -> int:
@@ -119,37 +144,33 @@ def _target(chosen: argparse.Namespace) -> int:
     console = check_outputs(chosen)
     target = find(chosen.target)
     around = circumstances(time.time())
-    found = measure(target, chosen.times)
+    with conditions(chosen) as kept:
+        found = measure(target, chosen.times)
+        around |= kept.figures
+    (cell,) = withheld([found.cell], chosen, *_WITHHELD)
+    found = replace(found, cell=cell)
     with ExitStack() as at_the_end:
         # Also where nobody reads what is told.
         if chosen.json is not None:
             figures = asdict(found)
             at_the_end.callback(write_figures, chosen.json, "target", around, target, **figures)
         console.print(*_tables([found.cell]))
-        _tell_noise(console, [found.cell])
+        tell_refused(console, [(target.host, found.cell)], chosen)
         tell_few(console, chosen.times)
         console.print(f"Answers: {', '.join(found.statuses)}, from {target.address}.")
         if found.refusal:
             console.print(f"{target.host}: {found.refusal}.")
         tell_circumstances(console, around, None, [])
-    return 0
+        kept.tell(console)
+    return status_of([found.cell], chosen)
 
 
-def _savings(cell: Cell) -> list[Estimate | None]:
-    return [cell.trips, cell.trips_first, cell.control]
+def _name(cell: Cell) -> str:
+    return f"{cell.client} to {cell.server}, {cell.rtt * 1000:g} ms, {cell.size:,} bytes"
 
 
-def drowns(saved: Estimate | None) -> bool:
-    """Whether the interval is too wide to tell one round trip from none."""
-    return saved is not None and saved.high - saved.low > _WIDEST
-
-
-def _tell_noise(console: Console, cells: Sequence[Cell]) -> None:
-    if any(drowns(one) for each in cells for one in _savings(each)):
-        console.print(
-            f"{_NOISE}: the times vary by more than a round trip, so that saving one cannot be "
-            "seen: the round trip is too short for this machine, or more --times are needed."
-        )
+def _saving(cell: Cell, found: Estimate | None) -> str:
+    return WITHHELD if cell.refused and found is None else shown(found)
 
 
 def _tables(cells: Sequence[Cell]) -> Iterator[Table]:
@@ -168,6 +189,7 @@ def _tables(cells: Sequence[Cell]) -> Iterator[Table]:
                     f"{each.tcp * 1000:.4g}",
                     f"{each.tfo * 1000:.4g}",
                     f"{each.early:.0%}",
-                    *(_NOISE if drowns(one) else shown(one) for one in _savings(each)),
+                    *(_saving(each, one) for one in (each.trips, each.trips_first)),
+                    shown(each.control),
                 )
         yield table

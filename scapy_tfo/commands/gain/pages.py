@@ -14,6 +14,7 @@ from scapy_tfo.commands.gain.common import (
     add_line,
     add_outputs,
     check_outputs,
+    check_virtual,
     circumstances,
     collect,
     line_of,
@@ -24,6 +25,14 @@ from scapy_tfo.commands.gain.common import (
     tell_few,
     times,
     write_figures,
+)
+from scapy_tfo.commands.gain.conditions import (
+    WITHHELD,
+    add_conditions,
+    conditions,
+    status_of,
+    tell_refused,
+    withheld,
 )
 from scapy_tfo.gain.link_shape import PAPERS
 from scapy_tfo.gain.pages.page import MODELS
@@ -59,7 +68,8 @@ def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add("--har", type=Path, action="append", default=[], metavar="FILE", help="a recorded page")
     add("--browser", action="store_true", help="Chromium loads them (Debian package chromium)")
     add("--rtt", type=times, metavar="TIME,...", help="default: 20ms,100ms,200ms")
-    add("--times", type=count, default=20, metavar="N", help="loads of each way (default: 20)")
+    told = "loads of each way (default: 20; with --virtual 1, which is exact)"
+    add("--times", type=count, metavar="N", help=told)
     add(
         "--persistent",
         action=argparse.BooleanOptionalAction,
@@ -74,13 +84,14 @@ def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="N",
         help="initial window in segments (default: 3)",
     )
+    add_conditions(parser, "--times", virtual=True)
     add_line(parser, PAPERS)
     add_outputs(parser, plot=True)
 
 
 def _pages(chosen: argparse.Namespace) -> int:
     from scapy_tfo.gain.pages.chart import draw
-    from scapy_tfo.gain.pages.experiment import RTTS, WAYS, Plan, all_pages, cells, measure
+    from scapy_tfo.gain.pages.experiment import RTTS, TIMES, WAYS, Plan, all_pages, cells, measure
     from scapy_tfo.gain.pages.har import read_har
 
     console = check_outputs(chosen)
@@ -88,7 +99,9 @@ def _pages(chosen: argparse.Namespace) -> int:
     plan = Plan(
         pages=chosen.page or (() if recorded else MODELS),
         rtts=chosen.rtt or RTTS,
-        times=chosen.times,
+        times=chosen.times or (1 if chosen.virtual else TIMES),
+        precision=chosen.precision and 100 * chosen.precision,
+        most_time=chosen.most_time,
         persistent=chosen.persistent,
         line=line_of(chosen, PAPERS),
         parallel=chosen.parallel,
@@ -96,10 +109,16 @@ def _pages(chosen: argparse.Namespace) -> int:
         browser=chosen.browser,
     )
     pages = all_pages(plan, recorded)
-    wanted = len(pages) * len(plan.rtts) * plan.times * len(WAYS)
+    wanted = len(pages) * len(plan.rtts) * plan.until.most * len(WAYS)
     around = circumstances(time.time())
-    loads, broken = collect(console, measure(plan, pages), wanted)
-    found = cells(plan, pages, loads)
+    if chosen.virtual:
+        from scapy_tfo.gain.virtual.pages import measure
+
+        check_virtual(chosen, plan.line, "browser", "precision", "most_time")
+    with conditions(chosen) as kept:
+        loads, broken = collect(console, lambda tell: measure(plan, pages, tell), wanted)
+        around |= kept.figures
+    found = withheld(cells(plan, pages, loads), chosen, "percent")
     figures = {"cells": [asdict(each) for each in found], "loads": [asdict(x) for x in loads]}
     with ExitStack() as at_the_end:
         # Also where nobody reads what is told.
@@ -108,12 +127,15 @@ def _pages(chosen: argparse.Namespace) -> int:
         if chosen.json is not None:
             at_the_end.callback(write_figures, chosen.json, "pages", around, plan, **figures)
         console.print(_table(found))
-        if found:
+        named = [(f"{each.title}, {each.rtt * 1000:g} ms", each) for each in found]
+        tell_refused(console, named, chosen)
+        if found and plan.times > 1:
             tell_few(console, min(each.loads for each in found))
         tell_circumstances(console, around, plan.line, [each.link for each in loads])
+        kept.tell(console)
         for each in filter(None, (_note(cell) for cell in found)):
             console.print(each, highlight=False)
-    return status(loads, wanted, broken)
+    return status(loads, wanted, broken, status_of(found, chosen))
 
 
 def _table(cells: Sequence[Cell]) -> Table:
@@ -131,7 +153,7 @@ def _table(cells: Sequence[Cell]) -> Table:
             f"{each.rtt * 1000:g} ms",
             f"{each.tcp:.2f}",
             f"{each.tfo:.2f}",
-            shown(each.percent, 1),
+            WITHHELD if each.percent is None else shown(each.percent, 1),
             shown(each.control, 1),
             _published(each.paper),
             _published(each.cs244),
@@ -147,6 +169,6 @@ def _published(found: Published | None) -> str:
 
 
 def _note(cell: Cell) -> str:
-    if not cell.why:
+    if not cell.why or cell.percent is None:
         return ""
     return f"{cell.title} at {cell.rtt * 1000:g} ms, {cell.percent.value:.1f} %: {cell.why}."

@@ -6,6 +6,7 @@ import argparse
 import time
 from contextlib import ExitStack
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scapy_tfo.commands.arguments import count, described, duration
@@ -13,6 +14,7 @@ from scapy_tfo.commands.gain.common import (
     add_line,
     add_outputs,
     check_outputs,
+    check_virtual,
     circumstances,
     collect,
     counts,
@@ -26,17 +28,29 @@ from scapy_tfo.commands.gain.common import (
     times,
     write_figures,
 )
+from scapy_tfo.commands.gain.conditions import (
+    WITHHELD,
+    add_conditions,
+    conditions,
+    status_of,
+    tell_refused,
+    withheld,
+)
+from scapy_tfo.errors import SetupError
 from scapy_tfo.gain.link_shape import BARE
 from scapy_tfo.gain.names import AUTO, VETH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from rich.console import Console
     from rich.table import Table
 
     from scapy_tfo.gain.load import Level
-    from scapy_tfo.gain.rate import Point
+    from scapy_tfo.gain.measuring.rounds import Tell
+    from scapy_tfo.gain.rate import Plan, Point
+
+    Measuring = Callable[[Plan, Tell], Iterator[Point]]
 
 _RATE = """Measure short transactions a second: connection, request, answer of 100 bytes, one
 after another in a closed loop (paper 6.2), with TCP, with fast open, and with TCP again in turn:
@@ -79,6 +93,14 @@ def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="TIME",
         help="of each round (default: 0.5s)",
     )
+    add(
+        "--compute",
+        type=one_time,
+        default=0.0,
+        metavar="TIME",
+        help="with --virtual: what ends take for a transaction besides round trips (default: 0ms)",
+    )
+    add_conditions(parser, "--rounds", virtual=True)
     add_line(parser, BARE)
     add_outputs(parser, plot=True)
     parser = described(below, "load", "the server's CPU at constant rates", _LOAD)
@@ -89,6 +111,7 @@ def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add("--rounds", type=count, default=8, metavar="N", help="rounds of each way (default: 8)")
     add("--seconds", type=duration, default=1.0, metavar="TIME", help="each round (default: 1s)")
     add("--rtt", type=one_time, default=0.0, metavar="TIME", help="default: 0ms, the veth pair")
+    add_conditions(parser, "--rounds")
     add_line(parser, BARE)
     add_outputs(parser, plot=True)
 
@@ -103,10 +126,18 @@ def _rates(chosen: argparse.Namespace) -> int:
         clients=chosen.clients,
         rounds=chosen.rounds,
         seconds=chosen.seconds,
+        precision=chosen.precision,
+        most_time=chosen.most_time,
         line=line_of(chosen, BARE),
     )
+    measuring: Measuring = _virtually(plan, chosen) if chosen.virtual else measure
+    if chosen.compute and not chosen.virtual:
+        raise SetupError("--compute needs --virtual: real ends take the time that they take")
     around = circumstances(time.time())
-    points, broken = collect(console, measure(plan), len(plan.rtts))
+    with conditions(chosen) as kept:
+        points, broken = collect(console, lambda tell: measuring(plan, tell), len(plan.rtts))
+        around |= kept.figures
+    points = withheld(points, chosen, "ratio", "predicted", "cpu")
     figures = [asdict(each) for each in points]
     with ExitStack() as at_the_end:
         # Also where nobody reads what is told.
@@ -115,16 +146,30 @@ def _rates(chosen: argparse.Namespace) -> int:
         if chosen.json is not None:
             at_the_end.callback(write_figures, chosen.json, "rate", around, plan, cells=figures)
         console.print(_rate_table(points))
-        tell_few(console, plan.rounds)
+        tell_refused(console, [(f"{each.rtt * 1000:g} ms", each) for each in points], chosen)
         if points:
+            if not chosen.virtual:
+                tell_few(console, min(len(each.samples["tcp"]) for each in points))
             console.print(*_limits(points), highlight=False)
         _tell_early(console, [(f"{each.rtt * 1000:g} ms", each.early) for each in points])
         console.print(f"The paper: a ratio of {PAPER[1]} at {PAPER[0] * 1000:g} ms.")
-        automatic = plan.line.is_bare and plan.line.link == AUTO
+        automatic = not chosen.virtual and plan.line.is_bare and plan.line.link == AUTO
         if automatic and any(not each.rtt and each.link != VETH for each in points):
             console.print("At 0 the link is the emulator without delay: a veth pair needs root.")
         tell_circumstances(console, around, plan.line, [each.link for each in points])
-    return status(points, len(plan.rtts), broken)
+        kept.tell(console)
+    return status(points, len(plan.rtts), broken, status_of(points, chosen))
+
+
+def _virtually(plan: Plan, chosen: argparse.Namespace) -> Measuring:
+    from scapy_tfo.gain.virtual.requests import measure_rate
+
+    check_virtual(chosen, plan.line, "precision", "most_time")
+    if plan.clients > 1:
+        raise SetupError("--clients cannot be combined with --virtual")
+    if not min(plan.rtts) and not chosen.compute:
+        raise SetupError("at 0 nothing takes time on virtual time: give --rtt, or --compute")
+    return partial(measure_rate, compute=chosen.compute)
 
 
 def _limits(points: Sequence[Point]) -> Iterator[str]:
@@ -164,7 +209,7 @@ def _rate_table(points: Sequence[Point]) -> Table:
             f"{each.measured * 1000:.3g}",
             f"{each.tcp:,.0f}",
             f"{each.tfo:,.0f}",
-            shown(each.ratio),
+            WITHHELD if each.ratio is None else shown(each.ratio),
             "-" if each.predicted is None else f"{each.predicted:.2f}",
             shown(each.control),
             shown(each.cpu),
@@ -182,11 +227,16 @@ def _load(chosen: argparse.Namespace) -> int:
         clients=chosen.clients,
         rounds=chosen.rounds,
         seconds=chosen.seconds,
+        precision=chosen.precision,
+        most_time=chosen.most_time,
         rtt=chosen.rtt,
         line=line_of(chosen, BARE),
     )
     around = circumstances(time.time())
-    levels, broken = collect(console, measure(plan), len(plan.rates))
+    with conditions(chosen) as kept:
+        levels, broken = collect(console, lambda tell: measure(plan, tell), len(plan.rates))
+        around |= kept.figures
+    levels = withheld(levels, chosen, "ratio")
     figures = [asdict(each) for each in levels]
     with ExitStack() as at_the_end:
         # Also where nobody reads what is told.
@@ -195,7 +245,9 @@ def _load(chosen: argparse.Namespace) -> int:
         if chosen.json is not None:
             at_the_end.callback(write_figures, chosen.json, "load", around, plan, cells=figures)
         console.print(_load_table(levels))
-        tell_few(console, plan.rounds)
+        tell_refused(console, [(f"{each.rate:,}/s", each) for each in levels], chosen)
+        if levels:
+            tell_few(console, min(len(each.samples["tcp"]) for each in levels))
         for each in levels:
             if each.limit:
                 reached = f"{each.tcp_rate:,.0f}/s with TCP, {each.tfo_rate:,.0f}/s with fast open"
@@ -205,7 +257,8 @@ def _load(chosen: argparse.Namespace) -> int:
         if any(not each.whole for each in levels):
             console.print("These figures leave out the kernel's work to receive for the server.")
         tell_circumstances(console, around, plan.line, [each.link for each in levels])
-    return status(levels, len(plan.rates), broken)
+        kept.tell(console)
+    return status(levels, len(plan.rates), broken, status_of(levels, chosen))
 
 
 def _load_table(levels: Sequence[Level]) -> Table:
@@ -218,7 +271,7 @@ def _load_table(levels: Sequence[Level]) -> Table:
             f"{each.rate:,}",
             f"{each.tcp.value:.1%}",
             f"{each.tfo.value:.1%}",
-            shown(each.ratio),
+            WITHHELD if each.refused and each.ratio is None else shown(each.ratio),
             shown(each.control),
             f"{each.client_busy:.0%}",
             each.limit,

@@ -91,7 +91,7 @@ def _export(chosen: argparse.Namespace) -> int:
     from scapy_tfo.capture.connections import captured, connections
     from scapy_tfo.capture.reader import read_frames
     from scapy_tfo.files.names import file_name
-    from scapy_tfo.pkt.export.script import cookies
+    from scapy_tfo.pkt.export.notes import cookies
     from scapy_tfo.pkt.export.wishes import Wishes
 
     name = str(chosen.file)
@@ -196,7 +196,7 @@ def _script(job: _Job, wishes: Wishes, granted: Mapping[bytes, str], name: str) 
 
 
 def _about(job: _Job, name: str) -> Iterator[str]:
-    from scapy_tfo.pkt.export.script import verdict
+    from scapy_tfo.pkt.export.notes import verdict
     from scapy_tfo.suite.registry import all_cases
 
     if not job.case:

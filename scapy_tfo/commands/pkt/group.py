@@ -125,6 +125,7 @@ def _names(files: Sequence[str]) -> list[str]:
 
 
 def _checked(name: str, *, portable: bool) -> dict[str, Any]:
+    from scapy_tfo.pkt.checks.calls import refuse_wrong_calls
     from scapy_tfo.pkt.checks.lint import refuse_nonsense
     from scapy_tfo.pkt.checks.portable import refuse_additions
     from scapy_tfo.pkt.language.errors import ScriptError
@@ -137,6 +138,7 @@ def _checked(name: str, *, portable: bool) -> dict[str, Any]:
         text = text_of(_read(name))
         script = parse(text, name)
         refuse_nonsense(script, text, name)
+        refuse_wrong_calls(script, text, name)
         with_options(Settings(), script.options, text, name)
         if portable:
             refuse_additions(script, text, name)

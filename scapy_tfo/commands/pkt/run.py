@@ -27,13 +27,12 @@ if TYPE_CHECKING:
 
 def command(chosen: argparse.Namespace) -> int:
     """Run what is asked for; the exit status."""
-    from scapy_tfo import spec, tcp_rules
+    from scapy_tfo import spec
     from scapy_tfo.pkt.results import run_of
-    from scapy_tfo.runner.verdicts import with_breaches
     from scapy_tfo.suite.result import INTERRUPTED
 
     _check(chosen)
-    catalogue, rules = spec.load(), tcp_rules.load()
+    catalogue = spec.load()
     pairs = _tasks(chosen) * chosen.rounds
     journal = _journal(chosen)
     started, clock = time.time(), time.monotonic()
@@ -47,7 +46,12 @@ def command(chosen: argparse.Namespace) -> int:
     run = run_of(
         judged, catalogue, target=chosen.target or "local", started=started, seconds=seconds
     )
-    run = with_breaches(run, rules)
+    if chosen.watch:
+        # What judges takes longer to load than a script to run.
+        from scapy_tfo import tcp_rules
+        from scapy_tfo.runner.verdicts import with_breaches
+
+        run = with_breaches(run, tcp_rules.load())
     missing = ""
     if not is_whole:
         missing = f"interrupted: {wanted - len(judged)} of {wanted} scripts were not run"
@@ -77,8 +81,11 @@ def _check(chosen: argparse.Namespace) -> None:
         )
     if chosen.watch and chosen.engine == PACKETDRILL:
         raise SetupError("--watch needs this project's own engine: packetdrill keeps no packets")
-    if chosen.target is None and (chosen.source or chosen.iface):
-        raise SetupError("--source and --iface need --target: they say how to reach it")
+    if chosen.target is None and (chosen.source or chosen.iface or _ports(chosen)):
+        raise SetupError(
+            "--source, --iface, --plain-port, --second-port and --small-port need --target: they"
+            " say how to reach it"
+        )
     for path in (chosen.json, chosen.junit):
         if path is not None and (path.is_dir() or not path.parent.is_dir()):
             raise SetupError(
@@ -269,10 +276,17 @@ def _answers(chosen: argparse.Namespace, tasks: Sequence[Task]) -> Iterator[tupl
             app=chosen.assume_app,
             sources=chosen.source,
             iface=chosen.iface,
+            ports=_ports(chosen),
         )
     from scapy_tfo.pkt.local.pool import default_jobs, run_all
 
     return run_all(tasks, jobs=chosen.jobs or default_jobs(), longest=chosen.timeout)
+
+
+def _ports(chosen: argparse.Namespace) -> dict[str, int]:
+    """Where the target listens besides, by role."""
+    given = {each: getattr(chosen, f"{each}_port") for each in ("plain", "second", "small")}
+    return {role: port for role, port in given.items() if port is not None}
 
 
 def _show(judged: Judged, *, quiet: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from scapy_tfo.commands.arguments import duration
+from scapy_tfo.commands.arguments import duration, port
 
 SUMMARY = "run scripts on this kernel, against a target, or with packetdrill itself"
 DESCRIPTION = """Run packetdrill scripts: files, or all *.pkt files in and below directories.
@@ -97,6 +97,17 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
         help="with --target: send from these addresses",
     )
     add("--iface", metavar="NAME", help="with --target: send on this interface")
+    for role, what in (
+        ("plain", "fast open off"),
+        ("second", "fast open on"),
+        ("small", "a limit of 4 pending fast opens"),
+    ):
+        add(
+            f"--{role}-port",
+            type=port,
+            metavar="N",
+            help=f"with --target: another port of it, {what}",
+        )
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:

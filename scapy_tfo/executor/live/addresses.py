@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from scapy_tfo.program.cookies import Client
+from scapy_tfo.oracle.parts.profile import Profile
+from scapy_tfo.program.cookies import Client, Jar
 from scapy_tfo.program.program import CLIENTS, Icmp, Program
 from scapy_tfo.segment import Address
 from scapy_tfo.wire.links.batch import Batch
@@ -34,6 +35,15 @@ class Range:
     spare: dict[Client, Address]
     addresses: dict[int, Address]
     ports: dict[str, int]
+
+
+@dataclass(slots=True)
+class Site:
+    """Addresses that programs come from, with what the target has granted to them and shown."""
+
+    sources: Mapping[Client, Address]
+    jar: Jar
+    profile: Profile
 
 
 def clients_of(

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable
 
 from scapy_tfo.errors import TargetError
+from scapy_tfo.executor.live.earlier import TRIES
 from scapy_tfo.executor.verdict import Verdict
 from scapy_tfo.program.program import Program
 
@@ -106,6 +107,10 @@ class Bearing:
             self.is_full()
         return doubtful
 
+    def ask_anew(self) -> None:
+        """The control that was under way told nothing."""
+        self._is_asking = False
+
     def is_full(self) -> None:
         """A control was not answered."""
         now = self._clock()
@@ -152,6 +157,18 @@ class Again:
         self.begun = self.excused = 0
         self._waiting = waiting
         self._tried: set[int] = set()
+        self._moved: dict[int, int] = {}
+
+    def moves(self, number: int, program: Program) -> bool:
+        """Whether a program is run once more, on other ports, because an earlier connection was in
+        its way. A control (a negative number) is not: another one follows."""
+        if number < 0:
+            return True
+        tries = self._moved[number] = self._moved.get(number, 1) + 1
+        if tries > TRIES:
+            return False
+        self._waiting.append((number, program))
+        return True
 
     def believes(self, number: int, program: Program, verdict: Verdict) -> bool:
         """Whether a verdict stands. What went wrong the first time does not: a packet may have been

@@ -6,16 +6,17 @@ import gc
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 from scapy_tfo.executor.bench import VolleyResult
 from scapy_tfo.executor.conduct import Counts
-from scapy_tfo.executor.live.addresses import Range, Throttle, clients_of, leaves_a_mark
+from scapy_tfo.executor.live.addresses import Range, Site, Throttle, clients_of, leaves_a_mark
 from scapy_tfo.executor.live.application import meet
 from scapy_tfo.executor.live.bearing import Again, Bearing
 from scapy_tfo.executor.live.control import greet
 from scapy_tfo.executor.live.cookies import gather
+from scapy_tfo.executor.live.earlier import DISTURBED, TRIES
 from scapy_tfo.executor.live.engine import Engine
 from scapy_tfo.executor.live.health import PLAIN, Health
 from scapy_tfo.executor.live.volley import CHUNK, LEAST_CHUNK, SIZE, Volleys
@@ -59,19 +60,6 @@ _CONTROL = -1
 """Number of a control handshake among programs."""
 
 
-def _nothing() -> dict[str, int]:
-    return {}
-
-
-@dataclass(slots=True)
-class Site:
-    """Addresses that programs come from, with what the target has granted to them and shown."""
-
-    sources: Mapping[Client, Address]
-    jar: Jar
-    profile: Profile
-
-
 class LiveBench:
     """See `Bench`. A program that is against the model is run again before that is believed.
 
@@ -91,7 +79,7 @@ class LiveBench:
         rate: float | None = None,
         patience: Patience = LOCAL,
         ours: bool = True,
-        counters: Callable[[], dict[str, int]] = _nothing,
+        counters: Callable[[], dict[str, int]] = dict,
         ails: Callable[[], str] = lambda: "",
         close: Callable[[], None],
     ) -> None:
@@ -119,7 +107,7 @@ class LiveBench:
             self._bearing,
         )
         self._engine = Engine(at, self._throttle, ours=ours)
-        self._window = float(MOST)
+        self._window, self._most = float(MOST), MOST
         self._usual = Site(at.sources, self._gather(at.sources), Profile())
         found = acquaint(self._once, self.families, small="small" in at.ports)
         self.profile = replace(
@@ -226,6 +214,10 @@ class LiveBench:
         """Seconds that the target takes to answer, of late."""
         return self._engine.pulse.lag
 
+    def look(self, seen: Callable[[], frozenset[str]] | None, most: int = MOST) -> None:
+        """From now on, note what the target executes, see `Engine`. most: programs awake."""
+        self._engine.seen, self._most = seen, most
+
     def watch(self) -> None:
         """From now on, tell what came in the form by which targets are compared."""
         self._play_of, self._patience, self._alone_patience = WatchedPlay, PATIENCE, PATIENCE
@@ -250,7 +242,10 @@ class LiveBench:
                     break
                 for number, program, play in engine.turn(_TURN):
                     verdict = play.verdict()
-                    if bearing is not None and number == _CONTROL:
+                    if verdict.unjudged == DISTURBED and again.moves(number, program):
+                        if number == _CONTROL and bearing is not None:
+                            bearing.ask_anew()
+                    elif bearing is not None and number == _CONTROL:
                         answered = verdict.heard > 0
                         for doubt in bearing.told(answered=answered):
                             if not answered:
@@ -304,7 +299,7 @@ class LiveBench:
             max(FEW, 0.9 * self._window) if engine.pulse.lag > LAG else min(MOST, self._window + 1)
         )
         for _ in range(_AT_ONCE):
-            if engine.awake >= self._window or self._throttle.delay():
+            if engine.awake >= min(self._window, self._most) or self._throttle.delay():
                 break
             if bearing is not None and not bearing.may_begin():
                 break
@@ -348,7 +343,9 @@ class LiveBench:
             return False
         log = self.counts.log(number, ordered=self._ours, whole=site.profile.whole)
         watch, given = self.counts.model, (program, ends, site.jar, site.profile, patience)
-        play = self._play_of(*given, seed=number, keep=keep, watch=watch, log=log)
+        play = self._play_of(
+            *given, seed=number, keep=keep, watch=watch, log=log, edges=self.counts.edges
+        )
         self._engine.start(number, program, play, taken, now)
         return True
 
@@ -372,7 +369,10 @@ class LiveBench:
     def trace(self, program: Program) -> tuple[Verdict, Sequence[TracedPacket]]:
         if not self._can_be(program):
             return Verdict(unjudged=_NO_SUCH_ENDS), ()
-        play = self._alone(program)
+        for _ in range(TRIES):
+            play = self._alone(program)
+            if play.verdict().unjudged != DISTURBED:
+                break
         return play.verdict(), play.trace
 
     def alive(self) -> str:

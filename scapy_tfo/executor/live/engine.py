@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import heapq
+import struct
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from scapy_tfo.executor.live.addresses import Range, Throttle
+from scapy_tfo.executor.live.earlier import DISTURBED, Earlier, answers
 from scapy_tfo.executor.live.ports import FOREIGN_REST, REST, Ports
 from scapy_tfo.executor.play import Play
 from scapy_tfo.oracle.counters import Balance
 from scapy_tfo.packet import Ends, build, key_of, read
 from scapy_tfo.program.cookies import Client
+from scapy_tfo.program.options import offer_of
 from scapy_tfo.program.program import Program
 from scapy_tfo.segment import ACK, RST, Address
 
@@ -25,6 +28,9 @@ SWEEP_AFTER = 10.0
 the number that a RST must have."""
 
 _IPV4, _IPV6 = 0x45, 0x60
+_TIMES = struct.Struct("!III")
+_TIMES_HEAD = 0x0101080A
+"""Two NOPs, kind and length of timestamps."""
 _TCP = 6
 _LONGEST_WAIT = 0.5
 _SWEPT_AT_ONCE = 16
@@ -56,10 +62,12 @@ class Running:
 
 @dataclass(slots=True)
 class Flow:
-    """Where a packet belongs: a flow of a play."""
+    """Where a packet belongs: a flow of a play. earlier: the numbers of another connection that its
+    4-tuple had."""
 
     running: Running
     index: int
+    earlier: tuple[int, int] | None
 
 
 @dataclass(slots=True)
@@ -76,12 +84,15 @@ class Engine:
     """Runs plays: `place` gives a program's flows their ends, `start` begins, `turn` goes on.
 
     ports: of each source. pulse: how the target does. balance: of what it must have counted.
-    ours: a target of our own.
+    ours: a target of our own. seen: tells what the target has executed since it was called last,
+    None where that cannot be seen; it belongs to the plays that have sent or heard something since.
     """
 
     def __init__(self, at: Range, throttle: Throttle, *, ours: bool = True) -> None:
         self.at = at
         self._ours = ours
+        self.seen: Callable[[], frozenset[str]] | None = None
+        self._senders: list[Play] = []
         self._rest = REST if ours else FOREIGN_REST
         # The way to a target of our own takes any size.
         self._mtu = 1 << 17 if ours else at.batch.mtu
@@ -91,6 +102,7 @@ class Engine:
         sources = [*at.sources.values(), *at.spare.values()]
         self.ports = {source: Ports(at.batch, source) for source in sources}
         self._flows: dict[bytes, Flow] = {}
+        self._earlier = Earlier()
         self._running: dict[int, Running] = {}
         self._due: list[tuple[float, int, Running]] = []
         self._serial = 0
@@ -169,7 +181,7 @@ class Engine:
         keys = [_key(each) for each in play.ends]
         running = Running(number, program, play, keys, taken)
         for index, key in enumerate(keys):
-            self._flows[key] = Flow(running, index)
+            self._flows[key] = Flow(running, index, self._earlier.numbers(key))
         self._running[id(running)] = running
         play.begin(now)
         self._follow(running, now)
@@ -198,6 +210,8 @@ class Engine:
         ringing = self._ringing(now)
         self._answerable = _STRAYS_ANSWERED
         touched = self._hand_in(came, now) if came else {}
+        if self.seen is not None:
+            self._look(self.seen(), touched)
         for running in ringing:
             if not running.play.done and running.play.deadline is not None:
                 if running.play.deadline <= now:
@@ -212,6 +226,12 @@ class Engine:
             if running.play.done:
                 self._end(running, now)
                 yield running.number, running.program, running.play
+
+    def _look(self, executed: frozenset[str], touched: dict[int, Running]) -> None:
+        """Add to plays what the target has executed."""
+        for play in (*self._senders, *(each.play for each in touched.values())):
+            play.executed |= executed
+        self._senders.clear()
 
     def drop_all(self) -> None:
         """Forget what is under way; its ports rest for long."""
@@ -243,6 +263,13 @@ class Engine:
                 self._stray(packet)
                 continue
             running = flow.running
+            if flow.earlier is not None:
+                link = running.play.links[flow.index]
+                if answers(packet, flow.earlier, link):
+                    self._stray(packet)
+                    running.play.give_up(DISTURBED)
+                    touched[id(running)] = running
+                    continue
             running.play.arrive(flow.index, packet, now)
             if id(running) not in touched:
                 touched[id(running)] = running
@@ -254,6 +281,8 @@ class Engine:
         packets = running.play.take_packets()
         if packets:
             running.asked_at = now
+            if self.seen is not None:
+                self._senders.append(running.play)
             if max(map(len, packets)) > self._mtu:
                 # It cannot leave here, and its silence says nothing of the target.
                 running.play.give_up(f"a packet of it is over the MTU of {self._mtu} bytes")
@@ -287,6 +316,7 @@ class Engine:
             self._flows.pop(key, None)
         links = running.play.links
         self.balance.opening += running.play.opening
+        self._earlier.remember(running.keys, links)
         for link in links:
             self.balance.note(link)
         if running.program.end == "leave" or not all(each.is_known for each in links):
@@ -327,7 +357,15 @@ class Engine:
             target = packet[12:16] if packet[0] == _IPV4 else packet[8:24]
             client, sport, dport = key
             self._answerable -= 1
-            self._out.append(build(Ends(client, target, sport, dport), reply.ack, 0, RST))
+            ends = Ends(client, target, sport, dport)
+            self._out.append(build(ends, reply.ack, 0, RST, options=_times_for(reply.options)))
+
+
+def _times_for(options: bytes) -> bytes:
+    """Timestamps that answer those of a segment, nothing where it has none: without them some take
+    no RST where they were agreed on (RFC 7323 section 3.2 asks for them)."""
+    times = offer_of(options).times
+    return b"" if times is None else _TIMES.pack(_TIMES_HEAD, times[1], times[0])
 
 
 def _key(ends: Ends) -> bytes:

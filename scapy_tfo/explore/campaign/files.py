@@ -8,17 +8,22 @@ from pathlib import Path
 from typing import Any
 
 from scapy_tfo.errors import SetupError
+from scapy_tfo.explore.campaign.rehearsal import rehearsed
+from scapy_tfo.explore.conversation.run import outcome
 from scapy_tfo.explore.conversation.schedule import Schedule, from_json, to_json
 from scapy_tfo.explore.explorer import Found, Result
+from scapy_tfo.fuzz.findings.finding import packets_to_json
 
 FORMAT = "scapy-tfo explore 1"
 
 
-def finding_json(target: str, seed: int, found: Found) -> dict[str, Any]:
-    """A finding as plain JSON values."""
+def finding_json(target: str, seed: int, found: Found, cause: str) -> dict[str, Any]:
+    """A finding as plain JSON values. cause: by which it is told from others."""
     problem = found.problem
+    reference = "" if found.before else outcome(rehearsed(found.schedule, seed=seed)[0])
     return {
         "format": FORMAT,
+        "cause": cause,
         "target": target,
         "seed": seed,
         "rule": problem.rule,
@@ -28,6 +33,8 @@ def finding_json(target: str, seed: int, found: Found) -> dict[str, Any]:
         "count": found.count,
         "schedule": to_json(found.schedule),
         "before": [to_json(each) for each in found.before],
+        "outcome": {"target": found.outcome, "reference": reference},
+        "packets": packets_to_json(found.packets),
     }
 
 
@@ -42,23 +49,34 @@ def result_json(result: Result) -> dict[str, Any]:
         "merged": result.merged,
         "audits": result.audits,
         "complete": result.complete,
+        "covered": {
+            "met": [[*met, first] for met, first in sorted(result.covered.met.items())],
+            "holes": result.covered.holes,
+            "growth": result.covered.growth,
+        },
         "findings": [
-            finding_json(result.target, result.seed, each) for each in result.found.values()
+            finding_json(result.target, result.seed, each, cause)
+            for cause, each in result.found.items()
         ],
     }
 
 
+def file_name_of(cause: str) -> str:
+    """The name of the files of a finding, without their endings."""
+    return re.sub("[^a-z0-9]+", "-", cause.lower())
+
+
 def write_findings(result: Result, directory: Path) -> dict[str, Path]:
-    """A file for each finding, named by its rule. Raises SetupError where that is impossible."""
+    """A file for each finding, named by its cause. Raises SetupError where that is impossible."""
     out = {}
-    for rule, each in result.found.items():
-        path = directory / f"{re.sub('[^a-z0-9]+', '-', rule.lower())}.json"
-        text = json.dumps(finding_json(result.target, result.seed, each), indent=2)
+    for cause, each in result.found.items():
+        path = directory / f"{file_name_of(cause)}.json"
+        text = json.dumps(finding_json(result.target, result.seed, each, cause), indent=2)
         try:
             path.write_text(text + "\n", encoding="utf-8")
         except OSError as error:
             raise SetupError(f"cannot write {path}: {error.strerror}") from None
-        out[rule] = path
+        out[cause] = path
     return out
 
 

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import os
 import time
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from pathlib import Path
 
 from scapy_tfo.explore.audits import AUDITED
+from scapy_tfo.explore.campaign.store import PARTS, Store
 from scapy_tfo.explore.explorer import Explorer, Result
 from scapy_tfo.explore.reduce import reduced
+from scapy_tfo.explore.rows import STRENGTH
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """What is to be explored. target: a simulated stack without `sim:`. faults: in one schedule, at
     most. seconds: that it may take, None for as long as the plan takes. first: stop at the first
-    finding that is no advice."""
+    finding that is no advice. strength: how many factors of contexts meet in every way. store:
+    where finished parts are kept; resume: those that are kept are not explored again. shard: which
+    one of how many this is, counted from 0."""
 
     target: str
     seed: int = 0
@@ -24,6 +30,16 @@ class Request:
     seconds: float | None = None
     jobs: int = 1
     first: bool = False
+    strength: int = STRENGTH
+    store: Path | None = None
+    resume: bool = False
+    shard: tuple[int, int] = (0, 1)
+
+    @property
+    def plan(self) -> dict[str, object]:
+        """What is the same wherever parts of one exploration are explored."""
+        held = {"target": self.target, "seed": self.seed, "faults": self.faults}
+        return {**held, "strength": self.strength, "parts": PARTS}
 
 
 def processors() -> int:
@@ -33,27 +49,52 @@ def processors() -> int:
 
 def explored(request: Request) -> Result:
     """Explore, and join what the processes found. Raises SetupError and TargetError as they do."""
+    end = None if request.seconds is None else time.monotonic() + request.seconds
+    if request.store is not None:
+        return _kept(request, request.store, end)
+    place, shards = request.shard
     if request.jobs == 1:
-        return _shard(request, 0)
+        return _part(request, end, place, shards)
+    of = request.jobs * shards
     with ProcessPoolExecutor(request.jobs) as pool:
-        shards = [pool.submit(_shard, request, number) for number in range(request.jobs)]
-        results = [each.result() for each in shards]
-    joined = results[0]
-    for each in results[1:]:
+        parts = [pool.submit(_part, request, end, each, of) for each in range(place, of, shards)]
+        return _joined(request, [each.result() for each in parts])
+
+
+def _joined(request: Request, results: Iterable[Result]) -> Result:
+    joined = Result(f"sim:{request.target}", request.seed)
+    for each in results:
         joined.join(each)
     return joined
 
 
-def _shard(request: Request, number: int) -> Result:
-    end = None if request.seconds is None else time.monotonic() + request.seconds
+def _kept(request: Request, path: Path, end: float | None) -> Result:
+    """Explore the parts that a store lacks, and keep each when it is finished."""
+    store = Store(path, request.plan, resume=request.resume)
+    try:
+        place, shards = request.shard
+        results = store.parts()
+        left = [each for each in range(place, PARTS, shards) if each not in results]
+        with ProcessPoolExecutor(request.jobs) as pool:
+            asked = {pool.submit(_part, request, end, each, PARTS): each for each in left}
+            for done in as_completed(asked):
+                part = asked[done]
+                results[part] = done.result()
+                if results[part].complete:
+                    store.put(part, results[part])
+    finally:
+        store.close()
+    return _joined(request, (results[part] for part in sorted(results)))
 
+
+def _part(request: Request, end: float | None, number: int, of: int) -> Result:
     def stop() -> bool:
         if request.first and explorer.result.failed:
             return True
         return end is not None and time.monotonic() >= end
 
-    explorer = Explorer(request.target, seed=request.seed, stop=stop)
-    result = explorer.explore(request.faults, shard=number, of=request.jobs)
+    explorer = Explorer(request.target, seed=request.seed, strength=request.strength, stop=stop)
+    result = explorer.explore(request.faults, shard=number, of=of)
     for each in result.found.values():
         if each.problem.packet >= 0 or not each.problem.rule.startswith(AUDITED):
             each.schedule = reduced(explorer.problems_of, each)

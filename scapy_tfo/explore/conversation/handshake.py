@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.explore.conversation.run import Problem
@@ -9,6 +11,8 @@ from scapy_tfo.option import FastOpen
 from scapy_tfo.oracle.parts.profile import ANY, REQUEST, Profile
 from scapy_tfo.segment import ACK, RST, SYN, Segment
 
+_ANSWERS_WITHIN = 0.9
+"""Seconds, less than the client's first timeout."""
 _OFFERS = {opt.MSS, opt.WINDOW_SCALE, opt.SACK_PERMITTED, opt.TIMESTAMPS}
 
 
@@ -29,6 +33,7 @@ class Handshake:
         self._cookie = cookie
         self._syns: list[Segment] = []
         self._text_end = 0
+        self._asked_at: float | None = None
         self.answered = self.acked = False
 
     def forgot(self, segment: Segment, first: int, accepted: bool, gone: bool) -> str:
@@ -42,14 +47,28 @@ class Handshake:
             return ""
         return "a listener that keeps nothing of a SYN knows no later segment"
 
-    def sent(self, segment: Segment) -> None:
-        """A segment of the client's came to the target."""
+    def sent(self, segment: Segment, now: float) -> Problem | None:
+        """A segment of the client's came to the target; what that shows. now: seconds."""
         if segment.flags & SYN:
             self._syns.append(segment)
-        elif segment.flags & (RST | ACK) == ACK:
+            return self._asked(now)
+        if segment.flags & (RST | ACK) == ACK:
             self.acked = self.answered
             end = seq.distance(self._isn, segment.end) - 1
             self._text_end = max(self._text_end, end)
+        return None
+
+    def _asked(self, now: float) -> Problem | None:
+        """A SYN came. Nothing was lost, so those before it are answered, whatever options they have
+        (RFC 9293 section 3.10.7.2; RFC 7413 section 4.1.1: a bad option is ignored)."""
+        first = self._asked_at
+        if first is None:
+            self._asked_at = now
+        if first is None or self.answered or now - first <= _ANSWERS_WITHIN:
+            return None
+        self._asked_at = math.inf
+        told = f"nothing in {now - first:.1f} s"
+        return Problem("syn-unanswered", -1, "an answer to a SYN at a listener", told)
 
     def _is_good(self, segment: Segment) -> bool:
         """Whether its data may be taken at once."""

@@ -14,7 +14,7 @@ from scapy_tfo.explore.conversation.schedule import (
     SWAPPED,
     Fault,
 )
-from scapy_tfo.explore.conversation.world import World
+from scapy_tfo.explore.conversation.world import Setting
 from scapy_tfo.segment import Segment
 
 LATENCY = 0.01
@@ -36,7 +36,7 @@ class Path:
 
     def __init__(
         self,
-        world: World,
+        world: Setting,
         faults: Sequence[Fault],
         to_client: Callable[[Segment], None],
         to_target: Callable[[Segment], None],

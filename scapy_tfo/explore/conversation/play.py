@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from scapy_tfo import seq
-from scapy_tfo.explore.conversation.actors import Actor, Writer, client_of, server_of
-from scapy_tfo.explore.conversation.client import Client
-from scapy_tfo.explore.conversation.context import Context, context_of
+from scapy_tfo.explore.conversation.connecting import prepared
 from scapy_tfo.explore.conversation.handshake import Handshake
-from scapy_tfo.explore.conversation.opening import (
-    OLD_KEY,
-    PLAIN,
-    REQUEST,
-    opening_of,
-    relative_of,
-)
+from scapy_tfo.explore.conversation.met import met
 from scapy_tfo.explore.conversation.owed import Owed
 from scapy_tfo.explore.conversation.path import Path
-from scapy_tfo.explore.conversation.run import Problem, Run, Traced
+from scapy_tfo.explore.conversation.run import OVER, Problem, Run, Traced
 from scapy_tfo.explore.conversation.schedule import Schedule
-from scapy_tfo.explore.conversation.world import TARGETS, World
+from scapy_tfo.explore.conversation.world import Setting
 from scapy_tfo.explore.conversation.wrong import KINDS, Situation
-from scapy_tfo.option import Form
+from scapy_tfo.explore.ends.actor import Actor
+from scapy_tfo.explore.ends.actors import Writer, client_of, server_of
+from scapy_tfo.explore.ends.context import Context, context_of
+from scapy_tfo.explore.ends.dressing import dressed
+from scapy_tfo.explore.ends.opening import OLD_KEY
 from scapy_tfo.oracle.conduct.conduct import Broken, Conduct
-from scapy_tfo.oracle.conduct.history import History
+from scapy_tfo.oracle.conduct.history import Population
 from scapy_tfo.reference.client import ActiveConnection
 from scapy_tfo.reference.states import Accepted, Connected
-from scapy_tfo.segment import ACK, RST, SYN, Address, MalformedPacketError, Segment
+from scapy_tfo.segment import ACK, RST, SYN, MalformedPacketError, Segment
 
 HORIZON = 120.0
 """Seconds after which a conversation should have ended, whatever two faults did to it."""
 _LINGER = 5.0
 """Seconds in which an application may still read what has come."""
+_NEVER = math.inf
 _MOST = 3000
 """Packets of one schedule at most: a stack that never comes to rest is a finding, not a hang."""
 
@@ -41,11 +38,12 @@ _MOST = 3000
 class Play:
     """One schedule in a world. keep: whether its packets are kept."""
 
-    def __init__(self, world: World, schedule: Schedule, *, keep: bool = False) -> None:
+    def __init__(self, world: Setting, schedule: Schedule, *, keep: bool = False) -> None:
         self.world, self.schedule = world, schedule
         self.context: Context = context_of(schedule.context)
         self.server: Actor = server_of(schedule.server, self)
         self.client: Writer = client_of(schedule.client, self)
+        self.client.filling = self.context.filling
         self.run = Run(schedule, self.server, self.client)
         self._keep = keep
         self._marks: list[tuple[float, int, int, int]] = []
@@ -74,24 +72,32 @@ class Play:
 
     def play(self) -> Run:
         """From the first SYN to the last packet, or until time is over."""
-        world, context = self.world, self.context
+        self.begin()
+        self._drive()
+        return self._ended()
+
+    def begin(self) -> None:
+        """Up to the first SYN."""
+        world = self.world
         world.make_room()
         self._port = port = world.port_of(self.schedule.server)
-        self._address = context.client
-        target = TARGETS[context.family]
-        self._make_client(target, port)
+        target = self._target = world.addresses[self.context.family]
+        self._make_client(port)
         world.played += 1
         self._began = world.now
-        faults, spoilt = self.schedule.faults, self._spoilt_at_target
-        self._path = Path(world, faults, self._at_client, self._at_target, spoilt)
+        takers = self._at_client, self._at_target, self._spoilt_at_target
+        self._path = Path(world, self.schedule.faults, *takers)
         if self._keep:
             self._path.trace = self.run.trace
-        key = (target, port, context.client, self._stack.port)
-        history = History(key, world.population, ordered=True)
+        history = world.history((target, port, self._address, self._stack.port))
+        if self.context.iss is not None:
+            # That others had this number is no fault of the target's.
+            history.population = Population()
+        world.choose_iss(self.context.iss)
         self._conduct = Conduct(history, world.tally)
         self.server.on_reading = self._conduct.reads
         self._connection: ActiveConnection = self._stack.connect(
-            context.client,
+            self._address,
             target,
             port,
             data=self.client.first(),
@@ -101,7 +107,7 @@ class Play:
         self._isn = self._connection.send.iss
         self._sport = self._connection.local[1]
         self._situation = Situation(
-            client=context.client,
+            client=self._address,
             target=target,
             sport=self._sport,
             dport=port,
@@ -116,41 +122,24 @@ class Play:
         self._pump_client()
         if self.schedule.wrong is not None:
             self._go_wrong()
-        self._drive()
-        return self._ended()
 
-    def _make_client(self, target: Address, port: int) -> None:
+    def _make_client(self, port: int) -> None:
         """A client that holds the cookie that its opening wants."""
-        world, name, context = self.world, self.schedule.opening, self.context
-        self.cookie = b""
-        if name not in (PLAIN, REQUEST):
-            self.cookie = world.cookie(self._address, port, anew=name == OLD_KEY)
-        self._opening = opening = opening_of(name, self.cookie, self._cookie_of)
-        self.run.broken = opening.broken
-        settings = context.settings
-        if opening.form is not Form.IANA or opening.sends_data:
-            settings = replace(
-                settings, client_form=opening.form, data_without_cookie=opening.sends_data
-            )
-        self._stack = stack = Client(context.client, settings, seed=world.played)
-        stack.port = context.port or world.free_port()
-        stack.instead = opening.option
-        if opening.holds:
-            cookie = self.cookie or bytes(8)
-            stack.cache.learn(self._address, target, cookie=cookie, mss=context.mss)
-        if name == OLD_KEY:
-            world.rotate_keys()
-
-    def _cookie_of(self, bit: int) -> bytes:
-        return self.world.cookie(relative_of(self._address, bit), self._port)
+        made = prepared(self.world, self.schedule, self.context, port)
+        self._address, self._stack, self._opening = made.address, made.stack, made.opening
+        self.cookie = made.cookie
+        self.run.broken = made.opening.broken
+        if made.problem is not None:
+            self.run.problems.append(made.problem)
 
     def _drive(self) -> None:
         world, target, client = self.world, self.world.target, self._stack
         end = self._began + HORIZON
         while len(self._path.order) < _MOST:
             act, ours, theirs = world.next_act(), client.deadline(), target.deadline()
-            due = min((each for each in (act, ours, theirs) if each is not None), default=None)
-            if due is None:
+            # No deadline is at the very beginning, and so none is 0.
+            due = min(act or _NEVER, ours or _NEVER, theirs or _NEVER)
+            if due == _NEVER:
                 return
             if self._is_over(act):
                 end = min(end, world.now + _LINGER)
@@ -171,8 +160,8 @@ class Play:
 
     def _is_over(self, act: float | None) -> bool:
         """Both ends are done, and nothing is on its way."""
-        server = self.server
-        return act is None and self.client.ended and (server.ended or not server.accepted)
+        served = self.server.ended or not self.server.accepted
+        return act is None and self.client.ended and served
 
     def _ended(self) -> Run:
         run, world = self.run, self.world
@@ -192,7 +181,7 @@ class Play:
         now = self._situation
         reset = Segment(
             src=self._address,
-            dst=TARGETS[self.context.family],
+            dst=self._target,
             sport=self._sport,
             dport=self._port,
             seq=self._next_at_target,
@@ -231,9 +220,9 @@ class Play:
                     self.client.tell(event)
 
     def _at_target(self, segment: Segment) -> None:
-        world = self.world
+        world, run = self.world, self.run
         self._settle()
-        self.run.passed += 1
+        run.passed += 1
         self._marks.append((world.now - self._began, 0, segment.flags, segment.length))
         self._conduct.sent(segment, world.now)
         first = seq.add(self._isn, 1 + self.run.acked)
@@ -241,6 +230,7 @@ class Play:
         self.run.excuse = self._handshake.forgot(segment, first, known, gone) or self.run.excuse
         self._conduct.history.mixed |= gone and world.profile.stateless
         end, is_next = self.run.acked + len(segment.payload), self._situation.is_next(segment)
+        self.run.met.append(met(self._situation, segment, self._fin_acked))
         self._situation.sent(segment)
         if segment.flags & SYN and self._is_gone:
             # It may open another connection (RFC 7413 section 2.1).
@@ -248,8 +238,13 @@ class Play:
         elif segment.flags & RST:
             self._over = True
             self.run.killed |= self._kills(segment)
-        self._handshake.sent(segment)
-        world.target.receive(segment.to_bytes(), world.now)
+        unanswered = self._handshake.sent(segment, world.now)
+        if unanswered is not None and not (run.injected or run.excuse or run.broken):
+            run.problems.append(unanswered)
+        packet = segment.to_bytes()
+        world.target.receive(
+            dressed(packet, self.context.dress) if self.context.dress else packet, world.now
+        )
         self._pump_target()
         if segment.payload and is_next and self.run.acked < end and self._must_take():
             self._owed.text(end, world.now)
@@ -267,7 +262,7 @@ class Play:
         kind = KINDS[wrong.kind]
         if self._situation.over or self._is_gone:
             # The connection is gone; what comes now belongs to none, or opens another.
-            run.excuse = "the connection was over"
+            run.excuse = OVER
             self._conduct.history.mixed = True
         made = kind.make(self._situation)
         if made is None:
@@ -275,6 +270,7 @@ class Play:
         is_open = self._handshake.acked and self.server.accepted
         run.excuse = run.excuse or kind.ends or ("" if is_open else kind.early)
         run.injected = True
+        run.met.append(met(self._situation, made, self._fin_acked))
         packet = made.to_bytes()
         if self._keep:
             run.trace.append(Traced(world.now - self._began, True, packet, "wrong"))
@@ -284,7 +280,7 @@ class Play:
                 self._conduct.sent(made, world.now)
                 run.killed |= bool(made.flags & RST) and self._kills(made)
                 if made.flags & (SYN | RST | ACK) == ACK:
-                    self._handshake.sent(made)
+                    self._handshake.sent(made, world.now)
                 if made.flags & SYN and made.seq != self._isn:
                     self._conduct.history.mixed = True
         else:
@@ -312,12 +308,9 @@ class Play:
         )
 
     def _settle(self) -> None:
-        self.run.problems += self._owed.settle(
-            self.run.acked,
-            self.world.now,
-            len(self._marks),
-            excused=self._over or self.server.done or not self.server.reading,
-        )
+        excused = self._over or self.server.done or not self.server.reading
+        now, at = self.world.now, len(self._marks)
+        self.run.problems += self._owed.settle(self.run.acked, now, at, excused=excused)
 
     def _spoilt_at_target(self, packet: bytes) -> None:
         self.run.passed += 1
@@ -394,7 +387,8 @@ class Play:
             self.run.problems.append(Problem(each.rule, number, breach.expected, breach.actual))
 
     def _at_client(self, segment: Segment) -> None:
-        client = self._stack
-        if client.is_sound(segment):
-            client.segment_arrives(segment, self.world.now)
+        if self._stack.is_sound(segment):
+            self._stack.segment_arrives(segment, self.world.now)
             self._pump_client()
+        if self._waits:
+            self._go_wrong()

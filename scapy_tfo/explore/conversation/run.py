@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from scapy_tfo.explore.conversation.actors import Actor
 from scapy_tfo.explore.conversation.schedule import Schedule
+from scapy_tfo.explore.ends.actor import Actor
+
+OVER = "the connection was over"
+"""The excuse of what was sent when there was no connection any more, or what opens another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,8 @@ class Run:
     an option of its SYN had a wrong length. excuse: why what was sent beside the conversation may
     end it, or "". injected: something was. mark: alike for runs in which the same packets came at
     the same times. seconds: on the virtual clock. quiet: it ended by itself, and not because its
-    time was over.
+    time was over. met: states of the target, each with the sort of segment that came in it, see
+    `met`.
     """
 
     schedule: Schedule
@@ -57,3 +61,25 @@ class Run:
     seconds: float = 0.0
     quiet: bool = True
     trace: list[Traced] = field(default_factory=list)
+    met: list[tuple[str, str]] = field(default_factory=list)
+
+
+def outcome(run: Run) -> str:
+    """What became of the two applications, in one line."""
+    accepted = {0: "never accepted", 1: "accepted"}.get(
+        run.server.accepted, f"accepted {run.server.accepted} times"
+    )
+    return (
+        f"target {accepted}, {_end(run.server, run.client)}; client {_end(run.client, run.server)}"
+    )
+
+
+def _end(reader: Actor, writer: Actor) -> str:
+    told = f"got {len(reader.received)} of {len(writer.wrote)} bytes"
+    if reader.eof:
+        told += " and the end"
+    if reader.error:
+        told += f", failed with {reader.error}"
+    elif not reader.ended:
+        told += ", goes on"
+    return told

@@ -5,17 +5,22 @@ from __future__ import annotations
 import heapq
 import itertools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from ipaddress import ip_address
+from typing import Protocol
 
 from scapy_tfo import option as opt
 from scapy_tfo.address import known_address
 from scapy_tfo.cookie import KeyRing
+from scapy_tfo.explore.ends.context import Context
+from scapy_tfo.explore.ends.opening import relative_of
 from scapy_tfo.option import FastOpen, Form
 from scapy_tfo.oracle.conduct.conduct import Tally
-from scapy_tfo.oracle.conduct.isns import Population
+from scapy_tfo.oracle.conduct.history import History, Population
 from scapy_tfo.oracle.parts.profile import MANY, Profile
+from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.stack import Stack
+from scapy_tfo.reference.states import Event
 from scapy_tfo.segment import RST, SYN, Address, MalformedPacketError, Segment
 from scapy_tfo.variants.registry import AnyStack
 
@@ -35,32 +40,42 @@ _APART = 1.5
 """Seconds between two requests for a cookie: some stacks grant one a second."""
 
 
-class World:
-    """A stack with its listeners, and a clock that goes on from schedule to schedule.
+class TargetStack(Protocol):
+    """What a world asks of its target. Times are in seconds."""
 
-    profile: what the stack is known to do. now: seconds. population, tally: of the rules of
-    conduct, over all connections. played: how many schedules there were. narrowed: the target was
-    told of a small MTU.
+    settings: Settings
+
+    def receive(self, packet: bytes, now: float) -> None: ...
+
+    def take_packets(self) -> list[bytes]: ...
+
+    def take_events(self) -> list[Event]: ...
+
+    def deadline(self) -> float | None: ...
+
+    def on_timer(self, now: float) -> None: ...
+
+
+class Setting:
+    """What a conversation has around it: a clock with an agenda, a target, and what is known of it.
+
+    profile: what the target is known to do. addresses: of the target, by family. target: takes the
+    packets. now: seconds. population, tally: of the rules of conduct, over all connections. played:
+    how many schedules there were. narrowed: the target was told of a small MTU.
     """
 
-    def __init__(self, stack: AnyStack, profile: Profile, seed: int = 0) -> None:
+    target: TargetStack
+
+    def __init__(self, profile: Profile, addresses: Mapping[int, Address]) -> None:
         self.profile = profile
-        dice = random.Random(seed + (1 << 32))
-        self.keys = KeyRing([dice.randbytes(16)])
-        self.target: Stack = stack.stack(
-            list(TARGETS.values()), stack.settings, cookies=self.keys, seed=seed
-        )
+        self.addresses = addresses
         self.now = 0.0
         self.population = Population()
         self.tally = Tally()
         self.played = 0
         self.narrowed = False
-        self._dice = dice
         self._agenda: list[tuple[float, int, Callable[[], None]]] = []
         self._serial = itertools.count()
-        self._ports: dict[str, int] = {}
-        self._cookies: dict[tuple[Address, int], tuple[float, bytes]] = {}
-        self._sports = itertools.count(40000, 2)
 
     # Time
 
@@ -75,12 +90,71 @@ class World:
     def do_next(self) -> None:
         """What is due first."""
         when, _, act = heapq.heappop(self._agenda)
-        self.now = max(self.now, when)
+        if when > self.now:
+            self.now = when
         act()
 
     def forget_agenda(self) -> None:
         """What is left of a schedule happens no more."""
         self._agenda.clear()
+
+    def make_room(self) -> None:
+        """See to it that the target has room for one more connection."""
+
+    # Ends and cookies
+
+    def client_of(self, context: Context) -> Address:
+        """The address that a client has in a context."""
+        return context.client
+
+    def choose_iss(self, iss: int | None) -> None:
+        """The ISN of the connections that the target takes from now on, where it can be told: None
+        for its own choice."""
+
+    def history(self, key: Hashable) -> History:
+        """What the rules of conduct shall know of a connection. key: its ends."""
+        return History(key, self.population, ordered=True)
+
+    def port_of(self, application: str) -> int:
+        """The port at which an application listens."""
+        raise NotImplementedError
+
+    def free_port(self) -> int:
+        """A port of a client that no schedule has used in this world, nor the one beside it."""
+        raise NotImplementedError
+
+    def rotate_keys(self) -> None:
+        """A new key comes, and the one before it stays good."""
+        raise NotImplementedError
+
+    def cookie(self, client: Address, port: int, *, anew: bool = False) -> bytes:
+        """The cookie of a client; b"" where none is granted. anew: ask for one."""
+        raise NotImplementedError
+
+    def exchange(self, segment: Segment) -> list[Segment]:
+        """Hand a segment to the target, and take what it sends at once. Applications hear of
+        nothing."""
+        raise NotImplementedError
+
+
+class World(Setting):
+    """A stack on virtual time with its listeners, and a clock that goes on from schedule to
+    schedule."""
+
+    def __init__(self, stack: AnyStack, profile: Profile, seed: int = 0) -> None:
+        super().__init__(profile, TARGETS)
+        dice = random.Random(seed + (1 << 32))
+        self.keys = KeyRing([dice.randbytes(16)])
+        self.stack: Stack = stack.stack(
+            list(TARGETS.values()), stack.settings, cookies=self.keys, seed=seed
+        )
+        self.target = self.stack
+        self._dice = dice
+        self._ports: dict[str, int] = {}
+        self._cookies: dict[tuple[Address, int], tuple[float, bytes]] = {}
+        self._sports = itertools.cycle(range(40000, 60000, 2))
+        self._strangers = itertools.count(1)
+        self._is_told = False
 
     def pass_time(self, seconds: float) -> None:
         """Nothing happens but the target's timers; what it sends is lost."""
@@ -91,6 +165,26 @@ class World:
             self.target.take_packets()
             self.target.take_events()
         self.now = end
+
+    # Ends
+
+    def client_of(self, context: Context) -> Address:
+        """See Setting. One address connects once from a port that is asked for."""
+        address = context.client
+        if context.bit is not None:
+            address = relative_of(address, context.bit)
+        if context.port:
+            number = int.from_bytes(address.packed, "big") + (next(self._strangers) << 8)
+            address = known_address(number.to_bytes(len(address.packed), "big"))
+        return address
+
+    def choose_iss(self, iss: int | None) -> None:
+        """See Setting."""
+        if self._is_told:
+            self.stack.__delattr__("choose_isn")
+        self._is_told = iss is not None
+        if iss is not None:
+            self.stack.__setattr__("choose_isn", lambda _local, _remote: iss)
 
     # Listeners and cookies
 
@@ -104,12 +198,12 @@ class World:
         port = self._ports.get(application)
         if port is None:
             port = self._ports[application] = _FIRST_LISTENER + len(self._ports)
-            self.target.listen(port, fast_open=ROOM, backlog=64)
+            self.stack.listen(port, fast_open=ROOM, backlog=64)
         return port
 
     def free_port(self) -> int:
-        """A port of a client that no schedule has used in this world, nor the one beside it."""
-        return 10000 + next(self._sports) % 50000
+        """A port of a client, neither it nor the one beside it of the last 10,000 connections."""
+        return next(self._sports)
 
     def rotate_keys(self) -> None:
         """A new key comes, and the one before it stays good."""
@@ -128,7 +222,7 @@ class World:
         return cookie
 
     def _ask(self, client: Address, port: int) -> bytes:
-        target = TARGETS[client.version]
+        target = self.addresses[client.version]
         sport = self.free_port()
         options = opt.padded(opt.push_options([opt.mss(1460), opt.fast_open(form=Form.IANA)]))
         syn = Segment(

@@ -9,27 +9,16 @@ from dataclasses import dataclass
 
 from scapy_tfo.errors import TargetError
 from scapy_tfo.executor.bench import Bench
-from scapy_tfo.fuzz.campaign.liveness import AFTER, NONE, Patient, culprit, unexplained
+from scapy_tfo.fuzz.campaign.liveness import Patient, culprit, unexplained
 from scapy_tfo.fuzz.campaign.sender import Sender
-from scapy_tfo.fuzz.campaign.triage import given_up, resolve
-from scapy_tfo.fuzz.findings.finding import ALIVE, BALANCED, ROBUST, Finding, Status
-from scapy_tfo.fuzz.findings.store import Store
-from scapy_tfo.fuzz.generation.batches import Kind, Maker
+from scapy_tfo.fuzz.campaign.settling import OF_DEATH, Settling
+from scapy_tfo.fuzz.findings.finding import ALIVE, BALANCED, Finding
+from scapy_tfo.fuzz.findings.keeper import Keeper
+from scapy_tfo.fuzz.generation.batches import Maker
 from scapy_tfo.oracle.counters import MISCOUNTS
 
 MOST_DEATHS = 8
 """Of a target without a whole batch in between; then there is no use in going on."""
-
-_OF_DEATH: Kind = (ROBUST, ALIVE, AFTER, NONE)
-
-
-_TRYING, _TRYING_SHARE = 15.0, 0.25
-"""Seconds, and the share of those of sending, that confirming and reducing may take afterwards."""
-
-
-def extra_seconds(seconds: float | None) -> float:
-    """How long violations are tried when the time of a campaign is over."""
-    return math.inf if seconds is None else max(_TRYING, _TRYING_SHARE * seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +28,8 @@ class Progress:
     programs, probes, seconds: all its runs together, seconds those of sending; probes are
     segments. probes_a_second, programs_a_second: in this run, while it sent. wanted: programs
     that this shard will have sent, None where only time ends it. left: seconds, None where
-    nothing tells. findings: confirmed ones.
+    nothing tells. findings: confirmed ones. quiet: seconds since something new was
+    reached. slowest: seconds and number of the slowest programs of this run.
     """
 
     programs: int
@@ -50,6 +40,8 @@ class Progress:
     wanted: int | None
     left: float | None
     findings: int
+    quiet: float
+    slowest: tuple[tuple[float, int], ...] = ()
 
 
 class Campaign:
@@ -60,7 +52,7 @@ class Campaign:
 
     def __init__(
         self,
-        store: Store,
+        store: Keeper,
         make: Maker,
         bench: Bench,
         reopen: Callable[[], Bench],
@@ -74,18 +66,16 @@ class Campaign:
         self._plan = store.plan
         self._patient = Patient(reopen, bench)
         self._seconds = seconds
-        self._on_progress = on_progress
-        self._on_finding = on_finding
+        self.on_progress = on_progress
+        self.on_finding = on_finding
         self._before = store.totals()
         self._began = time.monotonic()
         self._wanted = None
         if programs is not None:
             self._wanted = sum(len(numbers) for _, numbers in self._plan.batches(programs))
-        findings = store.findings()
-        self._signatures = {each.signature for each in findings if each.status is Status.CONFIRMED}
         self._sender = Sender(store, make, programs, self._left, self._tell)
+        self._settling = Settling(store, self._patient, seconds, self._left, self._found)
         self._deaths = 0
-        self._tries_until = math.inf
 
     @property
     def bench(self) -> Bench:
@@ -99,17 +89,17 @@ class Campaign:
         if ill:
             raise TargetError(f"{self.bench.name} cannot be judged: {ill}")
         self._began = time.monotonic()
-        self._settle()
+        self._settling.settle()
         while self._left() > 0 and self._sender.has_more:
             try:
                 self._round()
             except (KeyboardInterrupt, TargetError):
                 self._sender.break_off()
                 raise
-            self._settle()
+            self._settling.settle()
         self._sender.break_off()
         # What the time did not suffice for has shown something, too.
-        self._settle()
+        self._settling.settle()
 
     def _round(self) -> None:
         before, whole = self._counters(), self._sender.whole
@@ -148,54 +138,16 @@ class Campaign:
         suspects = list(self._sender.last)
         if not suspects:
             raise TargetError(f"{self.bench.name} has failed: {ill}")
-        self._store.witness(_OF_DEATH, *suspects[-1], ALIVE, ill)
+        self._store.witness(OF_DEATH, *suspects[-1], ALIVE, ill)
         rule = BALANCED if ill.startswith(MISCOUNTS) else ALIVE
         known = any(each.rule == rule for each in self._store.findings())
         try:
             self._patient.revive()
             if not known:
-                self._found(_OF_DEATH, culprit(self._patient, self._plan, suspects, ill))
+                self._settling.keep(OF_DEATH, culprit(self._patient, self._plan, suspects, ill))
         except TargetError:
-            self._found(_OF_DEATH, unexplained(self._plan, suspects[-1], ill))
+            self._settling.keep(OF_DEATH, unexplained(self._plan, suspects[-1], ill))
             raise
-
-    def _settle(self) -> None:
-        """Make findings of what was seen and not tried yet."""
-        sightings = self._store.open_sightings()
-        for seen in [each for each in sightings if each.kind == _OF_DEATH]:
-            suspects = [(seen.number, seen.program)]
-            self._found(seen.kind, culprit(self._patient, self._plan, suspects, seen.actual))
-        left = {each.kind: each for each in sightings if each.kind != _OF_DEATH}
-        try:
-            for seen, finding in resolve(
-                self.bench,
-                self._plan,
-                list(left.values()),
-                frozenset(self._signatures),
-                until=self._end_of_trying(),
-            ):
-                self._found(seen.kind, finding)
-                del left[seen.kind]
-        except TargetError:
-            # It died of being tried: what is not known by then is as it was seen.
-            self._patient.revive()
-            for seen in left.values():
-                self._found(seen.kind, given_up(self._plan, seen))
-
-    def _end_of_trying(self) -> float:
-        """When, by the monotonic clock, no violation is tried any more."""
-        left = self._left()
-        if left > 0 or self._tries_until == math.inf:
-            self._tries_until = time.monotonic() + max(left, 0.0) + extra_seconds(self._seconds)
-        return self._tries_until
-
-    def _found(self, kind: Kind, finding: Finding) -> None:
-        is_new = self._store.settle(kind, finding)
-        if finding.status is Status.CONFIRMED:
-            self._signatures.add(finding.signature)
-        if is_new:
-            self._on_finding(finding)
-        self._tell()
 
     def progress(self) -> Progress:
         """How far it is now."""
@@ -213,11 +165,23 @@ class Campaign:
             programs_a_second=sender.sent / seconds,
             wanted=self._wanted,
             left=None if math.isinf(left) else max(left, 0.0),
-            findings=len(self._signatures),
+            findings=len(self._settling.signatures),
+            quiet=self._store.quiet(),
+            slowest=tuple(sender.slowest),
         )
 
+    @property
+    def slowed(self) -> float:
+        """Seconds for which the target's lag, or the rate, has held sending back."""
+        return float(getattr(self.bench, "slowed", 0.0))
+
+    def _found(self, finding: Finding, *, is_new: bool) -> None:
+        if is_new:
+            self.on_finding(finding)
+        self._tell()
+
     def _tell(self) -> None:
-        self._on_progress(self.progress())
+        self.on_progress(self.progress())
 
     def _left(self) -> float:
         """Seconds until it is over: all runs together, of this one also what findings took."""

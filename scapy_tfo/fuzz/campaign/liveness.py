@@ -109,7 +109,7 @@ def _finding(
     number, program = last
     miscounts = what.startswith(MISCOUNTS)
     return Finding(
-        signature=(ROBUST, AFTER, COUNTERS if miscounts else NONE),
+        signature=(ROBUST, AFTER, COUNTERS if miscounts else NONE, ""),
         rule=BALANCED if miscounts else ALIVE,
         status=status,
         number=number,

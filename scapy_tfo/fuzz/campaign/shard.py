@@ -11,7 +11,7 @@ from pathlib import Path
 from scapy_tfo.fuzz.campaign.campaign import Campaign, Progress
 from scapy_tfo.fuzz.findings.store import Store
 from scapy_tfo.fuzz.generation.grammar import VERSION, program_for
-from scapy_tfo.fuzz.generation.plan import Plan
+from scapy_tfo.fuzz.generation.plan import AUTO, Plan
 from scapy_tfo.program import fingerprint
 from scapy_tfo.program.program import Program, dumps
 from scapy_tfo.targets.benches import ProfiledBench, batch_of, open_bench, volleys_of
@@ -22,8 +22,8 @@ class Job:
     """A campaign that is split: all that a worker is told.
 
     target, profile, rate: as the user gave them. programs: of the whole campaign; seconds: of
-    each shard; None for no limit. batch: programs in each, None for what suits the target. base:
-    the corpus that it begins with.
+    each shard; None for no limit. batch: programs in each, None for what suits the target.
+    coverage: see `Plan`. base: the corpus that it begins with.
     """
 
     target: str
@@ -33,6 +33,7 @@ class Job:
     programs: int | None = None
     seconds: float | None = None
     batch: int | None = None
+    coverage: str = AUTO
     base: dict[str, Program] = field(default_factory=dict)
 
     def plan(self, bench: ProfiledBench, shard: tuple[int, int]) -> Plan:
@@ -47,6 +48,7 @@ class Job:
             shard=shard,
             batch=self.batch or batch_of(self.target),
             volleys=volleys_of(bench),
+            coverage=self.coverage,
             base=f"{fingerprint.total(map(fingerprint.text_hash, texts)):016x}"
             if self.base
             else "",

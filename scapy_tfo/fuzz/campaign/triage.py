@@ -9,8 +9,11 @@ from dataclasses import replace
 
 from scapy_tfo import __version__
 from scapy_tfo.executor.bench import Bench
+from scapy_tfo.executor.differences import DIFFERS
 from scapy_tfo.executor.verdict import Verdict
+from scapy_tfo.fuzz.findings.causes import manner_of
 from scapy_tfo.fuzz.findings.finding import Finding, Status
+from scapy_tfo.fuzz.findings.naming import named
 from scapy_tfo.fuzz.findings.sightings import OpenSighting
 from scapy_tfo.fuzz.generation.batches import LONG
 from scapy_tfo.fuzz.generation.plan import Plan
@@ -100,7 +103,30 @@ def _resolved(
         else:
             # What is reduced may need the others beside it: then the whole program has to do.
             program, shown = reduced.get(seen.kind, (seen.program, violation))
+            shown = _named(bench, program, shown, _half(until))
             yield seen, _finding(plan, seen, Status.CONFIRMED, program, shown)
+
+
+def _named(bench: Bench, program: Program, violation: Violation, until: float) -> Violation:
+    """With the clause and the wrong cookies that neighbouring programs point to; as it is where
+    there is no time to run them."""
+    if violation.requirement == DIFFERS:
+        return violation
+
+    def ask(programs: Sequence[Program]) -> list[Sequence[Violation]]:
+        shown = dict(_verdicts(bench, programs, until))
+        if len(shown) < len(programs):
+            raise _NoTimeError
+        return [shown[at].violations for at in range(len(programs))]
+
+    try:
+        return named(program, violation, ask)
+    except _NoTimeError:
+        return violation
+
+
+class _NoTimeError(Exception):
+    """Not all neighbours of a program were run."""
 
 
 def _half(until: float) -> float:
@@ -111,7 +137,10 @@ def _half(until: float) -> float:
 
 def given_up(plan: Plan, seen: OpenSighting) -> Finding:
     """A violation as it was first seen, when it could not be shown again."""
-    violation = Violation(*seen.kind, flow=0, step=0, expected=seen.expected, actual=seen.actual)
+    requirement, rule, state, reply, cookie = seen.kind
+    violation = Violation(
+        requirement, rule, state, reply, 0, 0, seen.expected, seen.actual, cookie=cookie
+    )
     return _finding(plan, seen, Status.FLAKY, seen.program, violation)
 
 
@@ -130,7 +159,7 @@ def breaks(verdict: Verdict, rule: Rule) -> Violation | None:
 
 
 def _rule_of(seen: OpenSighting) -> Rule:
-    _, rule, _, reply = seen.kind
+    _, rule, _, reply, _ = seen.kind
     return rule, reply
 
 
@@ -164,19 +193,25 @@ def _show(
 ) -> dict[int, Violation | None]:
     """How the programs, run among each other, break their rules; not those that were not done in
     time."""
-    shown: dict[int, Violation | None] = {}
-    if not some or time.monotonic() > until:
-        return shown
-    running = bench.run(enumerate(program for program, _ in some))
+    verdicts = _verdicts(bench, [program for program, _ in some], until)
+    return {number: breaks(verdict, some[number][1]) for number, verdict in verdicts}
+
+
+def _verdicts(
+    bench: Bench, programs: Sequence[Program], until: float
+) -> Iterator[tuple[int, Verdict]]:
+    """Of programs, by their place, that are run among each other, until there is no time left."""
+    if not programs or time.monotonic() > until:
+        return
+    running = bench.run(enumerate(programs))
     try:
         for number, verdict in running:
-            shown[number] = breaks(verdict, some[number][1])
+            yield number, verdict
             if time.monotonic() > until:
                 break
     finally:
         if isinstance(running, Generator):
             running.close()
-    return shown
 
 
 def _traced(bench: Bench, finding: Finding) -> Finding:
@@ -188,11 +223,16 @@ def _traced(bench: Bench, finding: Finding) -> Finding:
         if violation is not None:
             return replace(
                 finding,
-                signature=violation.signature,
+                signature=(finding.requirement, violation.state, violation.reply, finding.cookie),
                 expected=violation.expected,
                 actual=violation.actual,
                 packets=tuple(packets),
                 packet=violation.packet,
+                beside=tuple(
+                    dict.fromkeys(
+                        manner_of(each) for each in verdict.violations if each != violation
+                    )
+                ),
             )
     return replace(finding, status=Status.FLAKY)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from scapy_tfo.capture.writer import pcapng
 from scapy_tfo.errors import SetupError
+from scapy_tfo.executor.verdict import TracedPacket
 from scapy_tfo.files.names import file_name
 from scapy_tfo.files.writing import in_bytes, make_directory, put
 from scapy_tfo.fuzz.findings.finding import Finding, Status, to_record
@@ -23,7 +25,7 @@ _LEAST = 0.2
 
 
 _TEST = """\
-\"\"\"A finding of a fuzz campaign: the test fails as long as the target does what FINDING says.
+\"\"\"A finding of {what}: the test fails as long as the target does what FINDING says.
 
 `pytest --tfo-target TARGET` judges another target than the one where it was found.
 \"\"\"
@@ -32,7 +34,7 @@ import json
 
 import pytest
 
-from scapy_tfo.fuzz.regression import broken_by, target_of
+{imports}
 
 FINDING = json.loads(
     r'''
@@ -44,7 +46,7 @@ FINDING = json.loads(
 @pytest.fixture
 def broken(request: pytest.FixtureRequest) -> list[str]:
     target = target_of(request.config.getoption("--tfo-target"), FINDING["target"])
-    return broken_by(json.dumps(FINDING["program"]), FINDING["rule"], target)
+    return broken_by(json.dumps(FINDING["{key}"]), FINDING["rule"], target)
 
 
 def test_{name}(broken: list[str]) -> None:
@@ -71,20 +73,25 @@ def as_capture(finding: Finding) -> bytes:
     """The packets of the reduced program; the one that is wrong has the verdict for its comment."""
     _demand_packets(finding)
     told = f"{finding.requirement}: expected {finding.expected}; got {finding.actual}"
-    packets = [
-        _Packet(
-            finding.first_seen + each.when,
-            each.outbound,
-            each.data,
-            told if number == finding.packet else "",
-        )
-        for number, each in enumerate(finding.packets)
-    ]
-    if finding.packet < 0:
-        last = packets[-1]
-        packets[-1] = _Packet(last.when, last.outbound, last.data, f"behind this: {told}")
     about = f"{finding.id} at {finding.target}: {statement(finding.requirement)}"
-    return pcapng(packets, interface=finding.target, comment=about)
+    return capture_of(
+        finding.packets, finding.packet, told, finding.first_seen, finding.target, about
+    )
+
+
+def capture_of(
+    packets: Sequence[TracedPacket], number: int, told: str, when: float, target: str, about: str
+) -> bytes:
+    """A capture of packets. number: of the one that is wrong, -1 where none is. told: the verdict.
+    when: they began, in seconds since the epoch. about: a line on all."""
+    made = [
+        _Packet(when + each.when, each.outbound, each.data, told if at == number else "")
+        for at, each in enumerate(packets)
+    ]
+    if number < 0:
+        last = made[-1]
+        made[-1] = _Packet(last.when, last.outbound, last.data, f"behind this: {told}")
+    return pcapng(made, interface=target, comment=about)
 
 
 def as_test(finding: Finding) -> str:
@@ -104,8 +111,20 @@ def as_test(finding: Finding) -> str:
         "actual": finding.actual,
         "program": to_json(finding.reduced),
     }
+    return test_of(
+        held,
+        "program",
+        name=_identifier(finding),
+        what="a fuzz campaign",
+        imports="from scapy_tfo.fuzz.regression import broken_by, target_of",
+    )
+
+
+def test_of(held: Mapping[str, Any], key: str, *, name: str, what: str, imports: str) -> str:
+    """The text of a test. held: what is found, as plain JSON values, with "target" and "rule".
+    key: of what is run again. name: a part of the test's. imports: `broken_by` and `target_of`."""
     literal = json.dumps(held, indent=1, ensure_ascii=True).replace("'", "\\u0027")
-    return _TEST.format(name=_identifier(finding), literal=literal)
+    return _TEST.format(name=name, literal=literal, key=key, what=what, imports=imports)
 
 
 FORMATS: dict[str, tuple[str, Callable[[Finding], str | bytes]]] = {

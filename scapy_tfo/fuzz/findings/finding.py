@@ -24,11 +24,13 @@ ROBUST = "robust"
 """In place of a requirement's id, for those rules: no clause has to say it."""
 
 COLUMNS = (
-    *("id", "requirement", "state", "reply", "rule", "status", "expected", "actual"),
-    *("seed", "number", "program", "reduced", "packet", "packets"),
+    *("id", "requirement", "state", "reply", "cookie", "rule", "status", "expected", "actual"),
+    *("seed", "number", "program", "reduced", "packet", "packets", "beside"),
     *("target", "version", "first_seen"),
 )
 """Of a finding in a store, as the record has them."""
+
+_NESTED = ("program", "reduced", "packets", "beside")
 
 
 _LATEST = 2.0**33
@@ -51,7 +53,8 @@ class Finding:
     what is left of that; steps and flows that are not needed are gone. packets: of a run of the
     reduced program; packet: number of the one that is wrong, or -1 for a silence. target,
     version: what was judged, and by which version of this tool. first_seen: seconds since the
-    epoch. count: programs that showed it, before they were reduced.
+    epoch. count: programs that showed it, before they were reduced. beside: what else was wrong in
+    that run, see `causes.manner_of`.
     """
 
     signature: Signature
@@ -69,6 +72,7 @@ class Finding:
     version: str
     first_seen: float
     count: int = 1
+    beside: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -87,10 +91,16 @@ class Finding:
     def reply(self) -> str:
         return self.signature[2]
 
+    @property
+    def cookie(self) -> str:
+        """The wrong cookies that show it, "" where none has to be sent."""
+        return self.signature[3]
+
 
 def finding_id(signature: Signature) -> str:
     """`ACC-2-3f9a1c` for a signature."""
-    digest = blake2b("|".join(signature).encode(errors="surrogatepass"), digest_size=3).hexdigest()
+    parts = signature if signature[3] else signature[:3]
+    digest = blake2b("|".join(parts).encode(errors="surrogatepass"), digest_size=3).hexdigest()
     return f"{signature[0]}-{digest}"
 
 
@@ -101,6 +111,7 @@ def to_record(finding: Finding, *, new: bool | None = None) -> dict[str, Any]:
         "requirement": finding.requirement,
         "state": finding.state,
         "reply": finding.reply,
+        "cookie": finding.cookie,
         "rule": finding.rule,
         "status": finding.status.value,
         "count": finding.count,
@@ -113,6 +124,7 @@ def to_record(finding: Finding, *, new: bool | None = None) -> dict[str, Any]:
         "reduced": to_json(finding.reduced),
         "packet": finding.packet,
         "packets": packets_to_json(finding.packets),
+        "beside": list(finding.beside),
         "target": finding.target,
         "version": finding.version,
         "first_seen": finding.first_seen,
@@ -128,7 +140,10 @@ def from_record(raw: dict[str, Any]) -> Finding:
     if packets and not -1 <= packet < len(packets):
         raise ValueError(f"there is no packet {packet} among {len(packets)}")
     return Finding(
-        signature=(_text(raw, "requirement"), _text(raw, "state"), _text(raw, "reply")),
+        signature=(
+            *(_text(raw, "requirement"), _text(raw, "state"), _text(raw, "reply")),
+            _text({"cookie": "", **raw}, "cookie"),
+        ),
         rule=_text(raw, "rule"),
         status=Status(raw["status"]),
         number=int(raw["number"]),
@@ -143,6 +158,7 @@ def from_record(raw: dict[str, Any]) -> Finding:
         version=_text(raw, "version"),
         first_seen=_time(raw["first_seen"]),
         count=int(raw["count"]),
+        beside=tuple(map(str, raw.get("beside", ()))),
     )
 
 
@@ -191,7 +207,7 @@ def to_row(finding: Finding) -> dict[str, Any]:
 
 def from_row(row: Mapping[str, Any], count: int) -> Finding:
     """The reverse. count: of the sightings. Raises as `from_record` does."""
-    nested = {name: json.loads(row[name]) for name in ("program", "reduced", "packets")}
+    nested = {name: json.loads(row[name]) for name in _NESTED}
     return from_record({**{name: row[name] for name in COLUMNS}, **nested, "count": count})
 
 

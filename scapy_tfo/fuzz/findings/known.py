@@ -58,7 +58,8 @@ def _entry(entry: Mapping[str, Any], where: str) -> Known:
         for field in ("requirement", "state", "reply", "rule", "reason", "program")
     )
     try:
-        return Known((requirement, state, reply), rule, reason, loads(program))
+        cookie = text_of({"cookie": "", **entry}, "cookie", where)
+        return Known((requirement, state, reply, cookie), rule, reason, loads(program))
     except ProgramError as error:
         raise ShapeError(f"the 'program' of {where} is none: {error}") from None
 
@@ -67,12 +68,13 @@ def write_known(path: Path, known: Iterable[Known]) -> None:
     """Write the list, in the order of ids. Raises SetupError where that fails."""
     parts = [_HEAD]
     for each in sorted(known, key=lambda each: each.id):
-        requirement, state, reply = each.signature
+        requirement, state, reply, cookie = each.signature
         fields = {
             "id": each.id,
             "requirement": requirement,
             "state": state,
             "reply": reply,
+            **({"cookie": cookie} if cookie else {}),
             "rule": each.rule,
             "reason": each.reason,
             "program": dumps(each.program),

@@ -13,7 +13,7 @@ from scapy_tfo.fuzz.findings.finding import Status
 from scapy_tfo.fuzz.findings.sightings import drop_unseen, put_finding
 from scapy_tfo.fuzz.findings.store import Part, Store
 
-_SIGHTING = "(requirement, rule, state, reply) = (?, ?, ?, ?)"
+_SIGHTING = "(requirement, rule, state, reply, cookie) = (?, ?, ?, ?, ?)"
 
 
 def merge(out: Path, parts: Sequence[Path]) -> Store:
@@ -72,7 +72,7 @@ def _add(database: sqlite3.Connection, store: Store) -> None:
 
 def _add_sighting(database: sqlite3.Connection, row: sqlite3.Row) -> None:
     """Counts add up; of the findings of one kind a confirmed one stays, else the earlier."""
-    kind = tuple(row)[:4]
+    kind = tuple(row)[:5]
     held = database.execute(f"SELECT * FROM sighting WHERE {_SIGHTING}", kind).fetchone()
     if held is None:
         _insert(database, "INSERT INTO sighting", row)

@@ -7,25 +7,27 @@ the two stacks differ: at a stack that is right it passes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from scapy_tfo import spec, tcp_rules
+from scapy_tfo.address import known_address
 from scapy_tfo.capture.connections import Connection, captured, connections
 from scapy_tfo.capture.reader import Frame
 from scapy_tfo.cookie_edits import EDITS
 from scapy_tfo.errors import SetupError
-from scapy_tfo.executor.simulated import PORTS, SimulatedBench
+from scapy_tfo.executor.simulated import CLIENTS, PORTS, SimulatedBench
 from scapy_tfo.executor.verdict import TracedPacket
+from scapy_tfo.fuzz.findings.difference import difference
 from scapy_tfo.fuzz.findings.finding import Finding
-from scapy_tfo.option import TIMESTAMPS, pull_options
+from scapy_tfo.pkt.export.notes import cookies
 from scapy_tfo.pkt.export.prelude import Origin
-from scapy_tfo.pkt.export.script import cookies, export
+from scapy_tfo.pkt.export.script import export
 from scapy_tfo.pkt.export.wishes import Wishes
 from scapy_tfo.pkt.language import fields, tree
 from scapy_tfo.pkt.language.printing import show_script
+from scapy_tfo.pkt.language.settings import ANY_ORDER
 from scapy_tfo.program.cookies import Jar
 from scapy_tfo.program.program import SMALL, Cookie, Program, Send
-from scapy_tfo.segment import ACK, PSH, SYN, MalformedPacketError, Segment
 
 _LINKTYPE_RAW = 101
 _SILENCE = 200_000_000
@@ -42,25 +44,34 @@ _QUEUES = {
 }
 """Pending fast opens for which the reference's listeners have room, by their ports."""
 
-_MODULUS = 1 << 32
-_PADDING = (0, 1)
 _TIMER = 100_000_000
 """ns: what takes so long was sent by a timer, of which RFC 6298 leaves much to the stack."""
+EXPECTED = (
+    "What is expected here is what the reference answers, so it fails where a stack has the fault:"
+    " scapy-tfo pkt run --target TARGET FILE."
+)
+_GRANT = "grant"
+"""Rule of the cookie that a SYN-ACK has."""
+
+_MSS = "MSS"
+_FIRST_MSS = fields.Wildcard(_MSS)
+_MADE_OF_SECRETS = "grant", "SRV-2"
+"""Rule and requirement of a cookie that can be guessed."""
+
+_GUESSED = (
+    "It proves nothing: what is wrong is of what the cookie was made, which packets do not show."
+)
 _PIECEWISE = "TCP_NODELAY"
 _OWN_APPLICATION = (
-    "At a target by --target it proves nothing: an echo there does not answer piece by piece."
+    "It proves nothing: at a target by --target, as an echo there does not answer piece by piece."
 )
+_ROLES = {
+    "plain": "a listener with fast open off: --plain-port N",
+    "second": "a second listener with fast open: --second-port N",
+    "small": f"a listener with room for {SMALL} pending fast opens: --small-port N",
+}
 _FIRST_TIMEOUT = 1_000_000_000
 """ns, RFC 6298 section 2.1."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """A packet of the target's. numbers: flags, sequence numbers from the ISNs, bytes of data."""
-
-    numbers: tuple[int, int, int, int]
-    data: bytes
-    options: tuple[tuple[int, bytes], ...]
 
 
 def statement(requirement: str) -> str:
@@ -84,57 +95,116 @@ def as_script(finding: Finding) -> str:
         )
     bench = SimulatedBench("sim:reference")
     right, jar = bench.rehearse(finding.reduced)
-    found = connections(captured(_frames(right), finding.id))
-    if not found:
-        raise SetupError(f"{finding.id}: a script needs a connection, and its packets hold none")
-    differs = _difference(_answers(right), _answers(finding.packets))
+    found = rehearsed(right, finding.id)
+    differs = difference(right, finding.packets)
+    asks = _asked(finding, jar, found)
+    if asks:
+        differs = "options"
+    made_of = finding.rule, finding.requirement
     about = [
         finding.requirement,
         statement(finding.requirement) or finding.rule,
         f"{finding.id} at {finding.target}: expected {finding.expected}; got {finding.actual}.",
-        "What is expected here is what the reference answers, so it fails where a stack has the"
-        " fault: scapy-tfo pkt run --target TARGET FILE.",
-        *_reasons(finding.reduced, differs),
+        EXPECTED,
+        *_needs(finding.reduced),
+        *(_proves_nothing(differs) if made_of != _MADE_OF_SECRETS else [_GUESSED]),
     ]
+    flows = enumerate(finding.reduced.flows)
+    wishes = Wishes(
+        queues=_QUEUES,
+        grants=PORTS["main"],
+        literal=frozenset(bench.first_port + at for at, each in flows if each.isn is not None),
+        asks=asks,
+    )
     script = export(
         found,
-        Wishes(queues=_QUEUES),
+        wishes,
         about=about,
         granted=cookies(found),
         origins=_origins(finding.reduced, jar, found),
     )
-    lines = script.lines if differs == "options" else tuple(map(_without_options, script.lines))
-    lines = tuple(map(_in_wide_time, lines))
-    if finding.rule == _NEW_CONNECTION:
+    isns = finding.rule == _NEW_CONNECTION
+    return written(script, right, finding.packets, differs=differs, isns=isns)
+
+
+def of_conversation(
+    right: Sequence[TracedPacket],
+    wrong: Sequence[TracedPacket],
+    queues: Mapping[int, int],
+    about: Sequence[str],
+) -> str:
+    """A script that fails at the packet in which a run differs from that of the reference.
+
+    right, wrong: packets as the target got and sent them. queues: pending fast opens for which the
+    reference's listeners have room, by their ports. about: sentences for its head, the first the
+    name of the finding. Raises SetupError where no script can have them.
+    """
+    found = rehearsed(right, about[0])
+    differs = difference(right, wrong)
+    about = [*about, EXPECTED, *_proves_nothing(differs)]
+    script = export(found, Wishes(queues=queues), about=about, granted=cookies(found))
+    return written(script, right, wrong, differs=differs, isns=False)
+
+
+def rehearsed(right: Iterable[TracedPacket], name: str) -> list[Connection]:
+    """The connections of the reference's run. Raises SetupError where there is none."""
+    found = connections(captured(_frames(right), name))
+    if not found:
+        raise SetupError(f"{name}: a script needs a connection, and its packets hold none")
+    return [_from_us(each) for each in found]
+
+
+def _from_us(connection: Connection) -> Connection:
+    """With us as its client, whatever our first packet was."""
+    ours = {packet.src for packet in connection.packets if packet.outbound}
+    if connection.server in ours:
+        return replace(connection, client=connection.server, server=connection.client)
+    return connection
+
+
+def written(
+    script: tree.Script,
+    right: Sequence[TracedPacket],
+    wrong: Sequence[TracedPacket],
+    *,
+    differs: str,
+    isns: bool,
+) -> str:
+    """The text of a script. differs: see `difference`. isns: SYN-ACKs have those of the first."""
+    lines = script.lines
+    if differs == "options":
+        lines = tuple(_in_relation(lines))
+    else:
+        lines = tuple(map(_without_options, lines))
+    lines = tuple(_without_acknowledgements(map(_in_wide_time, lines)))
+    if isns:
         lines = tuple(_with_isns(lines))
     if differs in ("more", ""):
-        late = max(each.when for each in finding.packets) - max(each.when for each in right)
+        late = max(each.when for each in wrong) - max(each.when for each in right)
         silence = tree.Silence(_SILENCE + max(round(late * 1e9), 0))
         lines = (*lines, tree.Event(tree.Time(), silence))
+    first = next(at for at, each in enumerate(lines) if isinstance(each, tree.Command | tree.Event))
+    lines = (*lines[:first], tree.Option(ANY_ORDER), tree.Blank(), *lines[first:])
     if _PIECEWISE in show_script(script):
         lines = (tree.Comment(f"// {_OWN_APPLICATION}"), *lines)
     return show_script(replace(script, lines=lines))
 
 
-def _reasons(program: Program, differs: str) -> Iterator[str]:
-    """Why the script may pass at a stack with the fault, a sentence each."""
-    ports = {each.port for each in program.flows}
+def _needs(program: Program) -> Iterator[str]:
+    """What a target by --target has to be given, a sentence each."""
     made = [each for step in program.steps if isinstance(step, Send) for each in _cookies(step)]
+    ports = {each.port for each in program.flows}
+    if any(each.edits or each.of in ("own", "other") for each in made):
+        ports.add("main")
     others = any(each.of == "other" for each in made)
     if others or len({(each.family, each.client) for each in program.flows}) > 1:
-        yield "At a target by --target it proves nothing: it needs a second address."
-    if len(ports) > 1:
-        yield "At a target by --target it proves nothing: it needs several listeners."
-    if "small" in ports:
-        yield (
-            "At a target by --target it proves nothing: it needs a listener with room for"
-            f" {SMALL} pending fast opens."
-        )
-    if "plain" in ports and any(each.of == "own" for each in made):
-        yield (
-            "At a target by --target it proves nothing: it needs a cookie of a second listener,"
-            " that takes fast opens."
-        )
+        yield "At a target of others it needs two addresses: --source A B."
+    for role in sorted(ports & set(_ROLES)):
+        yield f"At a target of others it needs {_ROLES[role]}."
+
+
+def _proves_nothing(differs: str) -> Iterator[str]:
+    """Why the script cannot fail, a sentence."""
     if differs == "data":
         yield (
             "It proves nothing: the stacks differ in the bytes of their data, and those of a"
@@ -164,82 +234,40 @@ def _frames(packets: Iterable[TracedPacket]) -> list[Frame]:
     ]
 
 
-def _answers(packets: Iterable[TracedPacket]) -> dict[int, list[_Answer]]:
-    """What the target sent to each of our ports, in order; the lowest port is 0."""
-    isns: dict[tuple[int, bool], int] = {}
-    found: dict[int, list[_Answer]] = {}
-    for packet in packets:
-        try:
-            segment = Segment.from_bytes(packet.data)
-        except MalformedPacketError:
-            continue
-        ours = packet.outbound
-        port = segment.sport if ours else segment.dport
-        if segment.flags & SYN:
-            isns.setdefault((port, ours), segment.seq)
-        answers = found.setdefault(port, [])
-        if not ours:
-            ack = segment.ack - isns.get((port, True), 0) if segment.flags & ACK else 0
-            number = (segment.seq - isns.get((port, False), 0)) % _MODULUS
-            numbers = segment.flags & ~PSH, number, ack % _MODULUS, len(segment.payload)
-            answers.append(_Answer(numbers, segment.payload, _options(segment)))
-    lowest = min(found, default=0)
-    return {port - lowest: answers for port, answers in found.items()}
-
-
-def _options(segment: Segment) -> tuple[tuple[int, bytes], ...]:
-    """Kind of each, and what is not the target's own choice: the length, and a timestamp's echo."""
-    return tuple(
-        (each.kind, each.data[4:] if each.kind == TIMESTAMPS else bytes(len(each.data)))
-        for each in pull_options(segment.options)
-        if each.kind not in _PADDING
-    )
-
-
-def _difference(
-    right: Mapping[int, Sequence[_Answer]], wrong: Mapping[int, Sequence[_Answer]]
-) -> str:
-    """In what two runs differ, as a script has to look at it.
-
-    "options" of a packet; "numbers", or that it is sent at all; "more" packets of the target's;
-    "data"; "" in nothing of these.
-    """
-    kinds = set()
-    for port, mine in right.items():
-        theirs = wrong.get(port, ())
-        for one, other in zip(mine, theirs, strict=False):
-            if one.numbers != other.numbers:
-                kinds.add("numbers")
-            elif one.data != other.data:
-                kinds.add("data")
-            elif one.options != other.options:
-                kinds.add("options")
-        if len(mine) != len(theirs):
-            kinds.add("numbers" if len(mine) > len(theirs) else "more")
-    return next((each for each in ("options", "numbers", "more", "data") if each in kinds), "")
-
-
 def _origins(program: Program, jar: Jar, found: Iterable[Connection]) -> dict[bytes, Origin]:
     """What each cookie of a program was made of, by its bytes."""
-    plain = {number for number, each in enumerate(program.flows) if each.port == "plain"}
     edits = {
         cookie.edits
         for step in program.steps
-        if isinstance(step, Send) and step.flow not in plain
+        if isinstance(step, Send)
         for cookie in _cookies(step)
     }
     if not edits:
         return {}
     origins: dict[bytes, Origin] = {}
-    for base in [*jar.current.values(), *cookies(found)]:
-        origins.setdefault(base, Origin(base))
+    clients = {cookie: known_address(CLIENTS[at[0]][at[1]]) for at, cookie in jar.current.items()}
+    for base in [*clients, *cookies(found)]:
+        origins.setdefault(base, Origin(base, client=clients.get(base)))
         for each in edits:
             made = base
             for name, number in each:
                 made = EDITS[name](made, number)
             if each and made:
-                origins.setdefault(made, Origin(base, each))
+                origins.setdefault(made, Origin(base, each, clients.get(base)))
     return origins
+
+
+def _asked(finding: Finding, jar: Jar, found: Iterable[Connection]) -> tuple[Origin, ...]:
+    """Cookies of other clients, where what is wrong is the cookie that one of them got."""
+    clients = dict.fromkeys((each.family, each.client) for each in finding.reduced.flows)
+    if finding.rule != _GRANT or len(clients) < 2:
+        return ()
+    given = cookies(found)
+    return tuple(
+        Origin(jar.current[at], client=known_address(CLIENTS[at[0]][at[1]]))
+        for at in clients
+        if at in jar.current and jar.current[at] not in given
+    )
 
 
 def _in_wide_time(line: tree.Line) -> tree.Line:
@@ -251,6 +279,75 @@ def _in_wide_time(line: tree.Line) -> tree.Line:
             latest = 2 * time.earliest + _FIRST_TIMEOUT
             return replace(line, time=tree.Time(earliest=0, latest=latest))
     return line
+
+
+def _without_acknowledgements(lines: Iterable[tree.Line]) -> Iterator[tree.Line]:
+    """An ACK may come alone, or with what the stack sends next (RFC 9293 section 3.8.6.3)."""
+    every = list(lines)
+    for index, line in enumerate(every):
+        packet = _expected(line)
+        if packet is not None and _is_bare(packet) and _comes_again(packet, every[index + 1 :]):
+            assert isinstance(line, tree.Event)
+            yield replace(line, action=tree.AnyOf((packet,), or_none=True))
+        else:
+            yield line
+
+
+def _is_bare(packet: tree.Packet) -> bool:
+    return packet.flags == "." and not packet.range.length
+
+
+def _comes_again(packet: tree.Packet, later: Iterable[tree.Line]) -> bool:
+    """The next packet of its connection is the stack's as well, and acknowledges as much."""
+    for line in later:
+        match line:
+            case tree.Event(action=tree.Packet() as other):
+                is_sent = other.direction is tree.Direction.OUTBOUND
+                ports = other.ports if is_sent else other.ports and other.ports[::-1]
+                if (ports, other.client) == (packet.ports, packet.client):
+                    return is_sent and other.ack == packet.ack
+    return False
+
+
+def _in_relation(lines: Sequence[tree.Line]) -> Iterator[tree.Line]:
+    """Values that are the stack's own choice are compared with those that it chose before: the
+    MSS is that of its first SYN-ACK, and one client's cookie not that of another."""
+    text = show_script(tree.Script(tuple(lines)))
+    is_known = False
+    kept: dict[str, int] = {}
+    several = sum("S" in each.flags and _has_mss(each) for each in map(_expected, lines) if each)
+    for line in lines:
+        packet = _expected(line)
+        if packet is None or packet.options is None:
+            yield line
+            continue
+        options: list[fields.TcpOption] = []
+        for option in packet.options:
+            match option:
+                case fields.Mss() if several > 1:
+                    option = fields.Mss(fields.Variable(_MSS) if is_known else _FIRST_MSS)
+                    is_known = True
+                case fields.Mss():
+                    option = fields.Mss(fields.Wildcard())
+                case fields.FastOpen(fields.Wildcard(str(name))):
+                    other = next((one for one, at in kept.items() if at != packet.client), None)
+                    if other is not None and text.count(f"${name}") == text.count(f"=${name}"):
+                        option = replace(option, cookie=fields.Other(other))
+                    kept[name] = packet.client
+            options.append(option)
+        assert isinstance(line, tree.Event)
+        yield replace(line, action=replace(packet, options=tuple(options)))
+
+
+def _expected(line: tree.Line) -> tree.Packet | None:
+    match line:
+        case tree.Event(action=tree.Packet(direction=tree.Direction.OUTBOUND) as packet):
+            return packet
+    return None
+
+
+def _has_mss(packet: tree.Packet) -> bool:
+    return any(isinstance(each, fields.Mss) for each in packet.options or ())
 
 
 def _with_isns(lines: Iterable[tree.Line]) -> Iterator[tree.Line]:

@@ -63,8 +63,9 @@ def see(
     held = database.execute(
         "SELECT sighting.number, tries, finding, status"
         " FROM sighting LEFT JOIN finding ON finding = id"
-        " WHERE (sighting.requirement, sighting.rule, sighting.state, sighting.reply)"
-        " = (?, ?, ?, ?)",
+        " WHERE (sighting.requirement, sighting.rule, sighting.state, sighting.reply,"
+        " sighting.cookie)"
+        " = (?, ?, ?, ?, ?)",
         kind,
     ).fetchone()
     if held is None:
@@ -72,7 +73,7 @@ def see(
         marks = ", ".join("?" * len(row))
         database.execute(f"INSERT INTO sighting VALUES ({marks}, 0, NULL)", row)
         return
-    where = "WHERE (requirement, rule, state, reply) = (?, ?, ?, ?)"
+    where = "WHERE (requirement, rule, state, reply, cookie) = (?, ?, ?, ?, ?)"
     database.execute(f"UPDATE sighting SET count = count + ? {where}", (count, *kind))
     is_open = held["finding"] is None and first[0] < held["number"]
     if is_open or (held["status"] == Status.FLAKY and held["tries"] < TRIES):

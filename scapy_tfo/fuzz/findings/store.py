@@ -17,43 +17,15 @@ from pathlib import Path
 from scapy_tfo.errors import SetupError
 from scapy_tfo.fuzz.findings import database as files
 from scapy_tfo.fuzz.findings import finding as records
+from scapy_tfo.fuzz.findings.coverage import Curve, read_points, write_points
 from scapy_tfo.fuzz.findings.database import DAMAGE, Lock, is_empty, is_there
 from scapy_tfo.fuzz.findings.finding import Finding
+from scapy_tfo.fuzz.findings.schema import APPLICATION, SCHEMA, TABLES
 from scapy_tfo.fuzz.findings.sightings import OpenSighting, drop_unseen, put_finding, see
-from scapy_tfo.fuzz.generation.batches import Batch, Kind, Late, Tally
+from scapy_tfo.fuzz.generation.batches import Kind, Late, Outcome, Tally
 from scapy_tfo.fuzz.generation.plan import Plan
 from scapy_tfo.program.fingerprint import total
 from scapy_tfo.program.program import Program, dumps, loads, waits
-
-SCHEMA = 1
-_APPLICATION = 0x7F413
-_TABLES = f"""
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE sent (
-    part TEXT, number INTEGER, complete INTEGER NOT NULL, programs INTEGER NOT NULL,
-    judged INTEGER NOT NULL, probes INTEGER NOT NULL, singles INTEGER NOT NULL,
-    heard INTEGER NOT NULL, unjudged INTEGER NOT NULL, seconds REAL NOT NULL,
-    seeded TEXT NOT NULL, mutated TEXT NOT NULL, PRIMARY KEY (part, number)
-) WITHOUT ROWID;
-CREATE TABLE late (
-    number INTEGER PRIMARY KEY, done INTEGER NOT NULL, program TEXT NOT NULL,
-    seeded TEXT NOT NULL, mutated TEXT NOT NULL
-);
-CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE coverage (
-    pair TEXT PRIMARY KEY, number INTEGER NOT NULL, program TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE base (pair TEXT PRIMARY KEY, program TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE sighting (
-    requirement TEXT, rule TEXT, state TEXT, reply TEXT, number INTEGER NOT NULL,
-    program TEXT NOT NULL, expected TEXT NOT NULL, actual TEXT NOT NULL, count INTEGER NOT NULL,
-    tries INTEGER NOT NULL DEFAULT 0, finding TEXT,
-    PRIMARY KEY (requirement, rule, state, reply)
-) WITHOUT ROWID;
-CREATE TABLE finding ({", ".join(records.COLUMNS)}, PRIMARY KEY (id)) WITHOUT ROWID;
-PRAGMA application_id = {_APPLICATION};
-PRAGMA user_version = {SCHEMA};
-"""
 
 
 class Part(enum.StrEnum):
@@ -86,6 +58,7 @@ class Store:
 
     def __init__(self, path: Path, *, to_write: bool) -> None:
         self.path = path
+        self._curve: Curve | None = None
         self._lock = Lock(path) if to_write else None
         try:
             self._database = files.connect(path, to_write=to_write)
@@ -104,7 +77,7 @@ class Store:
         store = cls(path, to_write=True)
         try:
             with store.transaction() as database:
-                for statement in _TABLES.split(";"):
+                for statement in TABLES.split(";"):
                     database.execute(statement)
                 text = json.dumps(plan.to_json())
                 database.execute("INSERT INTO meta VALUES ('plan', ?)", (text,))
@@ -132,7 +105,7 @@ class Store:
         with self._complaints() as database:
             (application,) = database.execute("PRAGMA application_id").fetchone()
             (version,) = database.execute("PRAGMA user_version").fetchone()
-            if application != _APPLICATION:
+            if application != APPLICATION:
                 raise SetupError(f"{self.path} is not a campaign of this tool")
             if version != SCHEMA:
                 raise SetupError(
@@ -162,6 +135,21 @@ class Store:
             text = json.dumps([programs, seconds])
             database.execute("INSERT OR REPLACE INTO meta VALUES ('limits', ?)", (text,))
 
+    @property
+    def spent(self) -> tuple[float, float]:
+        """Seconds of the clock, and of this tool's CPU, that all runs took together."""
+        with self._complaints() as database:
+            row = database.execute("SELECT value FROM meta WHERE name = 'spent'").fetchone()
+            clock, cpu = json.loads(row["value"]) if row else (0.0, 0.0)
+            return clock, cpu
+
+    def spend(self, clock: float, cpu: float) -> None:
+        """Count what one run took, in seconds."""
+        before = self.spent
+        with self.transaction() as database:
+            text = json.dumps([before[0] + clock, before[1] + cpu])
+            database.execute("INSERT OR REPLACE INTO meta VALUES ('spent', ?)", (text,))
+
     def base(self) -> dict[str, Program]:
         """The corpus that it began with."""
         with self._complaints() as database:
@@ -179,6 +167,19 @@ class Store:
         with self._complaints() as database:
             rows = database.execute("SELECT pair, number FROM coverage").fetchall()
             return {row["pair"]: row["number"] for row in rows}
+
+    def curve(self) -> Curve:
+        """How what is covered grew."""
+        if self._curve is None:
+            totals, first, base = self.totals(), self.coverage(), frozenset(self.base())
+            with self._complaints() as database:
+                sent = totals.seconds, totals.programs
+                self._curve = Curve(first, base, read_points(database), sent)
+        return self._curve
+
+    def quiet(self) -> float:
+        """Seconds of sending since something new was reached."""
+        return self.curve().quiet
 
     def finished(self, part: Part = Part.BATCH) -> dict[int, int]:
         """Numbers of what was sent whole, and the programs in each."""
@@ -226,17 +227,16 @@ class Store:
             mutated=f"{total(int(row['mutated'], 16) for row in rows):016x}",
         )
 
-    def commit(self, batch: Batch, *, seconds: float, complete: bool = True) -> None:
+    def commit(self, batch: Outcome, *, seconds: float, complete: bool = True) -> None:
         """Keep a batch and what it found, all or nothing.
 
         complete: not one that was broken off, which a resumed run sends again.
         """
-        programs = batch.next - batch.numbers.start
         late = [
             (each.number, dumps(each.program), f"{each.seeded:016x}", f"{each.mutated:016x}")
             for each in batch.late
         ]
-        row = (Part.BATCH, batch.number, complete, programs)
+        row = (Part.BATCH, batch.number, complete, batch.taken)
         with self._kept(row, batch.tally, seconds, batch.program) as database:
             if complete:
                 # One that was sent already, before the campaign was made longer, stays done.
@@ -279,9 +279,9 @@ class Store:
             *(tally.programs, tally.probes, tally.singles, tally.heard, tally.unjudged, seconds),
             *(f"{total([each]):016x}" for each in (tally.seeded, tally.mutated)),
         )
-        known = self.coverage()
-        new = [(pair, at) for pair, at in tally.first.items() if at < known.get(pair, at + 1)]
-        texts = {at: dumps(program_of(at)) for _, at in new}
+        curve = self.curve()
+        new = curve.new(tally.first)
+        texts = {at: dumps(program_of(at)) for at in {*new.values()}}
         seen = [
             (kind, each, dumps(each.program or program_of(each.number)))
             for kind, each in tally.sightings.items()
@@ -291,22 +291,25 @@ class Store:
             database.execute(f"INSERT OR REPLACE INTO sent VALUES ({marks})", columns)
             database.executemany(
                 "INSERT OR REPLACE INTO coverage VALUES (?, ?, ?)",
-                [(pair, at, texts[at]) for pair, at in new],
+                [(name, at, texts[at]) for name, at in new.items()],
             )
             for kind, each, program in seen:
                 told = each.violation.expected, each.violation.actual
                 see(database, kind, (each.number, program, *told), each.count)
+            curve.add(new, tally.programs, seconds)
+            write_points(database, curve)
             yield database
 
     def open_sightings(self) -> list[OpenSighting]:
         """Those without a finding yet, the earliest program's first."""
         with self._complaints() as database:
             rows = database.execute(
-                "SELECT * FROM sighting WHERE finding IS NULL ORDER BY number, rule, state, reply"
+                "SELECT * FROM sighting WHERE finding IS NULL"
+                " ORDER BY number, rule, state, reply, cookie"
             ).fetchall()
             return [
                 OpenSighting(
-                    kind=(row["requirement"], row["rule"], row["state"], row["reply"]),
+                    kind=tuple(row)[:5],
                     number=row["number"],
                     program=loads(row["program"]),
                     expected=row["expected"],
@@ -329,7 +332,7 @@ class Store:
             new = put_finding(database, finding)
             database.execute(
                 "UPDATE sighting SET finding = ?, tries = tries + 1"
-                " WHERE (requirement, rule, state, reply) = (?, ?, ?, ?)",
+                " WHERE (requirement, rule, state, reply, cookie) = (?, ?, ?, ?, ?)",
                 (finding.id, *kind),
             )
             drop_unseen(database)

@@ -2,7 +2,8 @@
 
 A batch has eight sections. Two of them hold mutations of programs that reached something in the
 earlier sections, except the section just before: its programs keep the target busy while those of
-the others are judged. A batch depends on nothing but its number, the target, and the corpus that
+the others are judged. Where the campaign began with a corpus, three more hold mutations of that. A
+batch depends on nothing but its number, the target, and the corpus that
 the campaign began with. That makes shards and resumed runs send what one uninterrupted run would.
 
 On a target in real time, programs that wait for long are put off: a batch is whole without them.
@@ -10,11 +11,12 @@ On a target in real time, programs that wait for long are put off: a batch is wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from scapy_tfo.executor.verdict import Verdict
-from scapy_tfo.fuzz.generation.corpus import Ring, mutated
+from scapy_tfo.fuzz.generation.corpus import Corpus, Ring, mutated
 from scapy_tfo.fuzz.generation.plan import SECTIONS, Plan
 from scapy_tfo.oracle.parts.violation import Violation
 from scapy_tfo.program import fingerprint
@@ -23,11 +25,14 @@ from scapy_tfo.program.program import Program, waits
 Maker = Callable[[int, str], Program]
 """The grammar: a program of a seed and a profile."""
 
-Kind = tuple[str, str, str, str]
-"""Requirement, rule, state and reply class of a violation, as it was first seen."""
+Kind = tuple[str, str, str, str, str]
+"""Requirement, rule, state, reply class and wrong cookie of a violation, as it was first seen."""
 
 MUTATED = (4, 7)
-"""Sections whose programs are mutations."""
+"""Sections whose programs are mutations of what the batch reached, or of the corpus."""
+
+OF_CORPUS = (1, 2, 5)
+"""Sections whose programs are mutations of the corpus."""
 
 LONG = 1.0
 """Seconds of waiting from which on a program is put off."""
@@ -51,7 +56,8 @@ class Tally:
     programs: judged; probes: segments sent; singles: those of them that are SYNs of volleys;
     heard: packets that came; unjudged: programs of which nothing can be said; silent: those in
     which something was missing. seeded, mutated: fingerprints of what was sent. first: lowest
-    number of a program for each pair of state and reply. sightings: violations by kind.
+    number of a program for each pair of state and reply, and each edge. sightings: violations by
+    kind. slowest: seconds and number of the programs that took the longest, without their waits.
     """
 
     programs: int = 0
@@ -64,6 +70,11 @@ class Tally:
     mutated: int = 0
     first: dict[str, int] = field(default_factory=dict)
     sightings: dict[Kind, Sighting] = field(default_factory=dict)
+    slowest: list[tuple[float, int]] = field(default_factory=list)
+
+    def took(self, number: int, seconds: float) -> None:
+        """Remember how long a program took, if that is long."""
+        self.slowest = slowest_of([*self.slowest, (seconds, number)])
 
     def add(self, number: int, verdict: Verdict, program: Program | None = None) -> None:
         """Count one verdict. program: where its number does not make it."""
@@ -73,9 +84,10 @@ class Tally:
         if verdict.unjudged:
             self.unjudged += 1
         first = self.first
-        for pair in verdict.reached:
-            if number < first.get(pair, number + 1):
-                first[pair] = number
+        for names in (verdict.reached, verdict.edges):
+            for name in names:
+                if number < first.get(name, number + 1):
+                    first[name] = number
         if verdict.violations:
             self.silent += any(each.reply == "none" for each in verdict.violations)
             # Of several of one kind the first counts.
@@ -104,9 +116,37 @@ class Late:
     mutated: int = 0
 
 
+MOST_SLOW = 5
+"""Programs that are remembered for their slowness."""
+
+
+def slowest_of(some: Iterable[tuple[float, int]]) -> list[tuple[float, int]]:
+    """The slowest of some programs, by seconds and number."""
+    return sorted(some, reverse=True)[:MOST_SLOW]
+
+
 def kind_of(violation: Violation) -> Kind:
     """By what violations are told apart before they are reduced."""
-    return violation.requirement, violation.rule, violation.state, violation.reply
+    return (
+        *(violation.requirement, violation.rule, violation.state, violation.reply),
+        violation.cookie,
+    )
+
+
+class Outcome(Protocol):
+    """What a batch came to, as it is kept. number: of the batch; taken: how many of its programs
+    were sent, or put off."""
+
+    number: int
+    tally: Tally
+    late: list[Late]
+
+    @property
+    def taken(self) -> int: ...
+
+    def program(self, number: int) -> Program:
+        """One that was sent, by its number."""
+        ...
 
 
 class Batch:
@@ -121,7 +161,7 @@ class Batch:
         number: int,
         numbers: range,
         make: Maker,
-        corpus: Mapping[str, Program],
+        corpus: Corpus,
     ) -> None:
         self.number = number
         self.numbers = numbers
@@ -137,6 +177,10 @@ class Batch:
         ]
         self._flying = [0] * SECTIONS
         self._rings: dict[int, Ring] = {}
+
+    @property
+    def taken(self) -> int:
+        return self.next - self.numbers.start
 
     @property
     def is_sent(self) -> bool:
@@ -174,13 +218,17 @@ class Batch:
         while not self.is_sent:
             section = self._section_of(self.next)
             end = min(self._bounds[section + 1], self.numbers.stop)
+            if self._plan.mutate and section in OF_CORPUS and self._corpus.ring:
+                self._rings[section] = self._corpus.ring
+                yield from self._mutated(self._corpus.ring, section, end)
+                continue
             if section not in MUTATED or not self._plan.mutate:
                 yield from self._seeded(section, end)
                 continue
             if section not in self._rings:
                 if not self._is_judged(section - 1):
                     return
-                self._rings[section] = Ring(self._parents(section - 1))
+                self._rings[section] = self._parents(section - 1)
             ring = self._rings[section]
             yield from self._mutated(ring, section, end) if ring else self._seeded(section, end)
 
@@ -220,17 +268,12 @@ class Batch:
         end = min(self._bounds[sections], self.numbers.stop)
         return self.next >= end and not any(self._flying[:sections])
 
-    def _parents(self, sections: int) -> dict[str, Program]:
+    def _parents(self, sections: int) -> Ring:
         """The corpus, and what the first sections added to it."""
         end = self._bounds[sections]
-        made: dict[int, Program] = {}
-        parents = dict(self._corpus)
-        for pair, number in self.tally.first.items():
-            if number < end and pair not in parents:
-                if number not in made:
-                    made[number] = self.program(number)
-                parents[pair] = made[number]
-        return parents
+        known = self._corpus.names
+        added = {at for name, at in self.tally.first.items() if at < end and name not in known}
+        return Ring(map(self.program, sorted(added)), self._corpus.ring)
 
     def _section_of(self, number: int) -> int:
         return (number - self.numbers.start) * SECTIONS // self._plan.batch

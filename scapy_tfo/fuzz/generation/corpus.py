@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from bisect import bisect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from random import Random
 
@@ -36,19 +36,24 @@ _LETTERS = "SFRP.UEW"
 
 
 class Ring:
-    """Parents by what they were first to reach, chosen so that one more or less changes little.
+    """Parents, chosen so that one more or less changes little.
 
     Each has points on a circle of 64 bits; a number has the parent of the next point. On a target
-    whose answers vary, only the children of what varies vary with it.
+    whose answers vary, only the children of what varies vary with it. other: a ring whose parents
+    these join.
     """
 
-    def __init__(self, parents: Mapping[str, Program]) -> None:
-        points = sorted(
-            (mix(text_hash(pair) + point), pair) for pair in parents for point in range(_POINTS)
-        )
-        self._places = [place for place, _ in points]
-        hashes = {pair: text_hash(repr(program)) for pair, program in parents.items()}
-        self._parents = [(parents[pair], hashes[pair]) for _, pair in points]
+    def __init__(self, parents: Iterable[Program], other: Ring | None = None) -> None:
+        hashed = {text_hash(repr(program)): program for program in parents}
+        points: list[tuple[int, int, Program]] = [
+            (mix(held + point), held, program)
+            for held, program in hashed.items()
+            for point in range(_POINTS)
+        ]
+        points += other._points if other is not None else []
+        points.sort(key=lambda point: point[:2])
+        self._points: list[tuple[int, int, Program]] = points
+        self._places = [place for place, _, _ in points]
 
     def __bool__(self) -> bool:
         return bool(self._places)
@@ -56,7 +61,19 @@ class Ring:
     def choose(self, seed: int) -> tuple[Program, int]:
         """The parent of a seed's program, and its hash. Raises IndexError where there is none."""
         at = bisect(self._places, mix(seed))
-        return self._parents[at if at < len(self._places) else 0]
+        _, held, program = self._points[at if at < len(self._points) else 0]
+        return program, held
+
+
+class Corpus:
+    """Programs that a campaign begins with, by what they were first to reach.
+
+    names: of what they reached. ring: of them as parents; empty where there are none.
+    """
+
+    def __init__(self, programs: Mapping[str, Program] | None = None) -> None:
+        self.names = frozenset(programs or ())
+        self.ring = Ring((programs or {}).values())
 
 
 def mutated(parent: Program, other: Program, seed: int) -> Program:

@@ -20,6 +20,9 @@ SECTIONS = 8
 MOST_PROGRAMS = 1 << 32
 """Of one campaign: its number takes the bits of a seed above these."""
 
+AUTO, MODEL, TARGET, NONE = COVERAGES = ("auto", "model", "target", "none")
+"""What the corpus knows of what a program has covered: all that there is, or states alone."""
+
 _MOST_CAMPAIGNS = 1 << 31
 _SHARD = re.compile(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})")
 
@@ -34,7 +37,8 @@ class Plan:
     which batches are ours, `(3, 16)` for every 16th from the third on.
     batch: programs in each. mutate: whether some of each batch are mutations of what reached
     something new. volleys: of single SYNs, behind the programs of each batch. base: fingerprint
-    of the corpus it began with, "" for none.
+    of the corpus it began with, "" for none. coverage: what makes a program worth keeping, one of
+    `COVERAGES`.
     """
 
     target: str
@@ -47,6 +51,7 @@ class Plan:
     mutate: bool = True
     volleys: int = 0
     base: str = ""
+    coverage: str = AUTO
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed < _MOST_CAMPAIGNS:

@@ -1,13 +1,13 @@
 """A client that runs one short transaction after another.
 
-`python closed_loop.py HOST PORT PATH SIZE WAY SECONDS [GAP PHASE]`; SIZE: of the file, in bytes;
-WAY: `tcp` or `tfo`. GAP: seconds from one start to the next, without it none; PHASE: seconds until
-the first. Each transaction is a connection, a request and its whole answer. The client prints a
-line when it is ready, reads a line with the time on CLOCK_MONOTONIC to start at, and at the end
-prints a line of JSON: transactions, the time at which the last had ended, seconds of processor time
-of this process since the start, round-trip times, in seconds, that handshakes with TCP saw, and for
-fast opens whether the SYN's data was acknowledged. If an answer is not the file, it ends with a
-message.
+`python closed_loop.py HOST PORT PATH SIZE WAY SECONDS EVERY [GAP PHASE]`; SIZE: of the file, in
+bytes; WAY: `tcp` or `tfo`. EVERY: one connection in so many is looked up in the kernel, because
+that costs time. GAP: seconds from one start to the next, without it none; PHASE: seconds until the
+first. Each transaction is a connection, a request and its whole answer. The client prints a line
+when it is ready, reads a line with the time on CLOCK_MONOTONIC to start at, and at the end prints a
+line of JSON: transactions, the time at which the last had ended, seconds of processor time of this
+process since the start, round-trip times, in seconds, that handshakes with TCP saw, and for fast
+opens whether the SYN's data was acknowledged. If an answer is not the file, it ends with a message.
 """
 
 import json
@@ -21,9 +21,6 @@ _LARGEST = 1 << 16
 _INFO, _RTT = 104, 68
 _OPTIONS, _SYN_DATA = 5, 0x20
 """tcpi_options and TCPI_OPT_SYN_DATA (linux/tcp.h)."""
-
-_LOOK = 16
-"""Only one connection in so many is looked up in the kernel, because a look-up costs time."""
 
 
 def kernel_told(sock: socket.socket) -> bytes:
@@ -54,8 +51,8 @@ def take(sock: socket.socket, whole: int) -> None:
 
 
 def main() -> None:
-    host, port, path, size, way, span, *pace = sys.argv[1:]
-    seconds = float(span)
+    host, port, path, size, way, span, every, *pace = sys.argv[1:]
+    seconds, looks = float(span), int(every)
     gap, phase = map(float, pace or (0, 0))
     at = (host, int(port))
     request = f"GET {path} HTTP/1.1\r\nHost: gain\r\nConnection: close\r\n\r\n".encode()
@@ -70,7 +67,7 @@ def main() -> None:
         if due > now:
             time.sleep(due - now)
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:
-            look = count % _LOOK == 0
+            look = count % looks == 0
             if way == "tfo":
                 sock.sendto(request, socket.MSG_FASTOPEN, at)
             else:

@@ -1,13 +1,15 @@
-"""A client that measures: `python fetcher.py ADDRESS PORT NAME PATH TIMES WAY...`.
+"""A client that measures: `python fetcher.py ADDRESS PORT NAME PATH TIMES SEED WAY...`.
 
 NAME: for the Host field. WAY: `tcp` (connect, then send), `tfo` (sendto with MSG_FASTOPEN) or
-`control` (tcp again, under another name). The ways take turns, so that a change over time affects
-all of them. It prints a line of JSON for each request: way, seconds to the first byte and to the
-last, bytes, status of the answer, whether the SYN's data was acknowledged, why not (see `tcp_info`
-of linux/tcp.h), and the least round-trip time that the kernel saw, in seconds.
+`control` (tcp again, under another name). Blocks of one request each way follow one another, in a
+random order within each by SEED, so that a change over time affects all of them. It prints a line
+of JSON for each request: way, seconds to the first byte and to the last, bytes, status of the
+answer, whether the SYN's data was acknowledged, why not (see `tcp_info` of linux/tcp.h), and the
+least round-trip time that the kernel saw, in seconds.
 """
 
 import json
+import random
 import socket
 import struct
 import sys
@@ -51,15 +53,16 @@ def fetch(way: str, at: tuple[str, int], request: bytes) -> dict[str, object]:
 
 
 def main() -> None:
-    host, port, name, path, times, *ways = sys.argv[1:]
+    host, port, name, path, times, seed, *ways = sys.argv[1:]
+    dice = random.Random(int(seed))
     at = (host, int(port))
     request = f"GET {path} HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n".encode()
     if "tfo" in ways:
         fetch("tfo", at, request)
-    for number in range(int(times)):
-        for step in range(len(ways)):
-            told = fetch(ways[(number + step) % len(ways)], at, request)
-            print(json.dumps(told), flush=True)
+    for _ in range(int(times)):
+        dice.shuffle(ways)
+        for way in ways:
+            print(json.dumps(fetch(way, at, request)), flush=True)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import select
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from ipaddress import ip_interface
 from pathlib import Path
 from typing import Any, Protocol
@@ -173,18 +174,32 @@ def start_server(name: str, sizes: Sequence[int]) -> Server:
     return Nginx(sizes, fast_open=name == "nginx")
 
 
-def run_fetcher(running: dict[str, Any], what: str, patience: float) -> list[dict[str, Any]]:
-    """What a fetcher prints. running: as `Client.fetching` gives it.
+def fetched(running: dict[str, Any], what: str, patience: float) -> Generator[dict[str, Any]]:
+    """What a fetcher prints, as soon as it is printed; closing the generator ends the fetcher.
 
-    Raises TargetError where a request fails, or all take longer than `patience` seconds.
+    running: as `Client.fetching` gives it. Raises TargetError where a request fails, or takes
+    longer than `patience` seconds.
     """
+    process = subprocess.Popen(
+        **running,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+    )
     try:
-        done = subprocess.run(
-            **running, stdin=subprocess.DEVNULL, capture_output=True, timeout=patience
-        )
-    except subprocess.TimeoutExpired:
-        raise TargetError(f"{what}: the requests took more than {patience:.0f} s") from None
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise TargetError(f"{what}: {said[-1] if said else 'the client ended early'}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+        assert process.stdout is not None
+        while True:
+            if not select.select([process.stdout], [], [], patience)[0]:
+                raise TargetError(f"{what}: a request took more than {patience:.0f} s")
+            line = process.stdout.readline()
+            if not line:
+                break
+            yield json.loads(line)
+        _, errors = process.communicate()
+        if process.returncode:
+            said = errors.decode(errors="replace").strip().splitlines()
+            raise TargetError(f"{what}: {said[-1] if said else 'the client ended early'}")
+    finally:
+        process.kill()
+        process.communicate()

@@ -1,7 +1,7 @@
 """Measures with the reference client, as fetcher.py does with the kernel's.
 
-`python -m scapy_tfo.gain.ends.reference_fetcher FD ADDRESS PORT NAME PATH TIMES WAY...`: FD gives
-and takes the client's IP packets. It prints the same as fetcher.py.
+`python -m scapy_tfo.gain.ends.reference_fetcher FD ADDRESS PORT NAME PATH TIMES SEED WAY...`: FD
+gives and takes the client's IP packets. It prints the same as fetcher.py.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import asyncio
 import json
 import random
 import sys
-import time
 from ipaddress import ip_address
 from typing import Any
 
@@ -26,7 +25,7 @@ _PATIENCE = 60.0
 
 
 class _Request(asyncio.Protocol):
-    """ended: the last byte has come. Times are of perf_counter."""
+    """ended: the last byte has come. Times are of the loop's clock."""
 
     def __init__(self) -> None:
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -34,16 +33,16 @@ class _Request(asyncio.Protocol):
         self.received = bytearray()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.made = time.perf_counter()
+        self.made = asyncio.get_running_loop().time()
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
         if not self.received:
-            self.first = time.perf_counter()
+            self.first = asyncio.get_running_loop().time()
         self.received += data
 
     def eof_received(self) -> bool:
-        self.last = time.perf_counter()
+        self.last = asyncio.get_running_loop().time()
         self._transport.close()
         if not self.ended.done():
             self.ended.set_result(None)
@@ -60,7 +59,7 @@ async def fetch(
     """One request on a connection of its own. Raises OSError."""
     exchange = _Request()
     accepted = host.stack.counters["TCPFastOpenActive"]
-    began = time.perf_counter()
+    began = asyncio.get_running_loop().time()
     host.connect(exchange, ip_address(at[0]), at[1], data=request, fast_open=way == "tfo")
     async with asyncio.timeout(_PATIENCE):
         await exchange.ended
@@ -80,7 +79,8 @@ async def fetch(
 async def run(words: list[str]) -> None:
     """All the requests that the words ask for. Raises OSError."""
     go_first()
-    descriptor, address, port, name, path, times, *ways = words
+    descriptor, address, port, name, path, times, order, *ways = words
+    dice = random.Random(int(order))
     at = (address, int(port))
     request = f"GET {path} HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n".encode()
     seed = random.SystemRandom().getrandbits(32)
@@ -88,9 +88,10 @@ async def run(words: list[str]) -> None:
     host = ReferenceHost.on(link, Stack((CLIENT[4].ip,), Settings(), seed=seed))
     if "tfo" in ways:
         await fetch(host, "tfo", at, request)
-    for number in range(int(times)):
-        for step in range(len(ways)):
-            told = await fetch(host, ways[(number + step) % len(ways)], at, request)
+    for _ in range(int(times)):
+        dice.shuffle(ways)
+        for way in ways:
+            told = await fetch(host, way, at, request)
             print(json.dumps(told), flush=True)
 
 

@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +61,9 @@ def find_browser() -> str:
 
 
 def browse(
-    hosts: PageHosts, page: Page, ways: Sequence[str], times: int, pause: float, patience: float
+    hosts: PageHosts, page: Page, orders: Iterable[Sequence[str]], pause: float, patience: float
 ) -> Iterator[dict[str, Any]]:
-    """Load the page so many times each of the ways, in turn, each time with a fresh browser.
+    """Load the page once each of the ways of each order, each time with a fresh browser.
 
     ways: tcp, tfo or control (tcp again). Tells, load by load, the way, the seconds from the start
     of the navigation to the end of the load event as the browser has them, bytes, connections, and
@@ -71,9 +71,8 @@ def browse(
     and TargetError.
     """
     program = find_browser()
-    for number in range(times):
-        for step in range(len(ways)):
-            way = ways[(number + step) % len(ways)]
+    for order in orders:
+        for way in order:
             time.sleep(pause)
             yield {"way": way, **_load(program, hosts, page, way, patience)}
 

@@ -16,8 +16,9 @@ def draw(cells: Sequence[Cell], path: Path) -> None:
     """Bars of percent for each page and round-trip time: ours with intervals, the paper's, and the
     reproduction's. path: ends in .png or .svg. Raises as `chart` does."""
     with chart(path, _SIZE) as axes:
+        cells = [each for each in cells if each.percent is not None]
         places = range(len(cells))
-        ours = [each.percent for each in cells]
+        ours = [each.percent for each in cells if each.percent is not None]
         axes.bar(
             [at - _WIDTH for at in places],
             [each.value for each in ours],

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from statistics import fmean, median
 from typing import Any
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.gain.estimate import Estimate, ratio
 from scapy_tfo.gain.link import carrier
 from scapy_tfo.gain.link_shape import PAPERS, Line
+from scapy_tfo.gain.measuring.control import PERCENT, refusal
+from scapy_tfo.gain.measuring.estimate import Estimate, ratio
+from scapy_tfo.gain.measuring.rounds import Budget, Tell, Until, blocks, progress
 from scapy_tfo.gain.pages.browser import browse, find_browser
 from scapy_tfo.gain.pages.content import contents
 from scapy_tfo.gain.pages.hosts import PORT, Answers, PageHosts
@@ -27,7 +31,9 @@ _PAUSE = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """pages: to load. rtts: of the link, in seconds. times: loads of each way. persistent: are
+    """pages: to load. rtts: of the link, in seconds. times: loads of each way. precision:
+    see `Until`, in percent. most_time: seconds for all cells, None for any time. seed: of the order
+    of the ways. persistent: are
     connections kept for further requests? line: all else of the link. parallel: connections to a
     host at a time. window: segments of the servers' initial window, None for the kernel's own.
     browser: Chromium loads the pages."""
@@ -35,11 +41,19 @@ class Plan:
     pages: Sequence[str] = MODELS
     rtts: Sequence[float] = RTTS
     times: int = TIMES
+    precision: float | None = None
+    most_time: float | None = None
+    seed: int = 0
     persistent: bool = True
     line: Line = PAPERS
     parallel: int = PARALLEL
     window: int | None = WINDOW
     browser: bool = False
+
+    @property
+    def until(self) -> Until:
+        """When a cell has had enough loads."""
+        return Until(rounds=self.times, precision=self.precision, seconds=self.most_time)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +87,8 @@ class Cell:
     how much less a load takes with fast open; control: TCP against itself. connections: of a load
     with TCP; early: the part of fast opens that were accepted. cold, opening, think: medians with
     TCP, as in `Load`; again: means with TCP and with fast open. paper, cs244: what they had. why:
-    where ours lies outside the paper's range, or ""."""
+    where ours lies outside the paper's range, or "". refused: why `percent` is no result, "" where
+    it is one; it is None where it is withheld for that."""
 
     page: str
     title: str
@@ -81,7 +96,7 @@ class Cell:
     loads: int
     tcp: float
     tfo: float
-    percent: Estimate
+    percent: Estimate | None
     control: Estimate
     connections: float
     early: float
@@ -92,6 +107,7 @@ class Cell:
     paper: Published | None
     cs244: Published | None
     why: str
+    refused: str = ""
 
 
 def all_pages(plan: Plan, recorded: Sequence[Page] = ()) -> list[Page]:
@@ -103,20 +119,37 @@ def all_pages(plan: Plan, recorded: Sequence[Page] = ()) -> list[Page]:
     return found
 
 
-def measure(plan: Plan, pages: Sequence[Page]) -> Iterator[Load]:
-    """Load after load; for each page and round-trip time the ways take turns. Raises SetupError and
-    TargetError."""
+def measure(plan: Plan, pages: Sequence[Page], tell: Tell = str) -> Iterator[Load]:
+    """Load after load; for each page and round-trip time in blocks of the ways, in a random order
+    within each. tell: hears how a cell narrows. Raises SetupError and TargetError."""
+    budget = Budget(until=plan.until, cells=len(pages) * len(plan.rtts))
     if plan.browser:
         find_browser()
     link = carrier(plan.line)
     for page in pages:
-        answers = contents(page) if plan.browser else _answers(page)
+        answers = contents(page) if plan.browser else answers_of(page)
         with PageHosts(page, answers, plan.window, link) as hosts:
             for rtt in plan.rtts:
                 hosts.shape(*plan.line.shapes(rtt))
+                budget.begin()
+                where = f"{page.title}, {rtt * 1000:g} ms"
                 common: dict[str, Any] = {"link": link, "congestion": hosts.congestion}
-                for told in _loads(plan, page, rtt, hosts):
-                    yield Load(page=page.name, rtt=rtt, **common, **told)
+                kept: list[Load] = []
+                with closing(_loads(plan, page, rtt, hosts)) as loads:
+                    for told in loads:
+                        kept.append(Load(page=page.name, rtt=rtt, **common, **told))
+                        yield kept[-1]
+                        rounds, left = divmod(len(kept), len(WAYS))
+                        if not left:
+                            known = _known_so_far(kept)
+                            tell(f"{where}: {progress(rounds, *known)}")
+                            if budget.enough(rounds, *known):
+                                break
+
+
+def _known_so_far(loads: Sequence[Load]) -> tuple[Estimate, Estimate]:
+    tcp, tfo, control = ([each.seconds for each in loads if each.way == way] for way in WAYS)
+    return _percent(tfo, tcp), _percent(control, tcp)
 
 
 def cells(plan: Plan, pages: Sequence[Page], loads: Sequence[Load]) -> list[Cell]:
@@ -139,23 +172,26 @@ def cells(plan: Plan, pages: Sequence[Page], loads: Sequence[Load]) -> list[Cell
     return found
 
 
-def _loads(plan: Plan, page: Page, rtt: float, hosts: PageHosts) -> Iterator[dict[str, Any]]:
-    work, patience = _work(plan, page, rtt), _patience(plan, page, rtt)
+def _loads(plan: Plan, page: Page, rtt: float, hosts: PageHosts) -> Generator[dict[str, Any]]:
+    work, patience = work_of(plan, page, rtt), _patience(plan, page, rtt)
     if not plan.browser:
         yield from hosts.load(work, patience)
         return
     # For the cookies.
     list(hosts.load({**work, "times": 0}, patience))
-    yield from browse(hosts, page, WAYS, plan.times, work["pause"], patience)
+    orders = islice(blocks(WAYS, plan.seed), plan.until.most)
+    yield from browse(hosts, page, orders, work["pause"], patience)
 
 
-def _answers(page: Page) -> Answers:
+def answers_of(page: Page) -> Answers:
+    """What the hosts of a page answer to the loader, for server.py."""
     return {
         f"{each.host}/{each.name}": (each.wait, each.type, each.size) for each in page.resources
     }
 
 
-def _work(plan: Plan, page: Page, rtt: float) -> dict[str, Any]:
+def work_of(plan: Plan, page: Page, rtt: float) -> dict[str, Any]:
+    """What the loader is given, but for the addresses; see loader.py."""
     return {
         "resources": [asdict(each) for each in page.resources],
         "port": PORT,
@@ -163,7 +199,8 @@ def _work(plan: Plan, page: Page, rtt: float) -> dict[str, Any]:
         "persistent": plan.persistent,
         "parallel": plan.parallel,
         "ways": WAYS,
-        "times": plan.times,
+        "times": plan.until.most,
+        "seed": plan.seed,
         # What is under way of one load must not meet the next.
         "pause": _PAUSE + 2 * rtt,
     }
@@ -177,7 +214,7 @@ def _patience(plan: Plan, page: Page, rtt: float) -> float:
 
 def _cell(plan: Plan, page: Page, rtt: float, loads: Mapping[str, Sequence[Load]]) -> Cell:
     seconds = {way: [each.seconds for each in those] for way, those in loads.items()}
-    percent = _percent(seconds["tfo"], seconds["tcp"])
+    percent, control = (_percent(seconds[way], seconds["tcp"]) for way in WAYS[1:])
     opened = sum(each.connections for each in loads["tfo"])
     cell = Cell(
         page=page.name,
@@ -187,7 +224,7 @@ def _cell(plan: Plan, page: Page, rtt: float, loads: Mapping[str, Sequence[Load]
         tcp=fmean(seconds["tcp"]),
         tfo=fmean(seconds["tfo"]),
         percent=percent,
-        control=_percent(seconds["control"], seconds["tcp"]),
+        control=control,
         connections=fmean(each.connections for each in loads["tcp"]),
         early=sum(each.early for each in loads["tfo"]) / max(1, opened),
         cold=_known(each.cold for each in loads["tcp"]),
@@ -198,6 +235,7 @@ def _cell(plan: Plan, page: Page, rtt: float, loads: Mapping[str, Sequence[Load]
         paper=PAPER.get((page.name, rtt)) if page.name in plan.pages else None,
         cs244=CS244.get((page.name, rtt)) if page.name in plan.pages else None,
         why="",
+        refused=refusal(percent, control, PERCENT),
     )
     inside = LEAST <= round(percent.value) <= MOST
     return cell if inside else replace(cell, why=_why(plan, page, cell))

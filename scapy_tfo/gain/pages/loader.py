@@ -2,8 +2,9 @@
 
 The work is JSON: {"resources": [...], as in page.py, "addresses": {HOST: ADDRESS}, "port": N,
 "request": bytes of each, "persistent": true, "parallel": connections a host, "ways": [...],
-"times": N, "pause": seconds between loads}. WAY: `tcp`, `tfo` (sendto with MSG_FASTOPEN) or
-`control` (tcp again). The ways take turns. It prints a line of JSON for each load: way, seconds
+"times": N, "seed": of their order, "pause": seconds between loads}. WAY: `tcp`, `tfo` (sendto with
+MSG_FASTOPEN) or `control` (tcp again). Blocks of a load each way follow one another, in a random
+order within each. It prints a line of JSON for each load: way, seconds
 until the last byte of the last resource, bytes, connections, those of them whose SYN's data was
 acknowledged, and for the chain of resources that led to the last one: connections opened one after
 another, seconds that they took to open, and seconds for which server and browser thought; and
@@ -12,15 +13,81 @@ segments that this side sent again.
 
 import asyncio
 import json
+import random
 import socket
 import sys
-import time
 from collections import deque
 from collections.abc import Coroutine
-from typing import Any
+from contextlib import closing
+from typing import Any, Protocol
 
 _LARGEST = 1 << 18
 _INFO, _OPTIONS, _SYN_DATA = 104, 5, 0x20
+
+
+class Connection(Protocol):
+    """What a page comes over. taken: whether the data of the SYN was acknowledged there. All but
+    that raise OSError."""
+
+    @property
+    def taken(self) -> bool: ...
+
+    async def connect(self) -> None:
+        """With a handshake."""
+        ...
+
+    async def fast_open(self, data: bytes) -> None:
+        """Send it in the SYN, where there is a cookie."""
+        ...
+
+    async def send(self, data: bytes) -> None:
+        """All of it."""
+        ...
+
+    async def receive(self) -> bytes:
+        """Some bytes; none at the end."""
+        ...
+
+    def close(self) -> None:
+        """Harmless when called twice."""
+        ...
+
+
+class Wire:
+    """A connection of this kernel's to a place; see Connection."""
+
+    def __init__(self, at: tuple[str, int]) -> None:
+        self._at = at
+        self._loop = asyncio.get_running_loop()
+        self._sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self._sock.setblocking(False)
+        self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    async def connect(self) -> None:
+        await self._loop.sock_connect(self._sock, self._at)
+
+    async def fast_open(self, data: bytes) -> None:
+        sent = 0
+        try:
+            sent = self._sock.sendto(data, socket.MSG_FASTOPEN, self._at)
+        except BlockingIOError:
+            # There was no cookie: the SYN asks for one.
+            sent = 0
+        await self.send(data[sent:])
+
+    async def send(self, data: bytes) -> None:
+        await self._loop.sock_sendall(self._sock, data)
+
+    async def receive(self) -> bytes:
+        return await self._loop.sock_recv(self._sock, _LARGEST)
+
+    @property
+    def taken(self) -> bool:
+        info = self._sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO)
+        return bool(info[_OPTIONS] & _SYN_DATA)
+
+    def close(self) -> None:
+        self._sock.close()
 
 
 class Fetch:
@@ -55,7 +122,7 @@ class Host:
         self.open = 0
 
     def ask(self, fetch: Fetch) -> None:
-        fetch.asked = time.perf_counter()
+        fetch.asked = self.load.now()
         self.waiting.append(fetch)
         if self.idle:
             self.idle.popleft().set()
@@ -66,31 +133,22 @@ class Host:
     async def _connection(self, freed: Fetch | None) -> None:
         """A connection from its opening on, and what goes over it. freed: what was loaded over the
         one in whose place it stands."""
-        loop = asyncio.get_running_loop()
         load = self.load
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:
-            sock.setblocking(False)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            fetch = None
-            sent = 0
-            if load.way == "tfo":
-                fetch = self._next(freed)
-                if fetch is None:
-                    self.open -= 1
-                    return
-                load.connections += 1
-                try:
-                    sent = sock.sendto(load.request(fetch), socket.MSG_FASTOPEN, self.at)
-                except BlockingIOError:
-                    # There was no cookie: the SYN asks for one.
-                    sent = 0
+        fetch = self._next(freed) if load.sends_first else None
+        if load.sends_first and fetch is None:
+            self.open -= 1
+            return
+        load.connections += 1
+        with closing(load.wire(self.at)) as wire:
+            opened = fetch
+            if fetch is not None:
+                await wire.fast_open(load.request(fetch))
             else:
-                load.connections += 1
-                began = time.perf_counter()
-                await loop.sock_connect(sock, self.at)
+                began = load.now()
+                await wire.connect()
                 fetch = self._next(freed)
                 if fetch is not None:
-                    fetch.opening = time.perf_counter() - max(began, fetch.asked)
+                    fetch.opening = load.now() - max(began, fetch.asked)
             cold = True
             while True:
                 if fetch is None:
@@ -100,12 +158,11 @@ class Host:
                     fetch = self._next(None)
                     continue
                 fetch.cold, cold = cold, False
-                await loop.sock_sendall(sock, load.request(fetch)[sent:])
-                sent = 0
-                await self._answer(sock, fetch)
-                if load.way == "tfo" and fetch.cold:
-                    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO)
-                    load.early += bool(info[_OPTIONS] & _SYN_DATA)
+                if fetch is not opened:
+                    await wire.send(load.request(fetch))
+                await self._answer(wire, fetch)
+                if fetch is opened:
+                    load.early += wire.taken
                 load.finished(fetch)
                 if not load.work["persistent"]:
                     break
@@ -123,11 +180,10 @@ class Host:
             fetch.before = freed
         return fetch
 
-    async def _answer(self, sock: socket.socket, fetch: Fetch) -> None:
-        loop = asyncio.get_running_loop()
+    async def _answer(self, wire: Connection, fetch: Fetch) -> None:
         head = b""
         while b"\r\n\r\n" not in head:
-            piece = await loop.sock_recv(sock, _LARGEST)
+            piece = await wire.receive()
             if not piece:
                 raise OSError(f"{fetch.resource['name']}: the connection ended early")
             head += piece
@@ -137,7 +193,7 @@ class Host:
             raise OSError(f"{fetch.resource['name']}: {status}")
         fetch.arrived(len(body))
         while fetch.came < fetch.resource["size"]:
-            piece = await loop.sock_recv(sock, _LARGEST)
+            piece = await wire.receive()
             if not piece:
                 raise OSError(f"{fetch.resource['name']}: only {fetch.came} bytes arrived")
             fetch.arrived(len(piece))
@@ -152,7 +208,8 @@ class Load:
         self._hosts: dict[str, Host] = {}
         self._last: Fetch | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._loop = asyncio.get_running_loop()
+        self._failed: asyncio.Future[None] = self._loop.create_future()
         self.fetches = {each["name"]: Fetch(each) for each in work["resources"]}
 
     def start(self, coroutine: Coroutine[Any, Any, None]) -> None:
@@ -202,15 +259,34 @@ class Load:
             parent.shares.append((wanted, event))
             await event.wait()
 
+    @property
+    def sends_first(self) -> bool:
+        """Whether a connection is opened with a request, and not before one is at hand."""
+        return self.way == "tfo"
+
+    def wire(self, at: tuple[str, int]) -> Connection:
+        """One that is not open yet."""
+        return Wire(at)
+
+    def now(self) -> float:
+        """Seconds on the loop's clock."""
+        return self._loop.time()
+
+    def sent_again(self) -> int:
+        """Segments, in this namespace so far (TCP-MIB's tcpRetransSegs)."""
+        with open("/proc/net/snmp") as file:
+            names, values = (line.split() for line in file if line.startswith("Tcp:"))
+        return int(values[names.index("RetransSegs")])
+
     async def run(self) -> dict[str, Any]:
-        again = _sent_again()
-        began = time.perf_counter()
+        again = self.sent_again()
+        began = self.now()
         whole = asyncio.gather(*(self._resource(each) for each in self.fetches.values()))
         try:
             await asyncio.wait((whole, self._failed), return_when=asyncio.FIRST_COMPLETED)
             if self._failed.done():
                 self._failed.result()
-            took = time.perf_counter() - began
+            took = self.now() - began
         finally:
             whole.cancel()
             for each in self._tasks:
@@ -226,7 +302,7 @@ class Load:
             "cold": cold,
             "opening": opening,
             "think": think,
-            "again": _sent_again() - again,
+            "again": self.sent_again() - again,
         }
 
     def _chain(self) -> tuple[int, float, float]:
@@ -243,32 +319,27 @@ class Load:
         return cold, opening, think
 
 
-def _sent_again() -> int:
-    """Segments, in this namespace so far (TCP-MIB's tcpRetransSegs)."""
-    with open("/proc/net/snmp") as file:
-        names, values = (line.split() for line in file if line.startswith("Tcp:"))
-    return int(values[names.index("RetransSegs")])
-
-
-async def warm(work: dict[str, Any]) -> None:
+async def warm(work: dict[str, Any], make: type[Load] = Load) -> None:
     """One fast open to each host, so that its cookie is at hand."""
     first: dict[str, dict[str, Any]] = {}
     for each in work["resources"]:
         first.setdefault(each["host"], {**each, "after": None})
     for resource in first.values():
         small = {**work, "resources": [resource], "parallel": 1}
-        await Load(small, "tfo").run()
+        await make(small, "tfo").run()
 
 
 async def main() -> None:
     work = json.load(sys.stdin)
-    ways = work["ways"]
+    ways = list(work["ways"])
+    dice = random.Random(work["seed"])
     if "tfo" in ways:
         await warm(work)
-    for number in range(work["times"]):
-        for step in range(len(ways)):
+    for _ in range(work["times"]):
+        dice.shuffle(ways)
+        for way in ways:
             await asyncio.sleep(work["pause"])
-            told = await Load(work, ways[(number + step) % len(ways)]).run()
+            told = await Load(work, way).run()
             print(json.dumps(told), flush=True)
 
 

@@ -32,21 +32,26 @@ class Server:
             content = body.encode() if isinstance(body, str) else _GIF.ljust(body, b"\0")[:body]
             self._answers[key] = wait, _head(200, kind, len(content)) + content
 
+    def answer(self, head: str) -> tuple[float, bytes]:
+        """Of a request with this head: seconds to think, and the answer. Raises IndexError where it
+        is none."""
+        lines = head.split("\r\n")
+        fields = dict(line.lower().split(": ", 1) for line in lines[1:] if ": " in line)
+        key = fields.get("host", "") + lines[0].split(" ")[1]
+        return self._answers.get(key, (0.0, _head(404, "text/plain", 0)))
+
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection."""
         try:
             while True:
                 async with asyncio.timeout(_PATIENCE):
                     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-                    lines = head.split("\r\n")
-                    fields = dict(line.lower().split(": ", 1) for line in lines[1:] if ": " in line)
-                    key = fields.get("host", "") + lines[0].split(" ")[1]
-                    wait, answer = self._answers.get(key, (0.0, _head(404, "text/plain", 0)))
+                    wait, answer = self.answer(head)
                     if wait:
                         await asyncio.sleep(wait)
                     writer.write(answer)
                     await writer.drain()
-                if fields.get("connection") == "close":
+                if "\r\nconnection: close\r\n" in head.lower():
                     return
         except (OSError, EOFError, TimeoutError, asyncio.LimitOverrunError, IndexError):
             return

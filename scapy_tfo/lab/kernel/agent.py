@@ -109,6 +109,12 @@ class Commands:
             await asyncio.sleep(0)
         return [to_json(each) for each in self._listeners.sessions(port)]
 
+    async def settle(self, port: int, peers: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+        for _ in range(_SETTLE_TURNS):
+            await asyncio.sleep(0)
+        wanted = {(str(host), int(number)) for host, number in peers}
+        return [to_json(each) for each in self._listeners.settle(port, wanted)]
+
     async def serve(self, argv: Sequence[str], files: Mapping[str, str], port: int) -> int:
         contents = {name: zlib.decompress(b64decode(each)) for name, each in files.items()}
         daemon = Daemon.start(argv, contents)

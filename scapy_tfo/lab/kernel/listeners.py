@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import socket
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from scapy_tfo.lab.apps import app_factory
 from scapy_tfo.lab.hooks import ListenerOptions, Session
@@ -98,6 +98,11 @@ class Listeners:
     def sessions(self, port: int) -> list[Session]:
         """What a listener's application has seen. Raises ValueError."""
         return self._find(port).log.sessions()
+
+    def settle(self, port: int, peers: Collection[tuple[str, int]]) -> list[Session]:
+        """What a listener's application has seen of some clients, once for all. Raises
+        ValueError."""
+        return self._find(port).log.settle(peers)
 
     def _find(self, port: int) -> Listener:
         if port not in self._listeners:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from ipaddress import IPv4Interface, IPv6Interface
 from pathlib import Path
 from types import TracebackType
@@ -88,6 +88,10 @@ class LinuxHooks(Counters):
     async def sessions(self, port: int) -> list[Session]:
         """Every connection accepted on a port so far, oldest first (the newest 4096)."""
         return [from_json(each) for each in await self._agent.ask("sessions", port)]
+
+    async def settle(self, port: int, peers: Collection[tuple[str, int]]) -> list[Session]:
+        """See `Settling`."""
+        return [from_json(each) for each in await self._agent.ask("settle", port, list(peers))]
 
 
 class NamespaceLab:

@@ -6,7 +6,7 @@ import asyncio
 import errno
 import itertools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -54,6 +54,7 @@ class ReferenceHost:
         self._listening: dict[int, _Listening] = {}
         self._running: dict[Endpoint, _Transport] = {}
         self._busy = False
+        self._latest = 0.0
 
     @classmethod
     def on(cls, link: Link, stack: Stack) -> Self:
@@ -64,8 +65,13 @@ class ReferenceHost:
 
     def receive(self, packet: bytes) -> None:
         """Take one IP packet from the wire."""
-        self.stack.receive(packet, self._loop.time())
+        self.stack.receive(packet, self.now)
         self.pump()
+
+    @property
+    def now(self) -> float:
+        """Seconds on the loop's clock, never less than a timer has already told the stack."""
+        return max(self._latest, self._loop.time())
 
     def pump(self) -> None:
         """Hand out what the stack has to tell and to send, until it has nothing more."""
@@ -127,8 +133,8 @@ class ReferenceHost:
         self._timer = None
         # The loop may call a little early, within its clock's resolution.
         due = self.stack.deadline()
-        now = self._loop.time()
-        self.stack.on_timer(now if due is None else max(now, due))
+        self._latest = self.now if due is None else max(self.now, due)
+        self.stack.on_timer(self._latest)
         self.pump()
 
     def close(self) -> None:
@@ -157,9 +163,8 @@ class ReferenceHost:
         source = next((at for at in self.stack.addresses if at.version == address.version), None)
         if source is None:
             raise ValueError(f"the host has no IPv{address.version} address")
-        now = self._loop.time()
         connection = self.stack.connect(
-            source, address, port, data=data, fast_open=fast_open, now=now
+            source, address, port, data=data, fast_open=fast_open, now=self.now
         )
         transport = self._run(connection, protocol)
         self.pump()
@@ -182,6 +187,16 @@ class ReferenceHost:
             transport.abort()
             raise
 
+    def serve(
+        self, port: int, factory: Callable[[], asyncio.Protocol], *, fast_open: int = 0
+    ) -> None:
+        """Have an application of the caller's answer on a port, made anew for each connection.
+
+        fast_open: as in `Stack.listen`. Raises ValueError where the port is taken.
+        """
+        listener = self.stack.listen(port, fast_open=fast_open)
+        self._listening[port] = _Listening(listener, factory, self._make_log())
+
     # Hooks
 
     async def listen(self, options: ListenerOptions, port: int | None = None) -> int:
@@ -199,7 +214,7 @@ class ReferenceHost:
         return port
 
     async def close_listener(self, port: int) -> None:
-        self._listening[port].listener.close(self._loop.time())
+        self._listening[port].listener.close(self.now)
         self.pump()
 
     async def set_keys(self, port: int, keys: Sequence[bytes]) -> None:
@@ -207,6 +222,9 @@ class ReferenceHost:
 
     async def sessions(self, port: int) -> list[Session]:
         return self._listening[port].log.sessions()
+
+    async def settle(self, port: int, peers: Collection[tuple[str, int]]) -> list[Session]:
+        return self._listening[port].log.settle(peers)
 
     async def counters(self) -> dict[str, int]:
         return dict(self.stack.counters)
@@ -246,22 +264,22 @@ class _Listening:
 
 
 class _Transport(asyncio.Transport):
-    """A connection of the stack as an asyncio transport."""
+    """A connection of the stack as an asyncio transport. Its extra information has the stack's
+    own `connection`, too."""
 
     def __init__(
         self, host: ReferenceHost, connection: Endpoint, protocol: asyncio.Protocol
     ) -> None:
         address, port = connection.remote
-        super().__init__({"peername": (str(address), port)})
+        super().__init__({"peername": (str(address), port), "connection": connection})
         self.protocol = protocol
         self._host = host
         self._connection = connection
-        self._loop = asyncio.get_running_loop()
         self._closing = False
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         if not self._closing:
-            self._connection.write(bytes(data), self._loop.time())
+            self._connection.write(bytes(data), self._host.now)
             self._host.pump()
 
     def can_write_eof(self) -> bool:
@@ -269,18 +287,18 @@ class _Transport(asyncio.Transport):
 
     def write_eof(self) -> None:
         if not self._closing:
-            self._connection.shutdown(self._loop.time())
+            self._connection.shutdown(self._host.now)
             self._host.pump()
 
     def close(self) -> None:
         if not self._closing:
             self._closing = True
-            self._connection.close(self._loop.time())
+            self._connection.close(self._host.now)
             self._host.pump()
 
     def abort(self) -> None:
         self._closing = True
-        self._connection.abort(self._loop.time())
+        self._connection.abort(self._host.now)
         self._host.pump()
 
     def is_closing(self) -> bool:
@@ -290,5 +308,5 @@ class _Transport(asyncio.Transport):
         self._connection.pause()
 
     def resume_reading(self) -> None:
-        self._connection.resume(self._loop.time())
+        self._connection.resume(self._host.now)
         self._host.pump()

@@ -125,15 +125,17 @@ class ReferenceLab:
         seed: int = 0,
         epoch: float = 0.0,
         impairment: Impairment | None = None,
+        mtu: int = 1500,
     ) -> ReferenceLab:
-        """Start a stack with the standing listeners. seed: of everything random in it."""
+        """Start a stack with the standing listeners. seed: of everything random in it. mtu: of the
+        link, in bytes."""
         # Seeded apart from the suite's own random numbers, which would choose the same ISNs.
         seed += 1 << 32
         keys = random.Random(seed).randbytes(16)
         stack = stack_class(
             (TARGET_V4, TARGET_V6), settings or Settings(), cookies=KeyRing([keys]), seed=seed
         )
-        link = MemoryLink(impairment=impairment or Impairment(), epoch=epoch, seed=seed)
+        link = MemoryLink(impairment=impairment or Impairment(), epoch=epoch, mtu=mtu, seed=seed)
         host = ReferenceHost(stack, link.answer)
         link.attach(host.receive)
         ports = {name: await host.listen(options) for name, options in STANDING.items()}

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from scapy_tfo.oracle.conduct.history import Came, History
-from scapy_tfo.oracle.conduct.rule import Due, Judged, Rule, held
+from scapy_tfo.oracle.conduct.parts.conditions import (
+    ANSWERED,
+    ECHOES,
+    EMPTY,
+    FRESH,
+    GAP,
+    OLD_ACK,
+    SHUT,
+    STOPPED,
+    THEIR_FIN,
+)
+from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule
 from scapy_tfo.segment import ACK, RST, SYN, Segment
 from scapy_tfo.seq import distance
 
@@ -31,7 +42,7 @@ def ack_of_nothing(history: History, came: Came) -> Judged:
         return False
     assert came.ack is not None
     most = history.sent.end
-    return held(came.ack <= most, f"acknowledging {most} at most", f"{came.ack}")
+    return came.ack <= most or Breach(f"acknowledging {most} at most", f"{came.ack}")
 
 
 def ack_of_a_gap(history: History, came: Came) -> Judged:
@@ -41,7 +52,7 @@ def ack_of_a_gap(history: History, came: Came) -> Judged:
     assert came.ack is not None
     most = history.sent.next
     beyond = most < came.ack <= history.sent.end
-    return held(not beyond, f"acknowledging {most}: what follows was not sent", f"{came.ack}")
+    return not beyond or Breach(f"acknowledging {most}: what follows was not sent", f"{came.ack}")
 
 
 def ack_before_isn(_: History, came: Came) -> Judged:
@@ -49,7 +60,7 @@ def ack_before_isn(_: History, came: Came) -> Judged:
     if not _acks(came):
         return False
     assert came.ack is not None
-    return held(came.ack >= 1, "acknowledging the SYN", f"{came.ack} (relative to the ISN)")
+    return came.ack >= 1 or Breach("acknowledging the SYN", f"{came.ack} (relative to the ISN)")
 
 
 def ack_goes_back(history: History, came: Came) -> Judged:
@@ -61,7 +72,7 @@ def ack_goes_back(history: History, came: Came) -> Judged:
     if came.ack < 1:
         # It acknowledges not even the SYN.
         return False
-    return held(came.ack >= best.ack, f"acknowledging {best.ack} at least", f"{came.ack}")
+    return came.ack >= best.ack or Breach(f"acknowledging {best.ack} at least", f"{came.ack}")
 
 
 def window_shrinks(history: History, came: Came) -> Judged:
@@ -71,17 +82,15 @@ def window_shrinks(history: History, came: Came) -> Judged:
         return False
     if best.flags & (SYN | RST) or not history.is_newer(came) or came.ack is None:
         return False
-    if came.ack < best.ack:
-        # The acknowledgement is what is wrong.
+    if came.ack < best.ack or history.shift_unclear:
+        # The acknowledgement is what is wrong, or nobody can tell what the windows mean.
         return False
     shift = history.their_shift
     edge = best.ack + (best.segment.window << shift)
     now = came.ack + (came.segment.window << shift)
     # What is below one unit of the scale is cut off, or filled up as by Linux.
-    return held(
-        now >= edge - (1 << shift if shift else 0),
-        f"a window up to {edge} at least",
-        f"up to {now}",
+    return now >= edge - (1 << shift if shift else 0) or Breach(
+        f"a window up to {edge} at least", f"up to {now}"
     )
 
 
@@ -136,7 +145,7 @@ def moves_on(history: History, came: Came) -> Judged:
     assert came.ack is not None
     taken = came.ack - stopped
     most = max(_TIMES * history.stopped_window, _LEAST_BOUND)
-    return held(taken <= most, f"{most} bytes at most that nobody reads", f"{taken}")
+    return taken <= most or Breach(f"{most} bytes at most that nobody reads", f"{taken}")
 
 
 def repeated(history: History, came: Came) -> Judged:
@@ -147,7 +156,7 @@ def repeated(history: History, came: Came) -> Judged:
     if history.echoes_an_ack(came):
         return False
     answers = peer.credit > 0 and came.at - peer.sent_at <= _ANSWERED + history.grace
-    return held(answers, "nothing: there is no segment to answer", "the last ACK again")
+    return answers or Breach("nothing: there is no segment to answer", "the last ACK again")
 
 
 def of_an_ack(history: History, came: Came) -> Judged:
@@ -155,7 +164,7 @@ def of_an_ack(history: History, came: Came) -> Judged:
     if history.peer.sent_at is None or (history.peer.unanswered < _IN_A_ROW and not history.echoes):
         return False
     echoes = history.echoes_an_ack(came) and history.echoes + 1 >= _IN_A_ROW
-    return held(not echoes, "silence after an ACK", f"{_IN_A_ROW} ACKs of ACKs in a row")
+    return not echoes or Breach("silence after an ACK", f"{_IN_A_ROW} ACKs of ACKs in a row")
 
 
 def old_ack(history: History, came: Came) -> Judged:
@@ -164,24 +173,70 @@ def old_ack(history: History, came: Came) -> Judged:
     if old is None or not _acks(came):
         return False
     assert came.ack is not None
-    return held(came.ack <= old, f"no more than {old}: its ACK is too old", f"{came.ack}")
+    return came.ack <= old or Breach(f"no more than {old}: its ACK is too old", f"{came.ack}")
+
+
+def behind_their_fin(history: History, came: Came) -> Judged:
+    """What comes behind a FIN that was taken is not taken (RFC 9293 section 3.10.7.4, seventh)."""
+    end, best = history.peer.fin_end, history.best
+    if end is None or history.sent.end <= end or not _acks(came) or best is None:
+        return False
+    if best.ack is None or best.ack < end:
+        return False
+    assert came.ack is not None
+    return came.ack <= end or Breach(f"acknowledging the FIN at most, {end}", f"{came.ack}")
 
 
 RULES = (
+    Rule(
+        "text-behind-their-fin",
+        behind_their_fin,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        needs=THEIR_FIN,
+    ),
     Rule("ack-of-nothing", ack_of_nothing, complete=True, numbers=True, on="sa"),
-    Rule("ack-of-a-gap", ack_of_a_gap, complete=True, numbers=True, on="sa"),
+    Rule("ack-of-a-gap", ack_of_a_gap, complete=True, numbers=True, on="sa", needs=GAP),
     Rule("ack-before-isn", ack_before_isn, complete=True, numbers=True, on="a"),
-    Rule("ack-goes-back", ack_goes_back, numbers=True, on="sa"),
-    Rule("window-shrinks", window_shrinks, numbers=True, on="a"),
-    Rule("ack-late", owes=acks_in_time),
-    Rule("probe-unanswered", owes=answers_probe),
+    Rule("ack-goes-back", ack_goes_back, numbers=True, on="sa", needs=ANSWERED),
+    Rule("window-shrinks", window_shrinks, numbers=True, on="a", needs=ANSWERED),
+    Rule("ack-late", owes=acks_in_time, needs=FRESH),
+    Rule("probe-unanswered", owes=answers_probe, needs=SHUT),
     Rule("window-stays-shut"),
     Rule(
-        "window-moves-on", moves_on, listens=True, complete=True, ordered=True, numbers=True, on="a"
+        "window-moves-on",
+        moves_on,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        needs=STOPPED,
     ),
-    Rule("ack-repeated", repeated, listens=True, complete=True, ordered=True, numbers=True, on="a"),
     Rule(
-        "ack-of-an-ack", of_an_ack, listens=True, complete=True, ordered=True, numbers=True, on="a"
+        "ack-repeated",
+        repeated,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        needs=EMPTY,
     ),
-    Rule("old-ack-taken", old_ack, listens=True, complete=True, numbers=True, on="a"),
+    Rule(
+        "ack-of-an-ack",
+        of_an_ack,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        needs=ECHOES,
+    ),
+    Rule(
+        "old-ack-taken", old_ack, listens=True, complete=True, numbers=True, on="a", needs=OLD_ACK
+    ),
 )

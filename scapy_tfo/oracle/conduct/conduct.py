@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.oracle.conduct import (
@@ -13,6 +14,7 @@ from scapy_tfo.oracle.conduct import (
     ecn,
     handshake,
     header,
+    oddities,
     reset,
     sack,
     stream,
@@ -21,9 +23,10 @@ from scapy_tfo.oracle.conduct import (
 )
 from scapy_tfo.oracle.conduct.acknowledgment import opens
 from scapy_tfo.oracle.conduct.history import Came, History
+from scapy_tfo.oracle.conduct.parts import conditions
 from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, nothing
 from scapy_tfo.oracle.conduct.stream import delivered
-from scapy_tfo.segment import FIN, RST, SYN, Segment
+from scapy_tfo.segment import RST, SYN, Segment
 
 RULES: tuple[Rule, ...] = (
     *header.RULES,
@@ -32,6 +35,7 @@ RULES: tuple[Rule, ...] = (
     *acknowledgment.RULES,
     *timestamps.RULES,
     *sack.RULES,
+    *oddities.RULES,
     *reset.RULES,
     *ecn.RULES,
     *timers.RULES,
@@ -76,11 +80,12 @@ class Conduct:
         """The peer sent a segment, right or wrong. at: seconds, None where nobody knows."""
         history = self.history
         history.learn_sent(segment, at)
-        if not history.peer.plain:
-            self._due = [each for each in self._due if not each[1].plain]
+        if self._due and not history.peer.plain:
+            late = -math.inf if at is None else at - history.grace
+            self._due = [each for each in self._due if not each[1].plain or each[1].by < late]
         if at is None or not _tells_silence(history):
             return
-        for number, owes in _DUTIES:
+        for number, owes in owed(conditions.of_sent(history, segment)):
             due = owes(history, segment, at)
             if due is not None:
                 self._due.append((number, due))
@@ -126,31 +131,20 @@ class Conduct:
         history.learn_label(segment)
         flags = segment.flags
         kind = "r" if flags & RST else "s" if flags & SYN else "a"
-        text = bool(segment.payload or flags & FIN)
         found = self._settled(came) if self._due else []
-        for number, judge in _rules(
-            kind,
-            bool(came.every),
-            text,
-            history.mixed,
-            history.complete,
-            history.ordered and not history.relabelled,
-            history.opens,
-            history.contents,
-            history.whole,
-        ):
+        judges, duties = asked(kind, conditions.of_came(history, came))
+        for number, judge in judges:
             judged = judge(history, came)
-            if judged is False:
-                continue
-            applied[number] += 1
-            if judged is not True:
+            if judged is True:
+                applied[number] += 1
+            elif judged is not False:
+                applied[number] += 1
                 self._tally.broken[number] += 1
                 found.append(Broken(RULES[number].name, packet, judged))
-        if _tells_silence(history):
-            for number, owes in _LATER:
-                due = owes(history, came)
-                if due is not None:
-                    self._due.append((number, due))
+        for number, owes in duties if _tells_silence(history) else ():
+            due = owes(history, came)
+            if due is not None:
+                self._due.append((number, due))
         history.learn_came(came)
         return found
 
@@ -189,36 +183,54 @@ def _tells_silence(history: History) -> bool:
 
 
 _NUMBERS = {rule.name: number for number, rule in enumerate(RULES)}
-_DUTIES = tuple((number, rule.owes) for number, rule in enumerate(RULES) if rule.owes is not None)
-_LATER = tuple(
-    (number, rule.owes_after) for number, rule in enumerate(RULES) if rule.owes_after is not None
-)
 
 
-@cache
-def _rules(
-    kind: str,
-    options: bool,
-    text: bool,
-    mixed: bool,
-    complete: bool,
-    ordered: bool,
-    opens: bool,
-    contents: bool,
-    whole: bool,
-) -> tuple[tuple[int, Callable[[History, Came], Judged]], ...]:
-    """The rules that may apply to such a segment of such a connection, with their numbers."""
+def _needs(rule: Rule) -> int:
+    """All conditions that a rule needs of a segment that comes."""
+    also = (
+        (rule.complete, conditions.COMPLETE),
+        (rule.ordered, conditions.ORDERED),
+        (rule.numbers, conditions.COMPARABLE),
+        (rule.listens, conditions.LISTENS),
+        (rule.contents, conditions.CONTENTS),
+        (rule.whole, conditions.WHOLE),
+        (rule.options, conditions.OPTIONS),
+        (rule.text, conditions.TEXT),
+    )
+    return rule.needs | sum(bit for is_needed, bit in also if is_needed)
+
+
+NEEDS = tuple(map(_needs, RULES))
+Owed = tuple[tuple[int, Callable[[History, Segment, float], Due | None]], ...]
+Asked = tuple[
+    tuple[tuple[int, Callable[[History, Came], Judged]], ...],
+    tuple[tuple[int, Callable[[History, Came], Due | None]], ...],
+]
+_REMEMBERED = 4096
+"""Sets of conditions that are remembered."""
+
+
+@lru_cache(_REMEMBERED)
+def owed(holds: int) -> Owed:
+    """What may be owed after a segment of the peer, with the numbers of the rules. holds: the
+    conditions that do."""
     return tuple(
-        (number, rule.judge)
+        (number, rule.owes)
         for number, rule in enumerate(RULES)
-        if kind in rule.on
-        and rule.judge is not nothing
-        and (options or not rule.options)
-        and (text or not rule.text)
-        and not (mixed and rule.numbers)
-        and (complete or not rule.complete)
-        and (ordered or not rule.ordered)
-        and not (opens and rule.listens)
-        and (contents or not rule.contents)
-        and (whole or not rule.whole)
+        if rule.owes is not None and not rule.needs & ~holds
+    )
+
+
+@lru_cache(_REMEMBERED)
+def asked(kind: str, holds: int) -> Asked:
+    """The rules that may apply to such a segment of such a connection, and what may be owed after
+    it, with the numbers of the rules. holds: the conditions that do."""
+    chosen = [
+        (number, rule)
+        for number, (rule, needs) in enumerate(zip(RULES, NEEDS, strict=True))
+        if kind in rule.on and not needs & ~holds
+    ]
+    return (
+        tuple((number, rule.judge) for number, rule in chosen if rule.judge is not nothing),
+        tuple((number, rule.owes_after) for number, rule in chosen if rule.owes_after is not None),
     )

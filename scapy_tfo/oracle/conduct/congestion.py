@@ -6,7 +6,8 @@ import itertools
 
 from scapy_tfo import option as opt
 from scapy_tfo.oracle.conduct.history import Came, History
-from scapy_tfo.oracle.conduct.rule import Due, Judged, Rule, held
+from scapy_tfo.oracle.conduct.parts.conditions import ACKED, DUPLICATES, IDLE, REPEATED
+from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule
 from scapy_tfo.segment import RST, SYN, Segment
 
 _SEGMENTS = 10
@@ -35,7 +36,7 @@ def grows_slowly(history: History, came: Came) -> Judged:
     segments = _SEGMENTS + history.grown + history.peer.inflation
     most = segments * history.largest
     size = came.seq + len(came.segment.payload) - history.their_una
-    return held(size <= most, f"{most} bytes under way at most", f"{size}")
+    return size <= most or Breach(f"{most} bytes under way at most", f"{size}")
 
 
 def resends_fast(history: History, segment: Segment, at: float) -> Due | None:
@@ -68,10 +69,8 @@ def waits_for_three(history: History, came: Came) -> Judged:
     quick = came.at - history.text_at < _REAL
     if not _comes_again(history, came) or history.repeated or not quick:
         return False
-    return held(
-        history.peer.duplicates >= _DUPLICATES,
-        "nothing again before the third duplicate ACK",
-        f"text again after {history.peer.duplicates}",
+    return history.peer.alike >= _DUPLICATES or Breach(
+        "nothing again before the third duplicate ACK", f"text again after {history.peer.alike}"
     )
 
 
@@ -81,7 +80,7 @@ def resends_what_is_asked_for(history: History, came: Came) -> Judged:
         return False
     una = history.their_una
     assert came.seq is not None
-    return held(came.seq <= una, f"text at {una} again", f"at {came.seq}")
+    return came.seq <= una or Breach(f"text at {una} again", f"at {came.seq}")
 
 
 def window_after_lost_handshake(history: History, came: Came) -> Judged:
@@ -94,7 +93,7 @@ def window_after_lost_handshake(history: History, came: Came) -> Judged:
         return False
     assert came.seq is not None
     size = came.seq + len(came.segment.payload) - 1
-    return held(size <= history.largest, f"{history.largest} bytes at first", f"{size}")
+    return size <= history.largest or Breach(f"{history.largest} bytes at first", f"{size}")
 
 
 RULES = (
@@ -107,8 +106,9 @@ RULES = (
         numbers=True,
         on="a",
         text=True,
+        needs=ACKED,
     ),
-    Rule("no-fast-retransmit", owes=resends_fast),
+    Rule("no-fast-retransmit", owes=resends_fast, needs=DUPLICATES),
     Rule(
         "resends-too-soon",
         waits_for_three,
@@ -118,6 +118,7 @@ RULES = (
         numbers=True,
         on="a",
         text=True,
+        needs=IDLE,
     ),
     Rule(
         "resends-another",
@@ -128,6 +129,7 @@ RULES = (
         numbers=True,
         on="a",
         text=True,
+        needs=IDLE,
     ),
     Rule(
         "window-after-lost-handshake",
@@ -138,5 +140,6 @@ RULES = (
         numbers=True,
         on="a",
         text=True,
+        needs=REPEATED,
     ),
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from scapy_tfo.oracle.conduct.history import Came, History
-from scapy_tfo.oracle.conduct.rule import Judged, Rule, held
+from scapy_tfo.oracle.conduct.parts.conditions import CLOSED, ECN, LATE, OLD, WAITS
+from scapy_tfo.oracle.conduct.rule import Breach, Judged, Rule
 from scapy_tfo.segment import CWR, ECE, RST, SYN
 
 _ECT = (1, 2)
@@ -22,7 +23,7 @@ def mark_not_agreed(history: History, came: Came) -> Judged:
     if history.offered.ecn or history.offered.experiment:
         return False
     mark = came.segment.traffic_class & 3
-    return held(mark not in _ECT, "not ECT: ECN was not agreed on", f"ECT({mark & 1})")
+    return mark not in _ECT or Breach("not ECT: ECN was not agreed on", f"ECT({mark & 1})")
 
 
 def ack_marked(history: History, came: Came) -> Judged:
@@ -31,14 +32,14 @@ def ack_marked(history: History, came: Came) -> Judged:
     if came.length > bool(came.flags & SYN) or history.offered.experiment:
         return False
     mark = came.segment.traffic_class & 3
-    return held(mark not in _ECT, "not ECT without text", f"ECT({mark & 1})")
+    return mark not in _ECT or Breach("not ECT without text", f"ECT({mark & 1})")
 
 
 def flags_not_agreed(history: History, came: Came) -> Judged:
     """Neither ECE nor CWR without agreement."""
     if history.offered.ecn or came.flags & (SYN | RST):
         return False
-    return held(not came.flags & (ECE | CWR), "neither ECE nor CWR", came.segment)
+    return not came.flags & (ECE | CWR) or Breach("neither ECE nor CWR", str(came.segment))
 
 
 def echo_of_no_mark(history: History, came: Came) -> Judged:
@@ -49,7 +50,7 @@ def echo_of_no_mark(history: History, came: Came) -> Judged:
     if not plain or any(each.reserved for each in history.last_sent):
         return False
     echoes = bool(came.flags & ECE)
-    return held(not echoes or history.has_ce, "ECE after CE only", "ECE: nothing was marked")
+    return (not echoes or history.has_ce) or Breach("ECE after CE only", "ECE: nothing was marked")
 
 
 def _classic(history: History) -> bool:
@@ -67,14 +68,14 @@ def copy_marked(history: History, came: Came) -> Judged:
     if not _classic(history) or not _copy(history, came):
         return False
     mark = came.segment.traffic_class & 3
-    return held(mark not in _ECT, "not ECT: it was sent before", f"ECT({mark & 1})")
+    return mark not in _ECT or Breach("not ECT: it was sent before", f"ECT({mark & 1})")
 
 
 def copy_tells_of_a_reduction(history: History, came: Came) -> Judged:
     """Nor does it have CWR (section 6.1.2)."""
     if not _classic(history) or not _copy(history, came):
         return False
-    return held(not came.flags & CWR, "no CWR on text that was sent before", "CWR")
+    return not came.flags & CWR or Breach("no CWR on text that was sent before", "CWR")
 
 
 def mark_unanswered(history: History, came: Came) -> Judged:
@@ -84,7 +85,7 @@ def mark_unanswered(history: History, came: Came) -> Judged:
         return False
     if came.ack < marked:
         return False
-    return held(bool(came.flags & ECE), "ECE: CE came, and no CWR", "none")
+    return bool(came.flags & ECE) or Breach("ECE: CE came, and no CWR", "none")
 
 
 def reduction_untold(history: History, came: Came) -> Judged:
@@ -97,15 +98,45 @@ def reduction_untold(history: History, came: Came) -> Judged:
     tells = [*history.after_echo, bool(came.flags & CWR)]
     if len(tells) < _SEGMENTS:
         return False
-    return held(any(tells), "CWR", f"none on {len(tells)} segments of new text after ECE")
+    return any(tells) or Breach("CWR", f"none on {len(tells)} segments of new text after ECE")
+
+
+def probe_marked(history: History, came: Came) -> Judged:
+    """A probe of a closed window is not ECN-capable, nor has it CWR (section 6.1.6)."""
+    probes = history.peer.window == 0 and history.is_quiet(came) and history.writes
+    if not probes or came.seq is None or came.seq > history.their_una or came.flags & (SYN | RST):
+        return False
+    if history.offered.experiment:
+        return False
+    mark = came.segment.traffic_class & 3
+    right = mark not in _ECT and not came.flags & CWR
+    return right or Breach("a probe without ECT and CWR", f"ECT({mark & 1}), or CWR")
 
 
 RULES = (
+    Rule(
+        "probe-marked",
+        probe_marked,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        needs=CLOSED | LATE | WAITS,
+    ),
     Rule("mark-not-agreed", mark_not_agreed, complete=True, ordered=True),
     Rule("mark-without-text", ack_marked, complete=True, ordered=True),
     Rule("ecn-flags-not-agreed", flags_not_agreed, complete=True, on="a"),
-    Rule("ece-without-ce", echo_of_no_mark, complete=True, on="a"),
-    Rule("copy-marked", copy_marked, complete=True, ordered=True, numbers=True, on="a", text=True),
+    Rule("ece-without-ce", echo_of_no_mark, complete=True, on="a", needs=ECN),
+    Rule(
+        "copy-marked",
+        copy_marked,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        text=True,
+        needs=ECN | OLD,
+    ),
     Rule(
         "copy-with-cwr",
         copy_tells_of_a_reduction,
@@ -114,8 +145,17 @@ RULES = (
         numbers=True,
         on="a",
         text=True,
+        needs=ECN | OLD,
     ),
-    Rule("mark-unanswered", mark_unanswered, complete=True, ordered=True, numbers=True, on="a"),
+    Rule(
+        "mark-unanswered",
+        mark_unanswered,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        needs=ECN,
+    ),
     Rule(
         "reduction-untold",
         reduction_untold,
@@ -124,5 +164,6 @@ RULES = (
         numbers=True,
         on="a",
         text=True,
+        needs=ECN,
     ),
 )

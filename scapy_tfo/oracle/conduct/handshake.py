@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from scapy_tfo import option as opt
 from scapy_tfo.oracle.conduct.history import Came, History
-from scapy_tfo.oracle.conduct.rule import Judged, Rule, held
-from scapy_tfo.segment import ACK, CWR, ECE, SYN
+from scapy_tfo.oracle.conduct.parts.conditions import ANSWERED, SYN_AGAIN, TIMES
+from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule
+from scapy_tfo.segment import ACK, CWR, ECE, RST, SYN, Segment
 from scapy_tfo.seq import distance
 
 _MOST_SHIFT = 14
+_SYN_ACK_WITHIN = 3.5
+_OFTEN = {opt.NOP, opt.EOL, opt.MSS, opt.WINDOW_SCALE, opt.SACK_PERMITTED}
 _ALIKE = 4
 """Connections in a row before one with the same ISS: none by chance, however few an end chooses
 from."""
@@ -27,18 +30,18 @@ def acknowledges_the_syn(history: History, came: Came) -> Judged:
     if not came.segment.is_syn_ack or history.isn is None:
         return False
     number = distance(history.isn, came.segment.ack)
-    return held(
-        1 <= number <= history.sent.next,
-        f"acknowledging 1 to {history.sent.next} (relative to the ISN)",
-        f"{number}",
+    return 1 <= number <= history.sent.next or Breach(
+        f"acknowledging 1 to {history.sent.next} (relative to the ISN)", f"{number}"
     )
 
 
 def scale_unasked(history: History, came: Came) -> Judged:
     """Window scale only where the SYN has it (RFC 7323 section 2.2)."""
-    if not came.segment.is_syn_ack or any(each is not None for each in history.offered.scales):
+    if not came.segment.is_syn_ack or history.offered.scaled:
         return False
-    return held(opt.WINDOW_SCALE not in came.options, "no window scale", "one: none was offered")
+    return opt.WINDOW_SCALE not in came.options or Breach(
+        "no window scale", "one: none was offered"
+    )
 
 
 def scale_too_large(_: History, came: Came) -> Judged:
@@ -46,21 +49,21 @@ def scale_too_large(_: History, came: Came) -> Judged:
     scale = came.options.get(opt.WINDOW_SCALE) if came.flags & SYN else None
     if scale is None or len(scale.data) != 1:
         return False
-    return held(scale.data[0] <= _MOST_SHIFT, "a shift of 14 at most", f"{scale.data[0]}")
+    return scale.data[0] <= _MOST_SHIFT or Breach("a shift of 14 at most", f"{scale.data[0]}")
 
 
 def times_unasked(history: History, came: Came) -> Judged:
     """Timestamps only where the SYN has them (RFC 7323 section 3.2)."""
     if not came.segment.is_syn_ack or history.offered.times:
         return False
-    return held(came.times is None, "no timestamps", "some: none were offered")
+    return came.times is None or Breach("no timestamps", "some: none were offered")
 
 
 def echoes_the_syn(history: History, came: Came) -> Judged:
     """TSecr is the TSval of a SYN (RFC 7323 section 3.2)."""
     if not came.segment.is_syn_ack or came.times is None or not history.tsvals:
         return False
-    return held(came.times[1] in history.tsvals, "TSecr of a SYN's TSval", f"{came.times[1]}")
+    return came.times[1] in history.tsvals or Breach("TSecr of a SYN's TSval", f"{came.times[1]}")
 
 
 def sack_unasked(history: History, came: Came) -> Judged:
@@ -68,14 +71,14 @@ def sack_unasked(history: History, came: Came) -> Judged:
     if not came.segment.is_syn_ack or history.offered.sack:
         return False
     there = opt.SACK_PERMITTED in came.options
-    return held(not there, "no SACK permitted", "one: none was offered")
+    return not there or Breach("no SACK permitted", "one: none was offered")
 
 
 def ecn_unasked(history: History, came: Came) -> Judged:
     """ECE in a SYN-ACK answers ECE and CWR in the SYN (RFC 3168 section 6.1.1)."""
     if not came.segment.is_syn_ack or history.offered.ecn:
         return False
-    return held(not came.flags & (ECE | CWR), "neither ECE nor CWR", came.segment)
+    return not came.flags & (ECE | CWR) or Breach("neither ECE nor CWR", str(came.segment))
 
 
 def ecn_reflected(history: History, came: Came) -> Judged:
@@ -85,7 +88,7 @@ def ecn_reflected(history: History, came: Came) -> Judged:
     if not came.segment.is_syn_ack or not history.offered.ecn or not plain:
         return False
     both = came.flags & (ECE | CWR) == ECE | CWR
-    return held(not both, "ECE alone, or none", "ECE and CWR, as in the SYN")
+    return not both or Breach("ECE alone, or none", "ECE and CWR, as in the SYN")
 
 
 def same_iss(history: History, came: Came) -> Judged:
@@ -100,7 +103,7 @@ def same_iss(history: History, came: Came) -> Judged:
         # It may have been given up, or never kept: SYN cookies change with time.
         return False
     iss = answer.segment.seq
-    return held(came.segment.seq == iss, f"ISS {iss}", f"{came.segment.seq}")
+    return came.segment.seq == iss or Breach(f"ISS {iss}", f"{came.segment.seq}")
 
 
 def same_offer(history: History, came: Came) -> Judged:
@@ -113,10 +116,8 @@ def same_offer(history: History, came: Came) -> Judged:
     kinds = (opt.WINDOW_SCALE, opt.SACK_PERMITTED, opt.TIMESTAMPS)
     now, then = (tuple(k in each.options for k in kinds) for each in (came, answer))
     shifts = [each.options.get(opt.WINDOW_SCALE) for each in (came, answer)]
-    return held(
-        now == then and shifts[0] == shifts[1],
-        "the options of the first SYN-ACK",
-        f"scale, SACK, timestamps {now} after {then}",
+    return (now == then and shifts[0] == shifts[1]) or Breach(
+        "the options of the first SYN-ACK", f"scale, SACK, timestamps {now} after {then}"
     )
 
 
@@ -129,7 +130,7 @@ def cookie_unasked(history: History, came: Came) -> Judged:
     """A cookie comes only where the SYN has the option (RFC 7413 section 4.1.2)."""
     if not came.segment.is_syn_ack or history.offered.fast_open:
         return False
-    return held(not came.segment.fast_open, "no Fast Open option", "one: none was sent")
+    return not came.segment.fast_open or Breach("no Fast Open option", "one: none was sent")
 
 
 def cookie_sound(_: History, came: Came) -> Judged:
@@ -138,7 +139,7 @@ def cookie_sound(_: History, came: Came) -> Judged:
     if not found:
         return False
     bad = [each for each in found if isinstance(each, opt.Broken) or each.is_request]
-    return held(not bad, "a cookie of 4 to 16 bytes", "a broken or empty option")
+    return not bad or Breach("a cookie of 4 to 16 bytes", "a broken or empty option")
 
 
 def iss_constant(history: History, came: Came) -> Judged:
@@ -149,7 +150,7 @@ def iss_constant(history: History, came: Came) -> Judged:
     population = history.population
     alike = population.alike(history.key, came.segment.seq)
     stands = alike >= _ALIKE and came.at - population.since > _TICK
-    return held(not stands, "another ISS than before", f"{came.segment.seq} again")
+    return not stands or Breach("another ISS than before", f"{came.segment.seq} again")
 
 
 def iss_of_the_peer(history: History, came: Came) -> Judged:
@@ -157,7 +158,9 @@ def iss_of_the_peer(history: History, came: Came) -> Judged:
     if not came.segment.is_syn_ack or history.answer is not None or history.isn is None:
         return False
     shifted = history.population.shifted(history.key, history.isn, came.segment.seq)
-    return held(shifted < _ALIKE, "an ISS that is not made of the ISN", "the same distance again")
+    return shifted < _ALIKE or Breach(
+        "an ISS that is not made of the ISN", "the same distance again"
+    )
 
 
 def iss_repeats(history: History, came: Came) -> Judged:
@@ -170,7 +173,7 @@ def iss_repeats(history: History, came: Came) -> Judged:
     if came.ack is None or not 1 <= came.ack <= history.sent.end:
         # It is the connection before this one that answers.
         return False
-    return held(before[1] != came.segment.seq, "another ISS than before", f"{before[1]} again")
+    return before[1] != came.segment.seq or Breach("another ISS than before", f"{before[1]} again")
 
 
 def iss_on_a_line(history: History, came: Came) -> Judged:
@@ -181,23 +184,112 @@ def iss_on_a_line(history: History, came: Came) -> Judged:
     steps = history.population.steps(history.key, came.segment.seq)
     if steps is None:
         return False
-    return held(steps < _STEPS, "an ISS that nobody can foretell", f"the {steps}th equal step")
+    return steps < _STEPS or Breach("an ISS that nobody can foretell", f"the {steps}th equal step")
+
+
+def syn_ack_after_text(history: History, came: Came) -> Judged:
+    """Once text behind the handshake is acknowledged, the handshake is over (RFC 9293 section
+    3.10.7.4)."""
+    best = history.best
+    if best is None or best.flags & (SYN | RST) or best.ack is None or history.syns != 1:
+        return False
+    if best.ack <= history.peer.syn_end or not history.peer.sure or history.resets:
+        return False
+    return not came.segment.is_syn_ack or Breach("no SYN-ACK: the connection is open", "one")
+
+
+def another_number(history: History, came: Came) -> Judged:
+    """A SYN-ACK that a timer repeats acknowledges what the first did (RFC 7413 section 4.2.2)."""
+    answer = history.answer
+    if answer is None or not (answer.segment.is_syn_ack and came.segment.is_syn_ack):
+        return False
+    if came.segment.seq != answer.segment.seq:
+        return False
+    if history.spoke_since or len(history.last_sent) != 1:
+        return False
+    return came.ack == answer.ack or Breach(f"acknowledging {answer.ack} as before", f"{came.ack}")
+
+
+def answers_second_syn(history: History, segment: Segment, at: float) -> Due | None:
+    """The SYN of a connection that is half open is answered (RFC 9293 section 3.10.7.4, fourth),
+    if no timer repeats the SYN-ACK."""
+    best = history.best
+    if history.syns < 2 or best is None or best.flags & (SYN | RST) != SYN or history.resets:
+        return None
+    sound = segment.checksum is None and segment.data_offset is None and segment.hop_limit > 1
+    if not sound or any(each.flags != SYN for each in history.last_sent):
+        return None
+    if len(_syns(history)) > 1 or history.errors:
+        return None
+    known = _OFTEN.issuperset(each.kind for each in opt.pull_options(segment.options))
+
+    def waived() -> bool:
+        return any(each.flags != SYN for each in history.last_sent) or bool(history.errors)
+
+    by = at + _SYN_ACK_WITHIN
+    expected = "an answer to the SYN that came again"
+    return Due(at, by, expected, lambda _: True, plain=False, waived=waived) if known else None
 
 
 RULES = (
+    Rule(
+        "syn-ack-after-text",
+        syn_ack_after_text,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="sa",
+        needs=ANSWERED,
+    ),
+    Rule(
+        "syn-ack-of-another-number",
+        another_number,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="s",
+        needs=ANSWERED,
+    ),
+    Rule("second-syn-unanswered", owes=answers_second_syn, needs=SYN_AGAIN),
     Rule(
         "number-of-syn-ack", acknowledges_the_syn, complete=True, numbers=True, on="s", listens=True
     ),
     Rule("scale-unasked", scale_unasked, complete=True, on="s", listens=True),
     Rule("scale-too-large", scale_too_large, on="s", options=True),
     Rule("times-unasked", times_unasked, complete=True, on="s", listens=True),
-    Rule("times-of-the-syn", echoes_the_syn, complete=True, on="s", options=True, listens=True),
+    Rule(
+        "times-of-the-syn",
+        echoes_the_syn,
+        complete=True,
+        on="s",
+        options=True,
+        listens=True,
+        needs=TIMES,
+    ),
     Rule("sack-unasked", sack_unasked, complete=True, on="s", listens=True),
     Rule("ecn-unasked", ecn_unasked, complete=True, on="s", listens=True),
     Rule("ecn-reflected", ecn_reflected, complete=True, on="s", listens=True),
-    Rule("another-iss", same_iss, complete=True, numbers=True, on="s", ordered=True, listens=True),
     Rule(
-        "another-offer", same_offer, complete=True, numbers=True, on="s", ordered=True, listens=True
+        "another-iss",
+        same_iss,
+        complete=True,
+        numbers=True,
+        on="s",
+        ordered=True,
+        listens=True,
+        needs=ANSWERED,
+    ),
+    Rule(
+        "another-offer",
+        same_offer,
+        complete=True,
+        numbers=True,
+        on="s",
+        ordered=True,
+        listens=True,
+        needs=ANSWERED,
     ),
     Rule("cookie-unasked", cookie_unasked, complete=True, on="s", listens=True),
     Rule("cookie-broken", cookie_sound, on="s", options=True, listens=True),

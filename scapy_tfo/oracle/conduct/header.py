@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from scapy_tfo import option as opt
 from scapy_tfo.oracle.conduct.history import Came, History
-from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, held
+from scapy_tfo.oracle.conduct.parts.conditions import ANSWERED, ERRORS, GROUPS, LAST_HOP, URGENT
+from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule
 from scapy_tfo.segment import ACK, FIN, RST, SYN, URG, Segment
 
 _SIZES = {opt.MSS: 4, opt.WINDOW_SCALE: 3, opt.SACK_PERMITTED: 2, opt.TIMESTAMPS: 10}
@@ -22,21 +23,21 @@ def flags_together(_: History, came: Came) -> Judged:
     """RST stands alone. SYN with FIN may be that of an application that closes at once (RFC 9293
     section 3.10.4)."""
     alone = not came.flags & RST or not came.flags & (SYN | FIN)
-    return held(alone, "RST without SYN and FIN", came.segment)
+    return alone or Breach("RST without SYN and FIN", str(came.segment))
 
 
 def has_ack(_: History, came: Came) -> Judged:
     """Every segment but a SYN or a RST acknowledges (RFC 9293 section 3.10.7.4, fifth)."""
     if came.flags & (SYN | RST):
         return False
-    return held(bool(came.flags & ACK), "the ACK flag", came.segment)
+    return bool(came.flags & ACK) or Breach("the ACK flag", str(came.segment))
 
 
 def no_bare_syn(_: History, came: Came) -> Judged:
     """A listener opens nothing by itself: its SYN answers one, and acknowledges it."""
     if not came.flags & SYN or came.flags & RST:
         return False
-    return held(bool(came.flags & ACK), "SYN with ACK", came.segment)
+    return bool(came.flags & ACK) or Breach("SYN with ACK", str(came.segment))
 
 
 def no_syn_ack_unasked(history: History, came: Came) -> Judged:
@@ -44,27 +45,27 @@ def no_syn_ack_unasked(history: History, came: Came) -> Judged:
     if not came.segment.is_syn_ack or not history.complete:
         return False
     asked = history.isn is not None or (history.mixed and bool(history.offered.scales))
-    return held(asked, "no SYN-ACK: no SYN was sent", came.segment)
+    return asked or Breach("no SYN-ACK: no SYN was sent", str(came.segment))
 
 
 def reserved_bits(history: History, came: Came) -> Judged:
     """Reserved bits are zero, unless accurate ECN was asked for (RFC 9768)."""
     if history.offered.ecn or history.offered.experiment:
         return False
-    return held(not came.segment.reserved, "reserved bits of 0", f"{came.segment.reserved:#x}")
+    return not came.segment.reserved or Breach("reserved bits of 0", f"{came.segment.reserved:#x}")
 
 
 def data_offset(_: History, came: Came) -> Judged:
     """The data offset is 5 words at least, and inside the segment."""
     offset = came.segment.data_offset
-    return held(offset is None, "a data offset inside the segment", f"{offset} words")
+    return offset is None or Breach("a data offset inside the segment", f"{offset} words")
 
 
 def urgent_pointer(_: History, came: Came) -> Judged:
     """Urgent data has a length (RFC 9293 section 3.8.5, MUST-62)."""
     if not came.flags & URG:
         return False
-    return held(came.segment.urgent > 0, "an urgent pointer behind its data", "0")
+    return came.segment.urgent > 0 or Breach("an urgent pointer behind its data", "0")
 
 
 def options_sound(_: History, came: Came) -> Judged:
@@ -85,7 +86,7 @@ def padding_zero(_: History, came: Came) -> Judged:
     if not came.every or came.every[-1].kind != opt.EOL:
         return False
     rest = came.every[-1].data
-    return held(not any(rest), "zeros behind the end of options", rest.hex())
+    return not any(rest) or Breach("zeros behind the end of options", rest.hex())
 
 
 def options_agree(_: History, came: Came) -> Judged:
@@ -104,24 +105,24 @@ def syn_options_elsewhere(_: History, came: Came) -> Judged:
     if came.flags & SYN:
         return False
     names = [name for kind, name in _SYN_ONLY.items() if kind in came.options]
-    return held(not names, "none of a SYN's options", ", ".join(names))
+    return not names or Breach("none of a SYN's options", ", ".join(names))
 
 
 def fast_open_elsewhere(_: History, came: Came) -> Judged:
     """So does the Fast Open option (RFC 7413 section 2)."""
-    return held(not came.segment.fast_open, "no Fast Open option without SYN", "one")
+    return not came.segment.fast_open or Breach("no Fast Open option without SYN", "one")
 
 
 def from_many(_: History, came: Came) -> Judged:
     """No packet comes from a multicast address (RFC 1122 section 3.2.1.3, RFC 4291 2.7)."""
     source = came.segment.src
-    return held(not source.is_multicast, "the address of one host", source)
+    return not source.is_multicast or Breach("the address of one host", str(source))
 
 
 def hop_limit(_: History, came: Came) -> Judged:
     """A packet lives for more than the path to the next router (RFC 1122 section 3.2.1.7)."""
     limit = came.segment.hop_limit
-    return held(limit > 1, "a hop limit that reaches beyond one router", f"{limit}")
+    return limit > 1 or Breach("a hop limit that reaches beyond one router", f"{limit}")
 
 
 def flow_label(history: History, came: Came) -> Judged:
@@ -139,7 +140,7 @@ def flow_label(history: History, came: Came) -> Judged:
     if history.repeated or came.at - best.at > _AT_ONCE or not history.is_timed(best.at):
         return False
     before, now = best.segment.flow_label, came.segment.flow_label
-    return held(before == now, f"flow label {before:#x} as before", f"{now:#x}")
+    return before == now or Breach(f"flow label {before:#x} as before", f"{now:#x}")
 
 
 def answers_a_group(history: History, came: Came) -> Judged:
@@ -147,7 +148,7 @@ def answers_a_group(history: History, came: Came) -> Judged:
     MUST-63)."""
     if not history.peer.groups or came.segment.src.is_multicast:
         return False
-    return held(not history.peer.group, "silence: it was sent to or by many", came.segment)
+    return not history.peer.group or Breach("silence: it was sent to or by many", str(came.segment))
 
 
 def last_hop(history: History, segment: Segment, at: float) -> Due | None:
@@ -167,7 +168,7 @@ def over_the_path(history: History, came: Came) -> Judged:
     if history.family != 6 or not history.whole:
         return False
     size = _HEADERS + len(came.segment.options) + len(came.segment.payload)
-    return held(size <= mtu, f"packets of {mtu} bytes", f"{size} bytes")
+    return size <= mtu or Breach(f"packets of {mtu} bytes", f"{size} bytes")
 
 
 RULES = (
@@ -177,7 +178,7 @@ RULES = (
     Rule("syn-ack-unasked", no_syn_ack_unasked, complete=True, on="s"),
     Rule("reserved-bits", reserved_bits, complete=True),
     Rule("data-offset", data_offset),
-    Rule("urgent-pointer", urgent_pointer),
+    Rule("urgent-pointer", urgent_pointer, needs=URGENT),
     Rule("options-unsound", options_sound, options=True),
     Rule("padding", padding_zero, options=True),
     Rule("option-twice", options_agree, options=True),
@@ -185,9 +186,9 @@ RULES = (
     Rule("fast-open-elsewhere", fast_open_elsewhere, on="ra", options=True),
     Rule("from-many", from_many, ordered=True),
     Rule("hop-limit", hop_limit, ordered=True),
-    Rule("flow-label", flow_label, on="a", text=True, numbers=True),
-    Rule("answers-a-group", answers_a_group, listens=True, complete=True),
-    Rule("last-hop-dropped", owes=last_hop),
+    Rule("flow-label", flow_label, on="a", text=True, numbers=True, needs=ANSWERED),
+    Rule("answers-a-group", answers_a_group, listens=True, complete=True, needs=GROUPS),
+    Rule("last-hop-dropped", owes=last_hop, needs=LAST_HOP),
     Rule(
         "over-the-path",
         over_the_path,
@@ -197,5 +198,6 @@ RULES = (
         numbers=True,
         on="a",
         text=True,
+        needs=ERRORS,
     ),
 )

@@ -8,15 +8,15 @@ seconds.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
 
 from scapy_tfo import option as opt
 from scapy_tfo.icmp import IcmpError
-from scapy_tfo.oracle.conduct.isns import Population
-from scapy_tfo.oracle.conduct.parts.came import NO_OPTIONS, all_of, options_of
+from scapy_tfo.oracle.conduct.parts.came import NO_OPTIONS, Options, offered_by, options_of
 from scapy_tfo.oracle.conduct.parts.came import Came as Came
 from scapy_tfo.oracle.conduct.parts.facts import BLOCK as BLOCK
 from scapy_tfo.oracle.conduct.parts.facts import DEFAULT_MSS, MOST_SHIFT, PROMPT, Facts
+from scapy_tfo.oracle.conduct.parts.isns import Population as Population
+from scapy_tfo.oracle.conduct.parts.place import Place
 from scapy_tfo.segment import ACK, CWR, ECE, FIN, RST, SYN, Segment
 from scapy_tfo.seq import distance
 
@@ -32,10 +32,21 @@ class History(Facts):
     `Facts` is told.
     """
 
+    __slots__ = ("key", "population")
+
     def __init__(
-        self, key: Hashable = None, population: Population | None = None, **known: Any
+        self,
+        key: Hashable = None,
+        population: Population | None = None,
+        *,
+        complete: bool = True,
+        ordered: bool = False,
+        whole: bool = True,
+        opens: bool = False,
+        steady: bool = False,
+        grace: float = 0.0,
     ) -> None:
-        super().__init__(**known)
+        super().__init__(complete, ordered, whole, opens, steady, grace)
         self.key = key
         self.population = population or Population()
 
@@ -43,55 +54,70 @@ class History(Facts):
 
     def learn_sent(self, segment: Segment, at: float | None = None) -> None:
         """The peer sent a segment. at: seconds, None where the time is not known."""
-        flags = segment.flags
+        flags, peer = segment.flags, self.peer
         self.family = segment.src.version
-        begins = self._begins(segment)
+        begins = bool(flags & SYN) and self._begins(segment)
         if self.isn is None:
             # A connection that begins with something else has no number to count from.
             self.isn = segment.seq if begins else None
             self.mixed = self.mixed or self.isn is None
+        options = options_of(segment.options) if segment.options else NO_OPTIONS
         if begins:
             self.syns += 1
-            self._learn_offer(segment)
+            peer.syn_end = max(peer.syn_end, segment.length)
+            self._learn_offer(segment, options)
         if flags & SYN and (segment.seq != self.isn or self.may_be_over):
             self.mixed = True
-        times = segment.timestamps if segment.options else None
-        if times is not None:
-            self.tsvals.add(times[0])
-        self.has_ce = self.has_ce or segment.traffic_class & 3 == 3
+        if options.times is not None:
+            self.tsvals.add(options.times[0])
+        if segment.traffic_class & 3 == 3:
+            self.has_ce = True
         if flags & RST:
             self.resets += 1
             self.may_be_over = True
-        self.peer.take(segment, at, self.place(segment))
-        if segment.payload and self.their_shift:
+        place = self.place(segment)
+        peer.take(segment, at, place)
+        if self.their_shift and segment.payload:
             # The ACK that opens the window may open it by less than a unit (RFC 5681 section 4.2).
-            self.peer.credit += 1
-        self._learn_numbers(segment)
+            peer.credit += 1
+        self._learn_numbers(segment, place)
+        if place.times and peer.orderly:
+            peer.stamps.learn(segment, place, self.binding.next)
+        elif place.times:
+            peer.stamps.forget()
         self.last_sent.append(segment)
-        del self.last_sent[:-_KEPT]
-        self.gaps.clear()
+        if len(self.last_sent) > _KEPT:
+            del self.last_sent[0]
+        self.gaps = ()
         self.repeats = self.burst = None
         self.spoke_since = True
         self.interrupted = self.interrupted or self.theirs.end > 1
 
-    def _learn_offer(self, segment: Segment) -> None:
-        offered = self.offered
-        if self.opens and self.syns > 1 and not self._agrees(segment):
+    def _learn_offer(self, segment: Segment, options: Options) -> None:
+        offered, kinds = self.offered, options.kinds
+        if self.opens and self.syns > 1 and not self._agrees(segment, options):
             # Nobody knows which of the two the judged end heard first.
             self.mixed = True
-        kinds = {each.kind for each in options_of(segment.options)[1]}
+        if self.syns > 1:
+            # Which of the SYNs the judged end goes by nobody can tell.
+            earlier = {opt.TIMESTAMPS} if offered.times else set()
+            earlier |= {opt.WINDOW_SCALE} if offered.scales - {None} else set()
+            offered.unlike |= (kinds ^ earlier) & {opt.TIMESTAMPS, opt.WINDOW_SCALE}
         # Of several some take the first, and others the last.
-        shifts = [each.data[0] for each in all_of(segment, opt.WINDOW_SCALE, 1)]
-        offered.scales.update(shifts or [None])
+        shifts, sizes = offered_by(segment.options)
+        offered.scales |= frozenset(shifts or (None,))
+        offered.scaled = offered.scaled or bool(shifts)
+        offered.shift = min(max(offered.shift, *(shifts or (0,))), MOST_SHIFT)
         offered.scale = shifts[-1] if shifts else None
         # Which of several SYNs counts nobody can tell; one without the option has a default.
-        sizes = [int.from_bytes(each.data, "big") for each in all_of(segment, opt.MSS, 2)]
-        offered.mss = max(offered.mss or 0, *(sizes or [DEFAULT_MSS[self.family]]))
+        offered.sized |= bool(sizes)
+        offered.mss = max(offered.mss or 0, *(sizes or (DEFAULT_MSS[self.family],)))
         offered.sack |= opt.SACK_PERMITTED in kinds
         offered.times |= opt.TIMESTAMPS in kinds
         offered.ecn |= bool(segment.flags & (ECE | CWR) or segment.reserved)
         offered.experiment |= bool(segment.reserved)
         offered.fast_open |= bool(segment.fast_open)
+        self.agree()
 
     def _begins(self, segment: Segment) -> bool:
         """Whether it can be the peer's part of the handshake."""
@@ -102,10 +128,10 @@ class History(Facts):
             return False
         return 1 <= distance(self.iss, segment.ack) <= self.theirs.end
 
-    def _agrees(self, segment: Segment) -> bool:
+    def _agrees(self, segment: Segment, options: Options) -> bool:
         """Whether a second SYN-ACK offers what the first did."""
         offered = self.offered
-        found = options_of(segment.options)[0]
+        found = options.sound
         scale = found.get(opt.WINDOW_SCALE)
         return (
             offered.scales == {scale.data[0] if scale is not None and scale.data else None}
@@ -114,30 +140,35 @@ class History(Facts):
             and (segment.mss is None or segment.mss == offered.mss)
         )
 
-    def _learn_numbers(self, segment: Segment) -> None:
+    def _learn_numbers(self, segment: Segment, place: Place) -> None:
         if self.isn is None:
             return
-        start = distance(self.isn, segment.seq)
-        syn = bool(segment.flags & SYN)
-        if segment.length and start < self.sent.end:
+        flags, start, length = segment.flags, place.start, place.length
+        if length and start < self.sent.end:
             self.repeated = True
-        if not segment.flags & RST:
-            self.sent.add(start, b"", int(syn))
-            self.sent.add(start + syn, b"", segment.length - syn)
+        if not flags & RST:
+            self.sent.add(start, b"", length)
             # The data of a SYN may be refused: it counts when it is acknowledged or sent again.
-            self.binding.add(start, b"", 1 if syn else segment.length)
-        self.ends.add(segment.end)
-        if not segment.flags & ACK:
+            self.binding.add(start, b"", 1 if flags & SYN else length)
+        self.ends.add((segment.seq + length) & 0xFFFFFFFF)
+        if not flags & ACK:
             return
         self.acks.add(segment.ack)
-        if self.iss is None:
+        ack = place.ack
+        if ack is None:
             return
-        ack = distance(self.iss, segment.ack)
         if self.their_una < ack <= self.theirs.end:
+            self._measure(ack)
             self._learn_progress(ack)
-        shift = 0 if syn else min(max((each or 0) for each in self.offered.scales), MOST_SHIFT)
-        edge = ack + (segment.window << shift)
-        self.limit = edge if self.limit is None else max(self.limit, edge)
+        edge = ack + (segment.window << (0 if flags & SYN else self.offered.shift))
+        if self.limit is None or edge > self.limit:
+            self.limit = edge
+
+    def _measure(self, ack: int) -> None:
+        """The peer acknowledges a SYN-ACK: how long the judged end waited for that."""
+        at = self.peer.sent_at
+        if not self.their_una and len(self.handshakes) == 1 and ack == 1 and at is not None:
+            self.peer.round_trip = at - self.handshakes[0]
 
     def _learn_progress(self, ack: int) -> None:
         """The peer acknowledges more than before."""
@@ -163,7 +194,7 @@ class History(Facts):
 
     def read(self, segment: Segment, at: float, number: int) -> Came:
         """A segment of the judged end, as the rules read it."""
-        options, every = options_of(segment.options) if segment.options else NO_OPTIONS
+        options = options_of(segment.options) if segment.options else NO_OPTIONS
         iss, flags = self.iss, segment.flags
         if iss is None and segment.flags & (SYN | RST) == SYN:
             iss = segment.seq
@@ -175,11 +206,11 @@ class History(Facts):
             segment.length,
             at,
             number,
-            options,
-            every,
+            options.sound,
+            options.every,
             None if iss is None else distance(iss, segment.seq),
             distance(self.isn, segment.ack) if self.isn is not None and flags & ACK else None,
-            segment.timestamps if opt.TIMESTAMPS in options else None,
+            options.times,
         )
 
     def learn_label(self, segment: Segment) -> None:
@@ -193,7 +224,8 @@ class History(Facts):
     def learn_came(self, came: Came) -> None:
         """What the segment tells, once it is judged."""
         segment, flags = came.segment, came.flags
-        self._learn_timers(came)
+        if came.length:
+            self._learn_timers(came)
         echoes = self.echoes_an_ack(came)
         self.echoes = self.echoes + 1 if echoes else 0
         self.heard_at, self.spoke_since = came.at, False
@@ -218,10 +250,12 @@ class History(Facts):
             self.segments += not flags & SYN
         if self.is_newer(came):
             self.best = came
-        syn = bool(flags & SYN)
-        self.theirs.add(came.seq, b"", int(syn))
-        text = segment.payload if self.contents else b""
-        self.theirs.add(came.seq + syn, text, came.length - syn)
+            self.learn_edge()
+        start, length = came.seq, came.length
+        if flags & SYN:
+            self.theirs.add(start, b"", 1)
+            start, length = start + 1, length - 1
+        self.theirs.add(start, segment.payload if self.contents else b"", length)
         if self.peer.echoed is not None and segment.payload:
             self.after_echo.append(bool(flags & CWR))
         if flags & FIN and self.their_fin is None:
@@ -234,7 +268,7 @@ class History(Facts):
 
     def _learn_timers(self, came: Came) -> None:
         """Note what a timer sent."""
-        if came.seq is None or came.flags & (SYN | RST) or not came.length:
+        if came.seq is None or came.flags & (SYN | RST):
             return
         size = len(came.segment.payload)
         if self.is_by_timer(came):
@@ -246,9 +280,9 @@ class History(Facts):
         """Note what acknowledgements without text tell."""
         if self.peer.window == 0 and came.seq is not None and came.seq <= self.their_una:
             if not self.probes or came.at - self.probes[-1] > PROMPT:
-                self.probes.append(came.at)
+                self.probes += (came.at,)
         elif self.peer.window:
-            self.probes.clear()
+            self.probes = ()
         if came.length or came.flags & SYN:
             return
         self._learn_report(came)
@@ -269,11 +303,12 @@ class History(Facts):
             self.reported_beside = came.ack
 
     def _learn_syn_ack(self, came: Came) -> None:
-        self.handshakes.append(came.at)
+        self.handshakes += (came.at,)
         self.text_at = came.at
         if self.iss is None:
             self.iss = came.segment.seq
             self.answer = came
+            self.agree()
             if self.isn is not None or self.opens:
                 self.population.learn(self.key, self.isn or 0, self.iss, came.at)
             for each in self.last_sent:
@@ -296,10 +331,10 @@ class History(Facts):
         assert came.seq is not None
         self.repeated = self.repeated or came.seq < self.theirs.end
         if self.repeats is not None and self.repeats[0] == came.seq:
-            self.gaps.append(came.at - self.repeats[1])
+            self.gaps += (came.at - self.repeats[1],)
             self.repeats = came.seq, came.at
         elif came.seq + came.length <= self.theirs.end and self.repeats is None:
             self.repeats = came.seq, came.at
         elif came.seq + came.length > self.theirs.end:
-            self.gaps.clear()
+            self.gaps = ()
             self.repeats = came.seq, came.at

@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 from scapy_tfo.oracle.conduct.history import Came, History
-from scapy_tfo.oracle.conduct.rule import Due, Judged, Rule, held
+from scapy_tfo.oracle.conduct.parts.conditions import (
+    EMPTY,
+    ENDS,
+    ERRORS,
+    FAR_RESETS,
+    ODD,
+    REFUSED,
+    RESET,
+    STEADY,
+    TIME_WAIT,
+    WAS_RESET,
+)
+from scapy_tfo.oracle.conduct.parts.peer_record import Reset
+from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule
 from scapy_tfo.segment import ACK, FIN, RST, SYN, Segment
 from scapy_tfo.seq import distance
 
@@ -19,15 +33,18 @@ anywhere."""
 _TIME_WAIT = 2.0
 """Seconds that TIME-WAIT takes at least, by specs/."""
 _ANSWER_WITHIN = 1.0
+_BEFORE_A_TIMER = 0.7
+"""Seconds in which no timer repeats a SYN-ACK, on busy hosts too."""
 _COOKIE_VALUES = 8
 """Values that a SYN cookie has room for, such as an MSS by its number in a list."""
 
 
 def rst_to_nothing(history: History, came: Came) -> Judged:
-    """A RST answers something."""
-    if not came.flags & RST:
+    """A RST answers something; on ends that were used before, one that is late may answer what was
+    sent then."""
+    if not came.flags & RST or (history.mixed and not history.ordered):
         return False
-    return held(bool(history.last_sent), "silence: nothing was sent", came.segment)
+    return bool(history.last_sent) or Breach("silence: nothing was sent", str(came.segment))
 
 
 def rst_to_rst(history: History, came: Came) -> Judged:
@@ -35,7 +52,7 @@ def rst_to_rst(history: History, came: Came) -> Judged:
     if not came.flags & RST:
         return False
     only = bool(history.last_sent) and all(each.flags & RST for each in history.last_sent)
-    return held(not only, "silence after a RST", came.segment)
+    return not only or Breach("silence after a RST", str(came.segment))
 
 
 def rst_number(history: History, came: Came) -> Judged:
@@ -47,30 +64,36 @@ def rst_number(history: History, came: Came) -> Judged:
     if history.iss is None and history.isn is not None:
         # An application may abort before its SYN-ACK is out, or while that is lost.
         return False
+    if not history.ordered and came.ack is not None and came.ack <= history.peer.syn_end:
+        # A copy of the SYN that the path made opens another connection behind an abort.
+        return False
     if number in history.acks:
         return True
     if came.seq is not None:
         inside = -1 <= came.seq <= max(history.theirs.end, history.limit or 0) + 1
         if inside:
             return True
-    return held(number == 0, "a number that the peer knows", f"{number}")
+    return number == 0 or Breach("a number that the peer knows", f"{number}")
 
 
 def rst_acknowledges(history: History, came: Came) -> Judged:
     """RST of a closed port acknowledges all of the segment that it rejects."""
     if came.flags & (RST | ACK) != RST | ACK or came.segment.seq or history.iss is not None:
         return False
-    return held(
-        came.segment.ack in history.ends,
-        "acknowledging the end of a segment",
-        f"{came.segment.ack}",
+    return came.segment.ack in history.ends or Breach(
+        "acknowledging the end of a segment", f"{came.segment.ack}"
     )
 
 
 def _is_steady(history: History, came: Came) -> bool:
     """Whether nothing that the peer or the application does explains a RST."""
+    return history.peer.plain and _goes_on(history, came)
+
+
+def _goes_on(history: History, came: Came) -> bool:
+    """Whether the connection is open, and its application content."""
     peer, best = history.peer, history.best
-    if not history.steady or not peer.plain or peer.fin or peer.sent_at is None:
+    if not history.steady or peer.fin or peer.sent_at is None:
         return False
     if best is None or best.flags & (SYN | RST) or history.their_fin is not None:
         return False
@@ -82,7 +105,7 @@ def unprovoked(history: History, came: Came) -> Judged:
     """A RST has a cause: it answers what is wrong, or an application that aborts."""
     if not _is_steady(history, came) or history.errors:
         return False
-    return held(not came.flags & RST, "the connection to go on", "a RST")
+    return not came.flags & RST or Breach("the connection to go on", "a RST")
 
 
 def soft_error(history: History, came: Came) -> Judged:
@@ -90,19 +113,23 @@ def soft_error(history: History, came: Came) -> Judged:
     peer = history.peer
     if not peer.soft or peer.hard or not _is_steady(history, came):
         return False
-    return held(not came.flags & RST, "the connection to go on after an ICMP error", "a RST")
+    return not came.flags & RST or Breach("the connection to go on after an ICMP error", "a RST")
 
 
-def _lives_on(history: History, came: Came, *, text: bool) -> Judged:
+def _lives_on(history: History, came: Came, by: Reset) -> Judged:
     peer = history.peer
-    if peer.reset_at is None or peer.by_text is not text or peer.syns != 1:
+    if peer.reset_at is None or peer.reset_by is not by or peer.syns != 1:
         return False
-    if history.theirs.end <= 1 or came.at - peer.reset_at <= _UNDER_WAY + history.grace:
+    if history.theirs.end <= 1 and by is not Reset.CLOSED:
+        return False
+    if came.at - peer.reset_at <= _UNDER_WAY + history.grace:
         return False
     since = itertools.takewhile(lambda each: not each.flags & RST, reversed(history.last_sent))
     if any(_may_be_a_cookie(history, each) for each in since):
         return False
-    return held(bool(came.flags & RST), "a RST or silence: the connection was reset", came.segment)
+    return bool(came.flags & RST) or Breach(
+        "a RST or silence: the connection was reset", str(came.segment)
+    )
 
 
 def _may_be_a_cookie(history: History, sent: Segment) -> bool:
@@ -117,12 +144,65 @@ def _may_be_a_cookie(history: History, sent: Segment) -> bool:
 
 def lives_on(history: History, came: Came) -> Judged:
     """A RST with exactly the next number ends the connection (RFC 9293 section 3.10.7.4)."""
-    return _lives_on(history, came, text=False)
+    return _lives_on(history, came, Reset.ALONE)
 
 
 def lives_on_after_text(history: History, came: Came) -> Judged:
     """So does one with text (RFC 9293 section 3.10.7.4, SHLD-2)."""
-    return _lives_on(history, came, text=True)
+    return _lives_on(history, came, Reset.TEXT)
+
+
+def lives_on_after_fin(history: History, came: Came) -> Judged:
+    """So does one with FIN, for RST is looked at first (RFC 9293 section 3.10.7.4, second)."""
+    # A firewall may drop such a RST: of strangers nobody knows.
+    return history.steady and _lives_on(history, came, Reset.FIN)
+
+
+def lives_on_behind_its_window(history: History, came: Came) -> Judged:
+    """So does one that comes to a closed window (RFC 9293 section 3.8.6, MUST-66)."""
+    return _lives_on(history, came, Reset.CLOSED)
+
+
+def lives_on_after_old_times(history: History, came: Came) -> Judged:
+    """So does one whose timestamp is old (RFC 7323 section 5.2)."""
+    return history.steady and _lives_on(history, came, Reset.TIMES)
+
+
+def repeats_after_rst(history: History, came: Came) -> Judged:
+    """A RST with the next number ends a connection that is half open, and its SYN-ACKs (RFC 9293
+    section 3.10.7.4, second)."""
+    peer = history.peer
+    if peer.refused_at is None or peer.syns != 1 or history.syns != 1:
+        return False
+    if came.at - peer.refused_at <= _BEFORE_A_TIMER + history.grace:
+        return False
+    crossed = any(not each.flags & (SYN | RST) for each in history.last_sent)
+    if not history.is_timed(peer.refused_at) or (crossed and came.segment.is_syn_ack):
+        # An ACK that crosses the SYN-ACK makes it another connection that is reset.
+        return False
+    return not came.segment.is_syn_ack or Breach("no SYN-ACK: its connection was reset", "one more")
+
+
+def outside_ends(history: History, came: Came) -> Judged:
+    """A RST outside of the window ends nothing (RFC 9293 section 3.5.3)."""
+    peer = history.peer
+    if not peer.far_resets or not peer.calm or history.errors or not _goes_on(history, came):
+        return False
+    return not came.flags & RST or Breach("the connection to go on", "a RST")
+
+
+def ignores_the_ack(history: History, came: Came) -> Judged:
+    """The RST of a port without a connection takes its number from the ACK that it answers (RFC
+    9293 section 3.10.7.1)."""
+    sent = history.last_sent
+    if not came.flags & RST or history.iss is not None or history.isn is not None or not sent:
+        return False
+    if not all(each.flags & (ACK | RST | SYN) == ACK for each in sent):
+        return False
+    number = came.segment.seq
+    return number in {each.ack for each in sent} or Breach(
+        "the number that was acknowledged", f"{number}"
+    )
 
 
 def goes_on(history: History, came: Came) -> Judged:
@@ -139,7 +219,7 @@ def goes_on(history: History, came: Came) -> Judged:
         or end <= 1
     ):
         return False
-    return held(bool(came.flags & RST), "nothing after its RST", came.segment)
+    return bool(came.flags & RST) or Breach("nothing after its RST", str(came.segment))
 
 
 def many_challenges(history: History, came: Came) -> Judged:
@@ -149,7 +229,7 @@ def many_challenges(history: History, came: Came) -> Judged:
     count = sum(1 for each in reversed(history.acks_at) if came.at - each <= 1.0) + 1
     if count < _FEW:
         return False
-    return held(count <= _MANY, f"{_MANY} challenge ACKs in a second at most", f"{count}")
+    return count <= _MANY or Breach(f"{_MANY} challenge ACKs in a second at most", f"{count}")
 
 
 def short_time_wait(history: History, came: Came) -> Judged:
@@ -159,7 +239,7 @@ def short_time_wait(history: History, came: Came) -> Judged:
         return False
     if came.at - since >= _TIME_WAIT:
         return False
-    return held(not came.flags & RST, "an ACK in TIME-WAIT", "a RST")
+    return not came.flags & RST or Breach("an ACK in TIME-WAIT", "a RST")
 
 
 def answers_fin_again(history: History, segment: Segment, at: float) -> Due | None:
@@ -172,7 +252,20 @@ def answers_fin_again(history: History, segment: Segment, at: float) -> Due | No
     return Due(at, at + _ANSWER_WITHIN, "an ACK of the FIN within a second", lambda _: True)
 
 
+def _later(name: str, judge: Callable[[History, Came], Judged], on: str, needs: int) -> Rule:
+    """A rule on what follows something, at an end that listens."""
+    return Rule(
+        name, judge, listens=True, complete=True, ordered=True, numbers=True, on=on, needs=needs
+    )
+
+
 RULES = (
+    _later("rst-with-fin-ignored", lives_on_after_fin, "ra", WAS_RESET),
+    _later("rst-at-closed-window-ignored", lives_on_behind_its_window, "ra", WAS_RESET),
+    _later("rst-with-old-times-ignored", lives_on_after_old_times, "ra", WAS_RESET),
+    _later("syn-ack-after-rst", repeats_after_rst, "sra", REFUSED),
+    _later("rst-outside-ends", outside_ends, "ra", FAR_RESETS),
+    Rule("rst-ignores-the-ack", ignores_the_ack, listens=True, complete=True, on="r"),
     Rule("rst-to-nothing", rst_to_nothing, complete=True, on="r"),
     Rule("rst-to-rst", rst_to_rst, complete=True, on="r"),
     Rule("rst-number", rst_number, complete=True, numbers=True, on="r"),
@@ -185,6 +278,7 @@ RULES = (
         ordered=True,
         numbers=True,
         on="ra",
+        needs=STEADY,
     ),
     Rule(
         "soft-error-aborts",
@@ -194,6 +288,7 @@ RULES = (
         ordered=True,
         numbers=True,
         on="ra",
+        needs=ERRORS | STEADY,
     ),
     Rule(
         "lives-on-after-rst",
@@ -203,6 +298,7 @@ RULES = (
         ordered=True,
         numbers=True,
         on="ra",
+        needs=WAS_RESET,
     ),
     Rule(
         "rst-with-text-ignored",
@@ -212,6 +308,7 @@ RULES = (
         ordered=True,
         numbers=True,
         on="ra",
+        needs=WAS_RESET,
     ),
     Rule(
         "goes-on-after-its-rst",
@@ -221,6 +318,7 @@ RULES = (
         ordered=True,
         numbers=True,
         on="ra",
+        needs=RESET,
     ),
     Rule(
         "challenges-unlimited",
@@ -230,6 +328,7 @@ RULES = (
         ordered=True,
         numbers=True,
         on="a",
+        needs=EMPTY | ODD,
     ),
     Rule(
         "time-wait-short",
@@ -239,6 +338,7 @@ RULES = (
         ordered=True,
         numbers=True,
         on="ra",
+        needs=TIME_WAIT,
     ),
-    Rule("time-wait-silent", owes=answers_fin_again),
+    Rule("time-wait-silent", owes=answers_fin_again, needs=TIME_WAIT | ENDS),
 )

@@ -54,6 +54,7 @@ class Rule:
     nothing of one that connects. contents: it compares bytes of text. whole: it
     needs segments as they were sent, of which no interface put several into one.
     on: which segments it may apply to, some of `KINDS`. options, text: only those with any.
+    needs: bits of conditions.py; where one does not hold, it says nothing, and is not asked.
     owes: what the judged end owes after a segment of its peer, which was just learned. owes_after:
     after one of its own. What does not come is judged only where nothing is lost on the way and the
     times are known.
@@ -70,10 +71,6 @@ class Rule:
     on: str = KINDS
     options: bool = False
     text: bool = False
+    needs: int = 0
     owes: Callable[[History, Segment, float], Due | None] | None = None
     owes_after: Callable[[History, Came], Due | None] | None = None
-
-
-def held(holds: bool, expected: str, actual: object) -> Judged:
-    """The judgement where a rule applies. actual: becomes text only where the rule is broken."""
-    return True if holds else Breach(expected, str(actual))

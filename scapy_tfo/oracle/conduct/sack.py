@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from scapy_tfo import option as opt
 from scapy_tfo.oracle.conduct.history import BLOCK, Came, History
-from scapy_tfo.oracle.conduct.rule import Breach, Judged, Rule, held
-from scapy_tfo.segment import RST, SYN
+from scapy_tfo.oracle.conduct.parts.conditions import GAP, REPORTED, SACK
+from scapy_tfo.oracle.conduct.rule import Breach, Judged, Rule
+from scapy_tfo.segment import FIN, RST, SYN
 from scapy_tfo.seq import distance
 
 _MOST = 4
@@ -16,7 +17,7 @@ def sack_not_agreed(history: History, came: Came) -> Judged:
     """SACK only where the peer permitted it (RFC 2018 section 2)."""
     if opt.SACK not in came.options:
         return False
-    return held(history.offered.sack, "no SACK: not permitted", "a SACK option")
+    return history.offered.sack or Breach("no SACK: not permitted", "a SACK option")
 
 
 def sack_size(_: History, came: Came) -> Judged:
@@ -25,8 +26,8 @@ def sack_size(_: History, came: Came) -> Judged:
     if option is None:
         return False
     count, rest = divmod(len(option.data), BLOCK.size)
-    return held(
-        not rest and 1 <= count <= _MOST, "1 to 4 whole blocks", f"{len(option.data)} bytes"
+    return (not rest and 1 <= count <= _MOST) or Breach(
+        "1 to 4 whole blocks", f"{len(option.data)} bytes"
     )
 
 
@@ -36,9 +37,22 @@ def block_of_nothing(history: History, came: Came) -> Judged:
     if not blocks:
         return False
     for start, end in blocks:
-        if not (start < end and start >= 0 and history.sent.covers(start, end)):
+        is_sent = (
+            history.sent.covers(start, end) if start >= 0 else _came_below(history, start, end)
+        )
+        if not (start < end and is_sent):
             return Breach("blocks of what was sent", f"{start}:{end}")
     return True
+
+
+def _came_below(history: History, start: int, end: int) -> bool:
+    """Whether a segment had these numbers before the first one: who looks at its end alone takes it
+    for a duplicate, and reports it (RFC 2883 section 4)."""
+    assert history.isn is not None
+    return any(
+        (distance(history.isn, each.seq), distance(history.isn, each.end)) == (start, end)
+        for each in history.last_sent
+    )
 
 
 def blocks_apart(history: History, came: Came) -> Judged:
@@ -71,7 +85,7 @@ def first_block_is_newest(history: History, came: Came) -> Judged:
     first, *rest = blocks
     is_duplicate = first[1] <= came.ack or any(a <= first[0] and first[1] <= b for a, b in rest)
     newest = rest[0] if is_duplicate and rest else first
-    return held(newest == new[0], f"{new[0][0]}:{new[0][1]} in the first block", f"{blocks}")
+    return newest == new[0] or Breach(f"{new[0][0]}:{new[0][1]} in the first block", f"{blocks}")
 
 
 def _duplicate(history: History, came: Came) -> tuple[int, int] | None:
@@ -92,7 +106,7 @@ def leaves_out_the_report(history: History, came: Came) -> Judged:
         return False
     if history.sent.next == history.sent.end or came.flags & RST or not history.is_newer(came):
         return False
-    return held(opt.SACK in came.options, "the blocks beyond the gap", "no SACK option")
+    return opt.SACK in came.options or Breach("the blocks beyond the gap", "no SACK option")
 
 
 def duplicate_of_nothing(history: History, came: Came) -> Judged:
@@ -101,7 +115,7 @@ def duplicate_of_nothing(history: History, came: Came) -> Judged:
     if block is None:
         return False
     twice = history.peer.overlaps or history.repeated
-    return held(twice, "no report: nothing was sent twice", f"{block[0]}:{block[1]}")
+    return twice or Breach("no report: nothing was sent twice", f"{block[0]}:{block[1]}")
 
 
 def _copies(history: History, start: int, end: int) -> int:
@@ -110,7 +124,7 @@ def _copies(history: History, start: int, end: int) -> int:
     found = 0
     for each in history.last_sent:
         at = distance(history.isn, each.seq) + bool(each.flags & SYN)
-        found += at < end and start < at + len(each.payload)
+        found += at < end and start < at + len(each.payload) + bool(each.flags & FIN)
     return found
 
 
@@ -123,14 +137,22 @@ def duplicate_again(history: History, came: Came) -> Judged:
     if again and _copies(history, *block) > 2:
         # Each of several duplicates has a report, and these may have crossed.
         return False
-    return held(not again, "a report of each duplicate", f"{block[0]}:{block[1]} again")
+    return not again or Breach("a report of each duplicate", f"{block[0]}:{block[1]} again")
 
 
 RULES = (
-    Rule("sack-not-agreed", sack_not_agreed, complete=True, options=True),
-    Rule("sack-size", sack_size, options=True),
-    Rule("block-of-nothing", block_of_nothing, complete=True, numbers=True, on="sa", options=True),
-    Rule("blocks-touch", blocks_apart, numbers=True, on="sa", options=True),
+    Rule("sack-not-agreed", sack_not_agreed, complete=True, options=True, needs=SACK),
+    Rule("sack-size", sack_size, options=True, needs=SACK),
+    Rule(
+        "block-of-nothing",
+        block_of_nothing,
+        complete=True,
+        numbers=True,
+        on="sa",
+        options=True,
+        needs=SACK,
+    ),
+    Rule("blocks-touch", blocks_apart, numbers=True, on="sa", options=True, needs=SACK),
     Rule(
         "first-block-is-old",
         first_block_is_newest,
@@ -139,6 +161,7 @@ RULES = (
         on="sa",
         options=True,
         ordered=True,
+        needs=SACK,
     ),
     Rule(
         "report-left-out",
@@ -147,6 +170,7 @@ RULES = (
         ordered=True,
         numbers=True,
         on="a",
+        needs=REPORTED | GAP,
     ),
     Rule(
         "duplicate-of-nothing",
@@ -156,6 +180,7 @@ RULES = (
         numbers=True,
         on="a",
         options=True,
+        needs=SACK,
     ),
     Rule(
         "duplicate-again",
@@ -165,5 +190,6 @@ RULES = (
         numbers=True,
         on="a",
         options=True,
+        needs=SACK,
     ),
 )

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from scapy_tfo.oracle.conduct.history import Came, History
-from scapy_tfo.oracle.conduct.rule import Breach, Judged, Rule, held
+from scapy_tfo.oracle.conduct.parts.conditions import (
+    AT_FIRST,
+    BEHIND_SYNS,
+    EMPTY,
+    FINISHED,
+    OLD,
+    SIZED,
+    SYNS_ALONE,
+    UNSIZED,
+)
+from scapy_tfo.oracle.conduct.rule import Breach, Judged, Rule
 from scapy_tfo.segment import FIN, RST, SYN
 
 _FAR = 1 << 30
 _SEGMENTS, _ETHERNET = 10, 1460
 _PROBE_AFTER = 0.001
 """Seconds of silence that a tail loss probe ends, two round trips at least."""
+_UNDER_WAY = 0.05
+"""Seconds in which segments cross."""
 _FLOOR = 536
 """Bytes that stacks send, however small the MSS that they are told: FreeBSD 216, others more."""
 _PROBE = 1
@@ -39,7 +51,7 @@ def text_behind_fin(history: History, came: Came) -> Judged:
     if fin is None or came.flags & RST or came.seq is None or not came.segment.payload:
         return False
     end = came.seq + came.length - bool(came.flags & FIN)
-    return held(end <= fin, f"nothing behind the FIN at {fin}", f"up to {end}")
+    return end <= fin or Breach(f"nothing behind the FIN at {fin}", f"up to {end}")
 
 
 def fin_moves(history: History, came: Came) -> Judged:
@@ -48,11 +60,34 @@ def fin_moves(history: History, came: Came) -> Judged:
     if fin is None or not came.flags & FIN or came.flags & RST or came.seq is None:
         return False
     at = came.seq + came.length - 1
-    return held(at == fin, f"FIN at {fin}", f"at {at}")
+    return at == fin or Breach(f"FIN at {fin}", f"at {at}")
 
 
 def over_the_window(history: History, came: Came) -> Judged:
     """Text goes no further than the window that was offered (RFC 9293 section 3.8.6)."""
+    if history.syns == len(history.last_sent) or not _scales(history):
+        # See `over_the_syn_window` and `over_the_unscaled_window`.
+        return False
+    return _in_the_window(history, came)
+
+
+def over_the_syn_window(history: History, came: Came) -> Judged:
+    """So does that which a SYN lets out: its window is never scaled (RFC 7323 section 2.2)."""
+    return history.syns == len(history.last_sent) and _in_the_window(history, came)
+
+
+def over_the_unscaled_window(history: History, came: Came) -> Judged:
+    """Nor is that of a peer which did not offer to (RFC 7323 section 2.3)."""
+    if history.syns == len(history.last_sent) or _scales(history):
+        return False
+    return _in_the_window(history, came)
+
+
+def _scales(history: History) -> bool:
+    return history.offered.scaled
+
+
+def _in_the_window(history: History, came: Came) -> Judged:
     if not _is_text(came) or history.limit is None:
         return False
     end = _start(came) + len(came.segment.payload)
@@ -64,16 +99,26 @@ def over_the_window(history: History, came: Came) -> Judged:
     if history.peer.window == 0 and history.is_quiet(came):
         # A probe has one octet at least, and may have as many as a segment takes (3.8.6.1).
         most = max(most, max(history.their_una, 1) + history.largest)
-    return held(end <= most, f"up to {history.limit}", f"up to {end}")
+    return end <= most or Breach(f"up to {history.limit}", f"up to {end}")
 
 
 def over_the_mss(history: History, came: Came) -> Judged:
     """A segment has no more text than the MSS leaves beside its options (RFC 9293 3.7.1)."""
+    return history.offered.sized and _fits(history, came)
+
+
+def over_the_default_mss(history: History, came: Came) -> Judged:
+    """Where no SYN has an MSS option, 536 bytes of IPv4 are all, or 1220 of IPv6 (RFC 9293 3.7.1,
+    MUST-15)."""
+    return not history.offered.sized and _fits(history, came)
+
+
+def _fits(history: History, came: Came) -> Judged:
     if not _is_text(came) or history.isn is None:
         return False
     most = max(history.largest, _FLOOR)
     size = len(came.segment.payload) + len(came.segment.options)
-    return held(size <= most, f"{most} bytes with options at most", f"{size}")
+    return size <= most or Breach(f"{most} bytes with options at most", f"{size}")
 
 
 def starts_at_the_iss(history: History, came: Came) -> Judged:
@@ -81,10 +126,8 @@ def starts_at_the_iss(history: History, came: Came) -> Judged:
     if came.flags & (SYN | RST) or came.seq is None:
         return False
     # A keepalive is one before what was sent last.
-    return held(
-        -1 <= came.seq <= history.theirs.end + _FAR,
-        "a sequence number behind the ISS",
-        f"{came.seq} (relative to it)",
+    return -1 <= came.seq <= history.theirs.end + _FAR or Breach(
+        "a sequence number behind the ISS", f"{came.seq} (relative to it)"
     )
 
 
@@ -96,10 +139,8 @@ def bare_ack_number(history: History, came: Came) -> Judged:
     best = history.best
     if best is None or not history.is_newer(came):
         return False
-    return held(
-        came.seq <= history.theirs.end + _unseen(history),
-        f"a sequence number of {history.theirs.end} at most",
-        f"{came.seq}",
+    return came.seq <= history.theirs.end + _unseen(history) or Breach(
+        f"a sequence number of {history.theirs.end} at most", f"{came.seq}"
     )
 
 
@@ -119,12 +160,21 @@ def leaves_no_gap(history: History, came: Came) -> Judged:
         # Its own host may have dropped a probe for a larger MTU (RFC 4821 section 7.3), which is
         # longer than the segments around it.
         return False
-    return held(came.seq <= end, f"text at {end} or before", f"at {came.seq}")
+    return came.seq <= end or Breach(f"text at {end} or before", f"at {came.seq}")
 
 
 def initial_window(history: History, came: Came) -> Judged:
     """Before the first of its text is acknowledged, an end sends ten segments, or 14,600 bytes
     where two are not more (RFC 6928 section 2)."""
+    return history.offered.sized and _at_first(history, came)
+
+
+def uninitialised_window(history: History, came: Came) -> Judged:
+    """Also where no SYN has an MSS option (RFC 2525 section 2.3)."""
+    return not history.offered.sized and _at_first(history, came)
+
+
+def _at_first(history: History, came: Came) -> Judged:
     if not _is_text(came) or history.their_una > 1 or history.interrupted:
         # Each duplicate ACK may let out a segment more (RFC 3042).
         return False
@@ -133,7 +183,7 @@ def initial_window(history: History, came: Came) -> Judged:
         # It may be a tail loss probe, which sends new text where there is some (RFC 8985 7.3).
         most += history.largest
     end = _start(came) + len(came.segment.payload)
-    return held(end - 1 <= most, f"{most} bytes at first", f"{end - 1}")
+    return end - 1 <= most or Breach(f"{most} bytes at first", f"{end - 1}")
 
 
 def delivered(history: History, text: bytes, written: bytes) -> Judged:
@@ -143,22 +193,94 @@ def delivered(history: History, text: bytes, written: bytes) -> Judged:
     if best is None or best.ack is None or history.isn is None:
         return False
     size = min(best.ack, history.sent.end - history.peer.fin) - 1
-    return held(
-        text[:size] == written[:size],
-        f"the {size} bytes that were acknowledged",
-        f"{len(text)} bytes came to the application",
+    return text[:size] == written[:size] or Breach(
+        f"the {size} bytes that were acknowledged", f"{len(text)} bytes came to the application"
     )
 
 
+def number_below_una(history: History, came: Came) -> Judged:
+    """An ACK has SND.NXT, or one less than SND.UNA as a probe (RFC 9293 section 3.10.7.4, RFC 5961
+    section 3.2)."""
+    peer = history.peer
+    if came.length or came.flags & (SYN | RST) or came.seq is None or peer.sure_at is None:
+        return False
+    crossed = came.at - peer.sure_at <= _UNDER_WAY + history.grace
+    una = peer.settled if crossed else peer.sure
+    if not una or came.seq < -1:
+        return False
+    return came.seq >= una - 1 or Breach(f"a number of {una - 1} at least", f"{came.seq}")
+
+
 RULES = (
-    Rule("text-changes", same_text, numbers=True, on="sa", text=True, contents=True),
-    Rule("text-behind-fin", text_behind_fin, numbers=True, on="sa", text=True),
-    Rule("fin-moves", fin_moves, numbers=True, on="sa", text=True),
-    Rule("over-the-window", over_the_window, complete=True, numbers=True, on="sa", text=True),
-    Rule("over-the-mss", over_the_mss, complete=True, on="sa", text=True, whole=True),
+    Rule(
+        "over-the-syn-window",
+        over_the_syn_window,
+        complete=True,
+        numbers=True,
+        on="sa",
+        text=True,
+        needs=SYNS_ALONE,
+    ),
+    Rule(
+        "over-the-unscaled-window",
+        over_the_unscaled_window,
+        complete=True,
+        numbers=True,
+        on="sa",
+        text=True,
+        needs=BEHIND_SYNS,
+    ),
+    Rule(
+        "over-the-default-mss",
+        over_the_default_mss,
+        complete=True,
+        on="sa",
+        text=True,
+        whole=True,
+        needs=UNSIZED,
+    ),
+    Rule(
+        "uninitialised-window",
+        uninitialised_window,
+        complete=True,
+        numbers=True,
+        on="a",
+        text=True,
+        needs=UNSIZED | AT_FIRST,
+    ),
+    Rule(
+        "number-below-una",
+        number_below_una,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        needs=EMPTY,
+    ),
+    Rule("text-changes", same_text, numbers=True, on="sa", text=True, contents=True, needs=OLD),
+    Rule("text-behind-fin", text_behind_fin, numbers=True, on="sa", text=True, needs=FINISHED),
+    Rule("fin-moves", fin_moves, numbers=True, on="sa", text=True, needs=FINISHED),
+    Rule(
+        "over-the-window",
+        over_the_window,
+        complete=True,
+        numbers=True,
+        on="sa",
+        text=True,
+        needs=BEHIND_SYNS,
+    ),
+    Rule("over-the-mss", over_the_mss, complete=True, on="sa", text=True, whole=True, needs=SIZED),
     Rule("number-before-iss", starts_at_the_iss, complete=True, numbers=True, on="a"),
-    Rule("number-beyond-text", bare_ack_number, complete=True, numbers=True, on="a"),
+    Rule("number-beyond-text", bare_ack_number, complete=True, numbers=True, on="a", needs=EMPTY),
     Rule("text-leaves-a-gap", leaves_no_gap, ordered=True, numbers=True, on="sa", text=True),
-    Rule("initial-window", initial_window, complete=True, numbers=True, on="a", text=True),
+    Rule(
+        "initial-window",
+        initial_window,
+        complete=True,
+        numbers=True,
+        on="a",
+        text=True,
+        needs=SIZED | AT_FIRST,
+    ),
     Rule("text-not-delivered"),
 )

@@ -5,7 +5,18 @@ from __future__ import annotations
 import itertools
 
 from scapy_tfo.oracle.conduct.history import Came, History
-from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, held
+from scapy_tfo.oracle.conduct.parts.conditions import (
+    ACKED,
+    BY_TIMER,
+    CLOSED,
+    COPY,
+    ENDS,
+    FIN_ACKED,
+    FRESH,
+    LATE,
+    WAITS,
+)
+from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule
 from scapy_tfo.segment import FIN, RST, SYN, Segment
 
 _REAL = 0.2
@@ -14,6 +25,9 @@ _LARGE = 16.0
 """Seconds from which on a timer may be at its limit, which is a minute at least."""
 _GROWTH = 1.5
 """Of four, as two steps should have it: what is lost on the way makes gaps longer."""
+_LATE, _OF_IT = 0.2, 0.9
+"""Seconds that each timer may run out late, to wait for a delayed ACK, and the share of a gap that
+such seconds may be: they do not double (RFC 6298 says how long a timeout is, not how punctual)."""
 _FIRST = 0.5
 """Seconds to the first copy of a SYN-ACK: half of what is asked for, as the first one may come late
 to a busy host."""
@@ -28,15 +42,23 @@ _AFTER_LOST_HANDSHAKE = 2.7
 _PROBE_WITHIN = 6.5
 _KEEPALIVE = 7200.0
 _QUIET = 1.0
+_LONG_TRIP, _LONGEST_TRIP = 0.1, 0.8
+"""Seconds of a round trip that shows, and from which on a first timeout may be shorter."""
+_ROUGHLY, _DOUBLED = 0.9, 0.01
+"""What clocks lose; seconds within which a path may double a packet."""
+_FIN_WITHIN = 5.0
 
 
-def _gaps(history: History, came: Came) -> list[float]:
-    """Seconds between the copies of a segment, this one's last, while its peer said nothing."""
+def _gaps(history: History, came: Came, most: int = 3) -> list[float]:
+    """Seconds between the last copies of a segment, this one's last, while its peer said nothing.
+
+    most: gaps that are asked for. Empty where one of these was not measured well.
+    """
     if came.flags & RST or not came.length or history.repeats is None:
         return []
     if history.repeats[0] != came.seq:
         return []
-    gaps = [*history.gaps, came.at - history.repeats[1]]
+    gaps = [*history.gaps, came.at - history.repeats[1]][-most:]
     return gaps if history.is_timed(came.at - sum(gaps)) else []
 
 
@@ -45,7 +67,8 @@ def _backs_off(gaps: list[float]) -> Judged:
     if len(last) < 3 or min(last) < _REAL or last[0] > _LARGE:
         return False
     # The first may be of a timer that was set before the round trip was measured.
-    if last[2] >= _GROWTH * min(last[:2]):
+    late = min(_LATE, _OF_IT * min(last))
+    if last[2] - late >= _GROWTH * (min(last[:2]) - late):
         return True
     told = ", ".join(f"{each:.2f}" for each in last)
     return Breach("gaps that double", f"{told} s between its copies")
@@ -74,7 +97,7 @@ def syn_ack_waits(history: History, came: Came) -> Judged:
     gaps = _by_timer(history, came)
     if not gaps or gaps[-1] < _REAL:
         return False
-    return held(gaps[-1] >= _FIRST, "a second before it comes again", f"{gaps[-1]:.2f} s")
+    return gaps[-1] >= _FIRST or Breach("a second before it comes again", f"{gaps[-1]:.2f} s")
 
 
 def first_comes_first(history: History, came: Came) -> Judged:
@@ -91,7 +114,7 @@ def first_comes_first(history: History, came: Came) -> Judged:
         # A tail loss probe sends the last segment (RFC 8985 section 7.3).
         return False
     una = max(history.their_una, 1)
-    return held(came.seq <= una, f"text at {una} first", f"at {came.seq}")
+    return came.seq <= una or Breach(f"text at {una} first", f"at {came.seq}")
 
 
 def sends_again(history: History, came: Came) -> Due | None:
@@ -121,7 +144,7 @@ def fin_again(history: History, came: Came) -> Judged:
     since = history.fin_acked_at
     if since is None or came.at - since <= _REAL + history.grace or came.flags & (SYN | RST):
         return False
-    return held(not came.flags & FIN, "no FIN: it is acknowledged", "the FIN again")
+    return not came.flags & FIN or Breach("no FIN: it is acknowledged", "the FIN again")
 
 
 def one_at_a_time(history: History, came: Came) -> Judged:
@@ -135,7 +158,7 @@ def one_at_a_time(history: History, came: Came) -> Judged:
     if burst is None or came.at - burst[0] > _AT_ONCE:
         return False
     size = burst[1] + len(came.segment.payload)
-    return held(size <= history.largest, f"{history.largest} bytes at most", f"{size} at once")
+    return size <= history.largest or Breach(f"{history.largest} bytes at most", f"{size} at once")
 
 
 def slow_after_lost_handshake(history: History, came: Came) -> Judged:
@@ -150,16 +173,21 @@ def slow_after_lost_handshake(history: History, came: Came) -> Judged:
     gaps = _gaps(history, came)
     if len(gaps) != 1 or gaps[0] < _REAL:
         return False
-    return held(gaps[0] >= _AFTER_LOST_HANDSHAKE, "three seconds first", f"{gaps[0]:.2f} s")
+    return gaps[0] >= _AFTER_LOST_HANDSHAKE or Breach("three seconds first", f"{gaps[0]:.2f} s")
 
 
 def limit_of_the_timeout(history: History, came: Came) -> Judged:
-    """A limit to the timeout is a minute at least (RFC 6298 2.5)."""
-    last = _gaps(history, came)[-2:]
+    """A limit to the timeout is a minute at least (RFC 6298 2.5).
+
+    A copy that is lost on the way makes a gap of two.
+    """
+    last = _gaps(history, came, most=2)
     if came.flags & SYN or len(last) < 2 or last[0] < _LONG_GAP:
         return False
     grows = last[1] >= _GROWTH * last[0] or last[1] >= _LEAST_LIMIT
-    return held(grows, "gaps that double, up to a minute", f"{last[1]:.1f} s after {last[0]:.1f} s")
+    return grows or Breach(
+        "gaps that double, up to a minute", f"{last[1]:.1f} s after {last[0]:.1f} s"
+    )
 
 
 def keepalive_early(history: History, came: Came) -> Judged:
@@ -173,7 +201,7 @@ def keepalive_early(history: History, came: Came) -> Judged:
     end = history.theirs.end
     probes = history.their_una == end and came.seq == end - 1 and came.length <= 1
     early = probes and idle < _KEEPALIVE and not came.flags & FIN
-    return held(not early, "no keep-alive for two hours", f"one after {idle:.0f} s")
+    return not early or Breach("no keep-alive for two hours", f"one after {idle:.0f} s")
 
 
 def probes_the_window(history: History, segment: Segment, at: float) -> Due | None:
@@ -201,10 +229,82 @@ def probes_back_off(history: History, came: Came) -> Judged:
     return _backs_off([later - earlier for earlier, later in itertools.pairwise(times)])
 
 
+def comes_again_too_soon(history: History, came: Came) -> Judged:
+    """Nothing but a sign of loss makes an end send text again within a round trip (RFC 6298
+    section 2, RFC 9293 section 3.8.1)."""
+    trip = history.peer.round_trip
+    if trip is None or trip < _LONG_TRIP or came.flags & (SYN | RST):
+        return False
+    gaps = _gaps(history, came)
+    if len(gaps) != 1 or gaps[0] < _DOUBLED:
+        return False
+    least = min(trip, _LONGEST_TRIP) * _ROUGHLY - history.grace
+    return gaps[0] >= least or Breach(
+        f"nothing again for {least:.2f} s", f"a copy after {gaps[0]:.2f}"
+    )
+
+
+def keepalive_beside_text(history: History, came: Came) -> Judged:
+    """Nothing is asked of a peer that has text to acknowledge (RFC 9293 section 3.8.4, MUST-28)."""
+    una = history.their_una
+    if came.seq is None or came.flags & (SYN | RST | FIN) or not history.peer.plain:
+        return False
+    if una <= 1 or una >= history.theirs.end or not history.peer.window or came.segment.payload:
+        return False
+    return came.seq != una - 1 or Breach("no keep-alive: text is under way", "one")
+
+
+def fin_in_answer(history: History, segment: Segment, at: float) -> Due | None:
+    """An application that closes after its peer ends its stream (RFC 9293 section 3.6)."""
+    peer, best = history.peer, history.best
+    if not (history.steady and peer.fresh and segment.flags & FIN) or history.their_fin is not None:
+        return None
+    if best is None or best.flags & (SYN | RST) or history.theirs.end <= 1:
+        return None
+
+    def waived() -> bool:
+        left = history.their_una < history.theirs.end or history.errors or history.resets
+        return bool(left) or not peer.window
+
+    return Due(at, at + _FIN_WITHIN, "a FIN in answer", _ends, waived=waived)
+
+
+def _ends(came: Came) -> bool:
+    return bool(came.flags & (FIN | RST))
+
+
 RULES = (
-    Rule("no-backoff", text_backs_off, complete=True, numbers=True, on="a", text=True),
     Rule(
-        "no-syn-ack-backoff", syn_ack_backs_off, complete=True, numbers=True, on="s", listens=True
+        "again-too-soon",
+        comes_again_too_soon,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        text=True,
+        needs=COPY,
+    ),
+    Rule(
+        "keepalive-beside-text",
+        keepalive_beside_text,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        needs=ACKED,
+    ),
+    Rule("fin-missing", owes=fin_in_answer, needs=FRESH | ENDS),
+    Rule("no-backoff", text_backs_off, complete=True, numbers=True, on="a", text=True, needs=COPY),
+    Rule(
+        "no-syn-ack-backoff",
+        syn_ack_backs_off,
+        complete=True,
+        numbers=True,
+        on="s",
+        listens=True,
+        needs=COPY,
     ),
     Rule(
         "syn-ack-too-soon",
@@ -214,6 +314,7 @@ RULES = (
         numbers=True,
         on="s",
         listens=True,
+        needs=COPY,
     ),
     Rule(
         "timer-skips-text",
@@ -223,9 +324,19 @@ RULES = (
         numbers=True,
         on="a",
         text=True,
+        needs=LATE,
     ),
-    Rule("not-repeated", owes_after=sends_again),
-    Rule("fin-again", fin_again, listens=True, complete=True, ordered=True, numbers=True, on="a"),
+    Rule("not-repeated", owes_after=sends_again, on="a", text=True),
+    Rule(
+        "fin-again",
+        fin_again,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        needs=FIN_ACKED,
+    ),
     Rule(
         "timer-bursts",
         one_at_a_time,
@@ -235,6 +346,7 @@ RULES = (
         numbers=True,
         on="a",
         text=True,
+        needs=BY_TIMER,
     ),
     Rule(
         "timeout-after-lost-handshake",
@@ -245,15 +357,18 @@ RULES = (
         numbers=True,
         on="a",
         text=True,
+        needs=COPY,
     ),
     Rule(
         "timeout-limited",
         limit_of_the_timeout,
         listens=True,
         complete=True,
+        ordered=True,
         numbers=True,
         on="a",
         text=True,
+        needs=COPY,
     ),
     Rule(
         "keepalive-early",
@@ -263,8 +378,9 @@ RULES = (
         ordered=True,
         numbers=True,
         on="a",
+        needs=LATE,
     ),
-    Rule("probe-missing", owes=probes_the_window),
+    Rule("probe-missing", owes=probes_the_window, needs=WAITS),
     Rule(
         "probes-too-often",
         probes_back_off,
@@ -273,5 +389,6 @@ RULES = (
         ordered=True,
         numbers=True,
         on="a",
+        needs=CLOSED,
     ),
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from scapy_tfo.oracle.conduct.history import Came, History
-from scapy_tfo.oracle.conduct.rule import Judged, Rule, held
+from scapy_tfo.oracle.conduct.parts.conditions import AGREED_TIMES, EARLY, FILLED, TIMES
+from scapy_tfo.oracle.conduct.rule import Breach, Judged, Rule
 from scapy_tfo.segment import ACK, RST, SYN
 from scapy_tfo.seq import before, distance
 
@@ -15,26 +16,28 @@ _TICKS, _SLACK = 17_000_000, 1.0
 
 def times_missing(history: History, came: Came) -> Judged:
     """Once agreed, every segment but a RST has them (section 3.2)."""
-    if not history.times_agreed or came.flags & (SYN | RST):
+    if not history.times_agreed or history.times_unclear or came.flags & (SYN | RST):
         return False
-    return held(came.times is not None, "timestamps, as agreed", "none")
+    return came.times is not None or Breach("timestamps, as agreed", "none")
 
 
 def times_not_agreed(history: History, came: Came) -> Judged:
     """Without agreement no segment has them (section 3.2)."""
-    if history.times_agreed or history.answer is None or came.flags & (SYN | RST):
+    if history.times_agreed or history.times_unclear or came.flags & (SYN | RST):
         return False
-    return held(came.times is None, "no timestamps: not agreed on", "some")
+    if history.answer is None:
+        return False
+    return came.times is None or Breach("no timestamps: not agreed on", "some")
 
 
 def echo_of_nothing(history: History, came: Came) -> Judged:
     """TSecr is a TSval that was sent (section 3.2)."""
     if came.times is None or came.flags & (SYN | RST) or not came.flags & ACK:
         return False
-    if not history.times_agreed:
+    if not history.times_agreed or history.times_unclear:
         return False
-    return held(
-        came.times[1] in history.tsvals, "TSecr of a TSval that was sent", f"{came.times[1]}"
+    return came.times[1] in history.tsvals or Breach(
+        "TSecr of a TSval that was sent", f"{came.times[1]}"
     )
 
 
@@ -48,7 +51,7 @@ def clock_goes_back(history: History, came: Came) -> Judged:
     if not is_new and not history.ordered:
         return False
     older = before(came.times[0], best.times[0])
-    return held(not older, f"TSval {best.times[0]} or later", f"{came.times[0]}")
+    return not older or Breach(f"TSval {best.times[0]} or later", f"{came.times[0]}")
 
 
 def _since(history: History, came: Came) -> tuple[float, int] | None:
@@ -66,7 +69,7 @@ def clock_stands(history: History, came: Came) -> Judged:
     since = _since(history, came)
     if since is None or since[0] <= _LONGEST_TICK + history.grace:
         return False
-    return held(since[1] != 0, f"a tick in {since[0]:.1f} s", "the same TSval")
+    return since[1] != 0 or Breach(f"a tick in {since[0]:.1f} s", "the same TSval")
 
 
 def clock_races(history: History, came: Came) -> Judged:
@@ -75,14 +78,74 @@ def clock_races(history: History, came: Came) -> Judged:
     if since is None:
         return False
     most = (max(since[0], 0.0) + _SLACK + history.grace) * _TICKS
-    return held(since[1] <= most, f"{most:.0f} ticks at most", f"{since[1]}")
+    return since[1] <= most or Breach(f"{most:.0f} ticks at most", f"{since[1]}")
+
+
+def echoes_early_text(history: History, came: Came) -> Judged:
+    """Text out of its turn is not echoed (section 4.3)."""
+    if (
+        not history.peer.orderly
+        or not history.peer.stamps.early
+        or came.times is None
+        or came.flags & (SYN | RST)
+    ):
+        return False
+    if came.ack is None or came.ack > history.binding.next:
+        return False
+    early = came.times[1] in history.peer.stamps.early
+    return not early or Breach("no TSval of text behind a gap", f"TSecr {came.times[1]}")
+
+
+def echoes_before_the_gap(history: History, came: Came) -> Judged:
+    """The ACK of a gap that was filled echoes what filled it, or something later (section 4.3)."""
+    filled = history.peer.stamps.filled
+    if not history.peer.orderly or filled is None or came.times is None or came.flags & (SYN | RST):
+        return False
+    if came.ack is None or came.ack < filled[0]:
+        return False
+    older = before(came.times[1], filled[1])
+    return not older or Breach(f"TSecr {filled[1]} or later", f"{came.times[1]}")
 
 
 RULES = (
-    Rule("times-missing", times_missing, complete=True, numbers=True, on="a"),
+    Rule(
+        "early-text-echoed",
+        echoes_early_text,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        needs=EARLY,
+    ),
+    Rule(
+        "gap-not-echoed",
+        echoes_before_the_gap,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        needs=FILLED,
+    ),
+    Rule("times-missing", times_missing, complete=True, numbers=True, on="a", needs=AGREED_TIMES),
     Rule("times-not-agreed", times_not_agreed, complete=True, numbers=True, on="a"),
-    Rule("echo-of-nothing", echo_of_nothing, complete=True, numbers=True, on="a", options=True),
-    Rule("clock-goes-back", clock_goes_back, ordered=True, numbers=True, on="sa", options=True),
+    Rule(
+        "echo-of-nothing",
+        echo_of_nothing,
+        complete=True,
+        numbers=True,
+        on="a",
+        options=True,
+        needs=TIMES,
+    ),
+    Rule(
+        "clock-goes-back",
+        clock_goes_back,
+        ordered=True,
+        numbers=True,
+        on="sa",
+        options=True,
+        needs=TIMES,
+    ),
     Rule(
         "clock-stands",
         clock_stands,
@@ -91,8 +154,16 @@ RULES = (
         numbers=True,
         on="a",
         options=True,
+        needs=TIMES,
     ),
     Rule(
-        "clock-races", clock_races, complete=True, ordered=True, numbers=True, on="a", options=True
+        "clock-races",
+        clock_races,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        options=True,
+        needs=TIMES,
     ),
 )

@@ -75,7 +75,8 @@ def _by_cookie(
         return rule._replace(single=len(found) == 1)
     if cookies:
         taken = clause if clause and clause != "OPT-5" else _spoilt(options)
-        taken = "ACC-3" if clause == "OPT-6a" else taken
+        if clause == "OPT-6a":
+            taken = "SRV-10" if _spoilt(options) == "SRV-10" else "ACC-3"
         silent = clause or ("OPT-1" if _odd_size(cookies) else "ACC-3")
         return SynRule(owed, 0, 0, False, forms, False, silent, taken, "ACC-3", "SRV-5", "SRV-5")
     if known:
@@ -190,7 +191,9 @@ def _strange(offer: Offer, options: tuple[Option, ...]) -> str:
     for each in options:
         if each.name == "raw" and each.kind in (opt.EXPERIMENT_1, opt.EXPERIMENT_2):
             tcpct = each.kind == opt.EXPERIMENT_1 and each.data[:2] not in (b"\xf9\x89",)
-            return "REL-2" if tcpct and len(each.data) in (0, 8, 10) else "OPT-13"
+            # A pair of cookies of TCPCT: ours stands in for the second half of one.
+            size = len(each.data) + (8 if each.cookie is not None else 0)
+            return "REL-2" if tcpct and size in (0, 8, 10) else "OPT-13"
     return "OPT-7"
 
 

@@ -88,7 +88,10 @@ def _in_packet(packet: tree.Packet, kept: set[str]) -> Iterator[str]:
         yield from _in_option(option)
     values = [*_open_values(options), packet.isn, *(fault.value for fault in packet.faults)]
     for value in values:
-        if isinstance(value, fields.Variable | fields.Edited) and value.name not in kept:
+        if (
+            isinstance(value, fields.Variable | fields.Edited | fields.Other)
+            and value.name not in kept
+        ):
             yield f"${value.name} has no value: write '*=${value.name}' in an earlier packet"
     kept |= {
         value.keep

@@ -248,7 +248,7 @@ def _of_silence(duration: int, after: tree.Event | None) -> Iterator[_Changed]:
 
 
 def _of_options(packet: tree.Packet, meanings: Meanings) -> Iterator[_Changed]:
-    options = packet.options
+    options = None if packet.more_options else packet.options
     if not options:
         return
     sizes = [_size(each, meanings) for each in options]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from scapy_tfo.pkt.language import fields, tree
 from scapy_tfo.pkt.language.errors import ScriptError
-from scapy_tfo.pkt.language.settings import ANY_SEGMENTS
+from scapy_tfo.pkt.language.settings import ADDED
 from scapy_tfo.pkt.syscalls.names import constants
 
 _WORD = 4
@@ -57,7 +57,7 @@ def refuse_additions(script: tree.Script, text: str, name: str) -> None:
         problem = "packetdrill refuses a script without an event"
         raise ScriptError(problem, name=name, text=text, line=1, column=1)
     for option in script.options:
-        if option.name == ANY_SEGMENTS:
+        if option.name in ADDED:
             problem = f"packetdrill does not support --{option.name}"
             at = option.at
             raise ScriptError(problem, name=name, text=text, line=at.line, column=at.column)
@@ -130,5 +130,5 @@ def _in_option(option: fields.TcpOption) -> Iterator[str]:
 def _in_value(value: object) -> Iterator[str]:
     if isinstance(value, fields.Wildcard):
         yield "'*' as a value"
-    if isinstance(value, fields.Variable | fields.Edited):
+    if isinstance(value, fields.Variable | fields.Edited | fields.Other):
         yield "$NAME as a value"

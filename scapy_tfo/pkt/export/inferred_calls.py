@@ -7,8 +7,8 @@ is a close that does not linger.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from scapy_tfo.capture.annotations import Change
 from scapy_tfo.lab.hooks import ListenerOptions
@@ -26,6 +26,7 @@ from scapy_tfo.pkt.export.calls import (
 from scapy_tfo.pkt.export.causality import is_refused
 from scapy_tfo.pkt.export.conversation import Conversation
 from scapy_tfo.pkt.export.socket_setup import is_fast, nobody_listens, pending_limit, sends_at_once
+from scapy_tfo.pkt.export.socket_state import SocketState
 from scapy_tfo.pkt.export.writes import MUCH, is_held_back, sent_with, written_at_once
 from scapy_tfo.pkt.language import tree
 from scapy_tfo.segment import ACK, FIN, PSH, SYN, Segment
@@ -37,39 +38,25 @@ _ROOM = 1 << 14
 _FIRST_DESCRIPTOR = 3
 
 
-@dataclass(slots=True)
-class _Socket:
-    """One connection's. Numbers of bytes in each direction since the first byte of data.
-
-    written: by the application. sent: by the target. acked: of the peer's data, by the target.
-    """
-
-    descriptor: int | None = None
-    is_open: bool = False
-    is_begun: bool = False
-    is_over: bool = False
-    has_fin: bool = False
-    has_room: bool = False
-    written: int = 0
-    sent: int = 0
-    acked: int = 0
-    read: int = 0
-    peer_end: int | None = None
-
-
 class Application:
     """A server or a client with any number of connections, each called by its conversation.
 
     has_divided: something that was written at once went out in several packets. queues: see
-    `Wishes`.
+    `Wishes`. others: ports on which a server listens besides.
     """
 
     def __init__(
-        self, conversations: list[Conversation], *, is_server: bool, queues: Mapping[int, int]
+        self,
+        conversations: list[Conversation],
+        *,
+        is_server: bool,
+        queues: Mapping[int, int],
+        others: Sequence[int] = (),
     ) -> None:
         self._is_server = is_server
         self._queues = queues
-        self._sockets = {id(each): _Socket() for each in conversations}
+        self._others = others
+        self._sockets = {id(each): SocketState() for each in conversations}
         self._conversations = conversations
         self._taken: set[int] = set()
         self._listening: dict[int, int] = {}
@@ -86,10 +73,17 @@ class Application:
             for change in packet.changes
             if change.options is not None
         }
-        for port in dict.fromkeys(talk.target.port for talk in self._conversations):
+        own = [talk.target.port for talk in self._conversations]
+        known = list(self._queues)
+        ports = sorted(
+            dict.fromkeys([*own, *self._others]),
+            key=lambda port: known.index(port) if port in self._queues else len(known),
+        )
+        for port in ports:
             talks = [each for each in self._conversations if each.target.port == port]
             if port not in opened and not nobody_listens(talks):
                 shown = (pending_limit(talks) or _QUEUE) if any(map(is_fast, talks)) else 0
+                shown = shown or _QUEUE * (port in self._others)
                 limit = self._queues.get(port, shown)
                 yield from self._listen(port, ListenerOptions(queue=limit, backlog=_QUEUE))
 
@@ -164,7 +158,7 @@ class Application:
             yield from self._end(talk, socket, index)
 
     def _take_in(
-        self, talk: Conversation, socket: _Socket, index: int, segment: Segment
+        self, talk: Conversation, socket: SocketState, index: int, segment: Segment
     ) -> Iterator[tree.Syscall]:
         if talk.connection.packets[index].src == talk.target:
             before = socket.acked
@@ -195,7 +189,7 @@ class Application:
                 socket.acked = max(socket.acked, taken)
                 yield from self._read(socket)
 
-    def _write(self, talk: Conversation, socket: _Socket, index: int) -> Iterator[tree.Syscall]:
+    def _write(self, talk: Conversation, socket: SocketState, index: int) -> Iterator[tree.Syscall]:
         """What is sent from packet `index` on, and the close that joins it."""
         write = written_at_once(talk, index, socket.written)
         size, socket.written = write.end - socket.written, write.end
@@ -224,7 +218,7 @@ class Application:
             parts.pop()
         return parts
 
-    def _end(self, talk: Conversation, socket: _Socket, index: int) -> Iterator[tree.Syscall]:
+    def _end(self, talk: Conversation, socket: SocketState, index: int) -> Iterator[tree.Syscall]:
         """The target's FIN is due from packet `index` on."""
         socket.has_fin = True
         if self._is_half_closed(talk, socket, index):
@@ -247,7 +241,7 @@ class Application:
         return later if answer.payload and not answer.flags & SYN else None
 
     def _connect(
-        self, talk: Conversation, socket: _Socket, index: int, segment: Segment
+        self, talk: Conversation, socket: SocketState, index: int, segment: Segment
     ) -> Iterator[tree.Syscall]:
         socket.is_begun = socket.is_open = True
         socket.descriptor = number = self._new_descriptor()
@@ -267,7 +261,7 @@ class Application:
         else:
             yield in_progress("connect", number, ANY, ANY)
 
-    def _accept(self, talk: Conversation, socket: _Socket) -> Iterator[tree.Syscall]:
+    def _accept(self, talk: Conversation, socket: SocketState) -> Iterator[tree.Syscall]:
         wanted = self._is_server and socket.is_begun and not socket.is_over
         wanted = wanted and talk.target.port in self._listening
         if wanted and socket.descriptor is None:
@@ -278,13 +272,13 @@ class Application:
             if sends_at_once(talk):
                 yield call("setsockopt", socket.descriptor, "SOL_TCP", "TCP_NODELAY", [1], 4)
 
-    def _read(self, socket: _Socket) -> Iterator[tree.Syscall]:
+    def _read(self, socket: SocketState) -> Iterator[tree.Syscall]:
         size = socket.acked - socket.read
         if socket.is_open and size > 0:
             socket.read = socket.acked
             yield call("read", socket.descriptor, ANY, size, result=size)
 
-    def _close(self, socket: _Socket) -> Iterator[tree.Syscall]:
+    def _close(self, socket: SocketState) -> Iterator[tree.Syscall]:
         assert socket.descriptor is not None
         self._taken.discard(socket.descriptor)
         socket.is_open = False
@@ -297,14 +291,14 @@ class Application:
         self._taken.add(number)
         return number
 
-    def _acked(self, talk: Conversation, socket: _Socket, segment: Segment) -> int:
+    def _acked(self, talk: Conversation, socket: SocketState, segment: Segment) -> int:
         """Bytes of the peer's data, without its FIN."""
         if not segment.flags & ACK or segment.is_rst:
             return 0
         acked = talk.remote_number(segment.ack)
         return acked if socket.peer_end is None else min(acked, socket.peer_end)
 
-    def _taken_next(self, talk: Conversation, socket: _Socket, index: int) -> int:
+    def _taken_next(self, talk: Conversation, socket: SocketState, index: int) -> int:
         """What the target will next acknowledge: it is read before, for that may be its cause.
 
         0 where the same comes once more before: who knows whether the first was taken."""
@@ -319,7 +313,7 @@ class Application:
                 return 0
         return 0
 
-    def _completes(self, talk: Conversation, socket: _Socket, segment: Segment) -> bool:
+    def _completes(self, talk: Conversation, socket: SocketState, segment: Segment) -> bool:
         """Whether it ends the handshake: an acceptable ACK (RFC 9293 section 3.10.7.4)."""
         return (
             socket.is_begun
@@ -330,7 +324,7 @@ class Application:
             and talk.remote_number(segment.seq) <= socket.acked + (1 << 16)
         )
 
-    def _is_half_closed(self, talk: Conversation, socket: _Socket, index: int) -> bool:
+    def _is_half_closed(self, talk: Conversation, socket: SocketState, index: int) -> bool:
         """Whether the target takes data behind its FIN."""
         before = self._acked(talk, socket, _segment(talk, index))
         for packet in talk.connection.packets[index:]:
@@ -361,7 +355,7 @@ class Application:
                 return False
         return False
 
-    def _fin_follows_the_peer(self, talk: Conversation, socket: _Socket, index: int) -> bool:
+    def _fin_follows_the_peer(self, talk: Conversation, socket: SocketState, index: int) -> bool:
         """Whether the FIN goes with data that was written, once the peer makes room for it."""
         later = talk.connection.packets[index + 1 :]
         if not later or later[0].src != talk.peer:
@@ -379,7 +373,7 @@ class Application:
         """Whether the peer's FIN came with data that was not acknowledged before."""
         return bool(fin.payload) and talk.remote_number(fin.seq) + len(fin.payload) > before
 
-    def _breaks_off(self, talk: Conversation, socket: _Socket, segment: Segment) -> bool:
+    def _breaks_off(self, talk: Conversation, socket: SocketState, segment: Segment) -> bool:
         """Whether the application ends it with a RST: one that answers a segment either has no ACK
         or the sequence number 0 (RFC 9293 section 3.5.2)."""
         if not (segment.is_rst and segment.flags & ACK and socket.is_open):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from scapy_tfo import option as opt
+from scapy_tfo.address import Address
 from scapy_tfo.pkt.export.calls import close, open_socket, send_fast_open
 from scapy_tfo.pkt.export.conversation import Conversation
 from scapy_tfo.pkt.language import fields, tree
@@ -14,6 +15,9 @@ _WAY = 10_000_000
 _AFTERWARDS = 100_000_000
 _WINDOW = 65535
 _MSS = 1460
+_ISN = 1000
+"""Another than a script's other connections have: a cookie is not bound to it."""
+
 _IN, _OUT = tree.Direction.INBOUND, tree.Direction.OUTBOUND
 
 
@@ -31,16 +35,29 @@ def missing_cookie(talks: list[Conversation]) -> opt.FastOpen | None:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The cookie that one was made of, and what was done to it: see `cookie_edits.EDITS`."""
+    """The cookie that one was made of, and what was done to it: see `cookie_edits.EDITS`. client:
+    to whom it was given, None: to who spends it."""
 
     cookie: bytes
     edits: tuple[tuple[str, int], ...] = ()
+    client: Address | None = None
 
 
-def spent_cookie(talks: list[Conversation], origins: Mapping[bytes, Origin]) -> opt.FastOpen | None:
-    """The first cookie that a server took, with data, and had not given before; or that was made,
-    as is known, of one that it gave elsewhere."""
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """A cookie that was spent before anybody was given it. talk: in which it was. experimental: in
+    the form of kind 254."""
+
+    origin: Origin
+    talk: Conversation
+    experimental: bool = False
+
+
+def spent_cookies(talks: Sequence[Conversation], origins: Mapping[bytes, Origin]) -> list[Spent]:
+    """The first cookie that a server took, with data, and had not given before; and each that was
+    made, as is known, of one that it gave elsewhere."""
     given: set[bytes] = set()
+    found: dict[bytes, Spent] = {}
     for talk in talks:
         taken = any(
             seen.what.is_syn_ack and talk.remote_number(seen.what.ack) > 0
@@ -50,22 +67,30 @@ def spent_cookie(talks: list[Conversation], origins: Mapping[bytes, Origin]) -> 
             options = seen.what.fast_open if seen.what.is_syn else ()
             spent = [each for each in options if isinstance(each, opt.FastOpen) and each.cookie]
             made = [each for each in spent if each.cookie in origins]
-            if any(origins[each.cookie].cookie not in given for each in made):
-                return made[-1]
-            if taken and spent and not any(each.cookie in given for each in spent):
-                return spent[-1]
+            for each in made:
+                origin = origins[each.cookie]
+                if origin.cookie not in given:
+                    found.setdefault(origin.cookie, _spent(each, origin, talk))
+            is_new = not made and not any(each.cookie in given for each in spent)
+            if taken and spent and is_new and not found:
+                last = spent[-1]
+                found[last.cookie] = _spent(last, Origin(last.cookie), talk)
         given |= {seen.what.cookie or b"" for seen in talk.segments(talk.target)}
-    return None
+    return list(found.values())
+
+
+def _spent(option: opt.FastOpen, origin: Origin, talk: Conversation) -> Spent:
+    return Spent(origin, talk, option.form is not opt.Form.IANA)
 
 
 def request(
-    cookie: opt.FastOpen, name: str, talk: Conversation, port: int, size: int
+    name: str, ports: tuple[int, int], client: int, size: int, *, experimental: bool
 ) -> Iterator[tree.Event]:
-    """A connection from this port in which a server gives its client a cookie, kept as `name`.
+    """A connection in which a server gives its client a cookie, kept as `name`.
 
-    size: of the cookie that it gives, in bytes.
+    ports: the client's, the server's. client: number of its address. size: of the cookie that it
+    gives, in bytes.
     """
-    experimental = cookie.form is not opt.Form.IANA
     head = 4 if experimental else 2
     asked: tuple[fields.TcpOption, ...] = (fields.Mss(_MSS), fields.FastOpen(None, experimental))
     asked += (fields.Nop(),) * (-head % 4)
@@ -74,15 +99,14 @@ def request(
         fields.FastOpen(fields.Wildcard(name), experimental),
     )
     given += (fields.Nop(),) * (-(head + size) % 4)
-    ends = port, talk.target.port
     for direction, flags, number, ack, options in (
-        (_IN, "S", 0, None, asked),
-        (_OUT, "S.", 0, 1, given),
+        (_IN, "S", _ISN, None, asked),
+        (_OUT, "S.", 0, _ISN + 1, given),
         (_IN, "R", 1, None, ()),
     ):
         packet = _packet(direction, flags, number, ack, options)
-        named = ends if direction is _IN else ends[::-1]
-        yield tree.Event(tree.Time(), replace(packet, ports=named, client=talk.client))
+        named = ports if direction is _IN else ports[::-1]
+        yield tree.Event(tree.Time(), replace(packet, ports=named, client=client))
 
 
 def prelude(cookie: opt.FastOpen) -> Iterator[tree.Event]:

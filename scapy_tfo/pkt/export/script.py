@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from scapy_tfo.address import Address
 from scapy_tfo.capture.connections import Captured, Connection, End, apart, without_clearing_up
 from scapy_tfo.errors import SetupError
 from scapy_tfo.icmp import IcmpError
@@ -14,13 +14,15 @@ from scapy_tfo.pkt.checks.portable import additions
 from scapy_tfo.pkt.export.conversation import Conversation, has_ended
 from scapy_tfo.pkt.export.head import head, mtu
 from scapy_tfo.pkt.export.inferred_calls import Application
+from scapy_tfo.pkt.export.notes import remark
 from scapy_tfo.pkt.export.prelude import (
     Origin,
+    Spent,
     missing_cookie,
     pause,
     prelude,
     request,
-    spent_cookie,
+    spent_cookies,
 )
 from scapy_tfo.pkt.export.timeline import Moment, moments
 from scapy_tfo.pkt.export.wishes import Wishes
@@ -30,8 +32,6 @@ from scapy_tfo.segment import ACK, FIN, SYN, Segment
 
 _MILLISECOND = 1_000_000
 _LAST_PORT = 65535
-_LONGEST_REMARK = 500
-_VERDICT = re.compile(r"(?:^|; )([A-Z]{4,}: .*)", re.DOTALL)
 
 
 def export(
@@ -49,27 +49,6 @@ def export(
     SetupError where no script can say it.
     """
     return _Export(connections, wishes, granted or {}, origins or {}).script(about)
-
-
-def cookies(connections: Iterable[Connection]) -> dict[bytes, str]:
-    """Every cookie that a server gave, and the first flow in which it did."""
-    found: dict[bytes, str] = {}
-    for connection in connections:
-        for packet in connection.packets:
-            segment = packet.what
-            if isinstance(segment, Segment) and segment.is_syn_ack and segment.cookie:
-                found.setdefault(segment.cookie, connection.flow)
-    return found
-
-
-def verdict(connections: Iterable[Connection]) -> str:
-    """What a run's capture says of its case, `FAIL: why`; "" where nothing."""
-    for connection in connections:
-        for packet in connection.packets:
-            told = _VERDICT.search(packet.note)
-            if told:
-                return told[1]
-    return ""
 
 
 class _Export:
@@ -97,7 +76,10 @@ class _Export:
                 f"nothing was sent to the {wishes.side}, so there is nothing to replay: try the"
                 " other --side"
             )
+        for talk in self._talks:
+            talk.is_literal |= talk.peer.port in wishes.literal
         self._assumed: dict[str, None] = {}
+        self._addresses = list(dict.fromkeys(talk.peer.address for talk in self._talks))
         self._refuse_many_ends()
         self._name_ports()
         self._kept: dict[bytes, str] = {}
@@ -131,7 +113,6 @@ class _Export:
             return
         taken = {talk.peer.port for talk in self._talks}
         free = (port for port in range(_LAST_PORT, 0, -1) if port not in taken)
-        addresses = list(dict.fromkeys(talk.peer.address for talk in self._talks))
         used: dict[tuple[End, End], Conversation] = {}
         for talk in self._talks:
             port, ends = talk.peer.port, (talk.peer, talk.target)
@@ -144,7 +125,13 @@ class _Export:
                 talk.base = before.remote_isn if before.base is None else before.base
             used[ends] = talk
             talk.ports = port, talk.target.port
-            talk.client = addresses.index(talk.peer.address) + 1
+            talk.client = self._client(talk.peer.address)
+
+    def _client(self, address: Address) -> int:
+        """The number of the script's address that stands for one."""
+        if address not in self._addresses:
+            self._addresses.append(address)
+        return self._addresses.index(address) + 1
 
     def _assume(self, sentence: str) -> None:
         self._assumed[sentence] = None
@@ -152,10 +139,18 @@ class _Export:
     def script(self, about: Sequence[str]) -> tree.Script:
         """The whole of it."""
         queues = self._wishes.queues
-        application = Application(self._talks, is_server=self._is_server, queues=queues)
+        spent = spent_cookies(self._talks, self._origins) if self._is_server else []
+        asked = {each.origin.cookie for each in spent}
+        spent += [
+            Spent(each, self._talks[0]) for each in self._wishes.asks if each.cookie not in asked
+        ]
+        granting = () if self._wishes.grants is None or not spent else (self._wishes.grants,)
+        application = Application(
+            self._talks, is_server=self._is_server, queues=queues, others=granting
+        )
         timeline = moments(self._talks)
         events = [tree.Event(tree.Time(), each) for each in application.begin()]
-        events += self._request()
+        events += self._requests(spent)
         for moment in timeline:
             events += self._events(moment, moment.when - timeline[0].when, application)
         missing = None if self._is_server else missing_cookie(self._talks)
@@ -171,34 +166,44 @@ class _Export:
             self._sentences(),
             is_server=self._is_server,
             is_divided=is_divided,
-            turns_on=any(queues.get(each.target.port) for each in self._talks),
+            turns_on=bool(granting) or any(queues.get(each.target.port) for each in self._talks),
         )
         return tree.Script((*lines, *events))
 
-    def _request(self) -> Iterator[tree.Event]:
+    def _requests(self, spent: Sequence[Spent]) -> Iterator[tree.Event]:
         """Where the server took a cookie that it gave in another capture, or connection."""
-        spent = None if not self._is_server else spent_cookie(self._talks, self._origins)
-        if spent is None:
+        if not spent:
             return
         if self._wishes.portable:
             self._assume(
-                f"The cookie {spent.cookie.hex()} is not granted in this script, and a kernel takes"
-                " only its own cookies: set its key, or leave out --portable."
+                f"The cookie {spent[0].origin.cookie.hex()} is not granted in this script, and a"
+                " kernel takes only its own cookies: set its key, or leave out --portable."
             )
             return
         for talk in self._talks:
             talk.ports = talk.ports or (talk.peer.port, talk.target.port)
-        self._kept[self._origin(spent.cookie).cookie] = "C"
-        self._assume("An additional first connection gives the client its cookie.")
         taken = {talk.ports[0] for talk in self._talks if talk.ports}
-        port = next(each for each in range(_LAST_PORT, 0, -1) if each not in taken)
-        talk = next(
-            talk
-            for talk in self._talks
-            if any(seen.what.cookie == spent.cookie for seen in talk.segments(talk.peer))
-        )
-        size = len(self._origin(spent.cookie).cookie)
-        yield from request(spent, "C", talk, port, size)
+        free = (port for port in range(_LAST_PORT, 0, -1) if port not in taken)
+        count = "first connection gives" if len(spent) == 1 else "first connections give"
+        self._assume(f"An additional {count} the client its cookie.")
+        for each in spent:
+            name = self._new_name()
+            self._kept[each.origin.cookie] = name
+            grants = self._wishes.grants
+            client = each.talk.client
+            if each.origin.client is not None:
+                client = self._client(each.origin.client)
+            yield from request(
+                name,
+                (next(free), grants or each.talk.target.port),
+                client,
+                len(each.origin.cookie),
+                experimental=grants is None and each.experimental,
+            )
+
+    def _new_name(self) -> str:
+        """Of a cookie that is kept."""
+        return f"C{len(self._kept) + 1}" if self._kept else "C"
 
     def _sentences(self) -> Iterator[str]:
         yield (
@@ -256,7 +261,7 @@ class _Export:
             yield tree.Event(tree.Time(earliest=time.earliest), each)
             latest = None if time.latest is None else time.latest - time.earliest
             time = tree.Time(earliest=0, latest=latest)
-        yield tree.Event(time, action, _remark(packet.note))
+        yield tree.Event(time, action, remark(packet.note))
         for each in later:
             yield tree.Event(tree.Time(), each)
 
@@ -360,8 +365,7 @@ class _Export:
         if not is_given and origin.edits and origin.cookie in self._kept:
             return fields.Edited(self._kept[origin.cookie], origin.edits)
         if is_given:
-            count = len(self._kept)
-            self._kept[cookie] = name = "C" if not count else f"C{count + 1}"
+            self._kept[cookie] = name = self._new_name()
             return fields.Wildcard(name)
         if cookie in self._granted:
             self._assume(
@@ -386,10 +390,3 @@ class _Export:
             ports=talk.ports if inbound else None,
             client=talk.client if inbound else 1,
         )
-
-
-def _remark(note: str) -> str:
-    """A note as a comment; what the case's verdict was is no remark of one packet."""
-    text = " ".join(_VERDICT.sub("", note).split())[:_LONGEST_REMARK]
-    plain = "".join(sign if sign.isprintable() else "?" for sign in text)
-    return f"// {plain}" if plain else ""

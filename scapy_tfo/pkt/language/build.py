@@ -65,6 +65,8 @@ def _refuse_open(options: Sequence[fields.TcpOption], direction: Token) -> None:
                 values = []
         if any(isinstance(value, fields.Wildcard) for value in values):
             raise BuildError("'*' is only for packets that the kernel sends ('>')", direction)
+        if any(isinstance(value, fields.Other) for value in values):
+            raise BuildError("'!' is only for packets that the kernel sends ('>')", direction)
 
 
 def _numbers(ports: tuple[End, End] | None) -> tuple[int, int] | None:
@@ -134,8 +136,12 @@ class Build(Transformer[Token, list[Placed]]):
 
     def packet(self, found: list[Any]) -> tree.Packet:
         direction, marks, ports, flags, numbers, ack, win, urg, isn, options, faults = found
-        if options is None:
-            options = ()
+        options = () if options is None else options
+        more = isinstance(options, tuple) and options[-1:] == (tree.Anything(),)
+        if more:
+            options = options[:-1]
+        if more and direction == "<":
+            raise BuildError("'...' is only for packets that the kernel sends ('>')", direction)
         if direction == "<" and not isinstance(options, tree.Anything):
             _refuse_open(options, direction)
         if direction == ">" and any(each.name not in _ON_WIRE for each in faults or ()):
@@ -151,6 +157,7 @@ class Build(Transformer[Token, list[Placed]]):
             urg=urg,
             isn=isn,
             options=None if isinstance(options, tree.Anything) else options,
+            more_options=more,
             marks=marks or (),
             ports=_numbers(ports),
             client=_client(ports, direction),
@@ -227,11 +234,13 @@ class Build(Transformer[Token, list[Placed]]):
     ack = win = urg = isn = mtu = echo_id = echoed = _only
 
     def options(self, found: list[Any]) -> Any:
-        inner = found[1:-1]
-        return inner[0] if isinstance(inner[0], tree.Anything) else tuple(inner)
+        inner = tuple(each for each in found[1:-1] if each is not None)
+        return inner[0] if isinstance(inner[0], tree.Anything) else inner
 
     def any_options(self, _found: list[Token]) -> tree.Anything:
         return tree.Anything()
+
+    more_options = any_options
 
     def nop(self, _found: list[Token]) -> fields.Nop:
         return fields.Nop()
@@ -282,6 +291,9 @@ class Build(Transformer[Token, list[Placed]]):
                 raise BuildError(f"unknown edit {name}: write one of {', '.join(EDITS)}", token)
             edits.append((name, int(number)))
         return fields.Edited(str(found[0][1:]), tuple(edits))
+
+    def other(self, found: list[Token]) -> fields.Other:
+        return fields.Other(str(found[1][1:]))
 
     def md5(self, found: list[Token]) -> fields.Md5:
         return fields.Md5(hex_bytes(found[0]))

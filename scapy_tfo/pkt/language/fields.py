@@ -37,9 +37,16 @@ class Edited:
     edits: tuple[tuple[str, int], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Other:
+    """Ours: `!$NAME`, any cookie but the one that was kept."""
+
+    name: str
+
+
 Value = int | Symbol
 OpenValue = int | Symbol | Wildcard | Variable
-Cookie = bytes | Symbol | Wildcard | Variable | Edited
+Cookie = bytes | Symbol | Wildcard | Variable | Edited | Other
 
 
 # TCP options.

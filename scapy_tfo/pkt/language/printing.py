@@ -137,6 +137,8 @@ def _value(value: fields.OpenValue) -> str:
 
 
 def _cookie(cookie: fields.Cookie) -> str:
+    if isinstance(cookie, fields.Other):
+        return f"!${cookie.name}"
     if isinstance(cookie, fields.Edited):
         return f"${cookie.name}" + "".join(f".{name}({number})" for name, number in cookie.edits)
     return cookie.hex() if isinstance(cookie, bytes) else _value(cookie)
@@ -184,7 +186,8 @@ def _packet(packet: tree.Packet) -> Iterator[str]:
     if packet.options is None:
         yield "<...>"
     elif packet.options:
-        yield "<" + ",".join(map(show_option, packet.options)) + ">"
+        more = ["..."] if packet.more_options else []
+        yield "<" + ",".join([*map(show_option, packet.options), *more]) + ">"
     if packet.faults:
         yield "with " + ", ".join(map(_fault, packet.faults))
 

@@ -12,8 +12,9 @@ from scapy_tfo.pkt.language import tree
 from scapy_tfo.pkt.language.errors import ScriptError
 
 IPV4, IPV6, MAPPED = "ipv4", "ipv6", "ipv4-mapped-ipv6"
-ANY_SEGMENTS = "any_segments"
-"""The one option that packetdrill does not have."""
+ANY_SEGMENTS, ANY_ORDER = "any_segments", "any_order"
+ADDED = (ANY_SEGMENTS, ANY_ORDER, "needs_cookie", "needs_timestamps")
+"""The options that packetdrill does not have."""
 
 VERSIONS = (IPV4, IPV6, MAPPED)
 
@@ -30,8 +31,10 @@ class Settings:
     the IP version. tolerance: ns. tolerance_share: of the time since the event before, 0 to 1.
     tick: ns that one unit of the kernel's TS val takes, 0: not looked at. symbols: of `-D`.
     mtu: bytes, None: that of the IP version. strict_segments: no two packets for one of the script;
-    any_segments: the kernel may divide its data as it likes. piece: bytes in which a long packet
-    is handed over, as a network card does that joins them; None: whole.
+    any_segments: the kernel may divide its data as it likes; any_order: and order and pad options.
+    needs_cookie, needs_timestamps: a stack that grants none, or has none, cannot be judged. piece:
+    bytes in which a long packet is handed over, as a network card does that joins them; None:
+    whole.
     """
 
     version: str = IPV4
@@ -48,6 +51,9 @@ class Settings:
     scaled_echoes: bool = False
     strict_segments: bool = False
     any_segments: bool = False
+    any_order: bool = False
+    needs_cookie: bool = False
+    needs_timestamps: bool = False
     symbols: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -137,7 +143,7 @@ def with_option(settings: Settings, name: str, value: str | None) -> Settings:
         if not equals or not symbol:
             raise SettingError("--define needs NAME=VALUE")
         return replace(settings, symbols={**settings.symbols, symbol: meaning.strip("\"'")})
-    if name in ("tcp_ts_ecr_scaled", "strict_segments", ANY_SEGMENTS):
+    if name in ("tcp_ts_ecr_scaled", "strict_segments", *ADDED):
         if value is not None:
             raise SettingError(f"--{name} takes no value")
         switch = "scaled_echoes" if name == "tcp_ts_ecr_scaled" else name

@@ -157,8 +157,9 @@ class Fault:
 class Packet:
     """A TCP segment. options None: any (`<...>`); (): none. Other fields None: not given.
 
-    isn: ours; of the kernel's side, as on the wire. client: ours; `5000@2`: which of the script's
-    addresses its port is at, counted from 1.
+    more_options: ours; `<mss *,...>`: of other kinds than these there may be any. isn: ours; of the
+    kernel's side, as on the wire. client: ours; `5000@2`: which of the script's addresses its port
+    is at, counted from 1.
     """
 
     direction: Direction
@@ -169,6 +170,7 @@ class Packet:
     urg: Value | None = None
     isn: OpenValue | None = None
     options: tuple[TcpOption, ...] | None = ()
+    more_options: bool = False
     marks: tuple[Mark, ...] = ()
     ports: tuple[int, int] | None = None
     client: int = 1

@@ -228,7 +228,9 @@ def _serve(control: socket.socket, parent: int, let_through: Callable[[], None])
             try:
                 answer = run_script(task, ready) if isinstance(ready, LocalWire) else ready
             except SetupError as error:
-                answer = error
+                # What led to it cannot be sent, and is sent where a library extends pickling.
+                error.__cause__ = error.__context__ = None
+                answer = error.with_traceback(None)
             with contextlib.suppress(OSError):
                 control.sendall(pickle.dumps(answer))
     except Exception:

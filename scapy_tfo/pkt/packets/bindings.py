@@ -9,6 +9,7 @@ from scapy_tfo.pkt.language.fields import (
     Cookie,
     Edited,
     OpenValue,
+    Other,
     Symbol,
     Value,
     Variable,
@@ -98,6 +99,7 @@ def closed(value: OpenValue) -> Value | Variable:
 
 def closed_cookie(value: Cookie) -> bytes | Symbol | Variable | Edited:
     """See `closed`."""
-    if isinstance(value, Wildcard):
-        raise MeaningError("'*' is only for packets that the kernel sends")
+    if isinstance(value, Wildcard | Other):
+        sign = "*" if isinstance(value, Wildcard) else "!"
+        raise MeaningError(f"'{sign}' is only for packets that the kernel sends")
     return value

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from scapy_tfo import option as opt
 from scapy_tfo.pkt.language import fields, tree
 from scapy_tfo.pkt.language.printing import show_option
-from scapy_tfo.pkt.packets.bindings import Kept, MeaningError, Meanings, closed
+from scapy_tfo.pkt.packets.bindings import Kept, MeaningError, Meanings, closed, closed_cookie
 from scapy_tfo.pkt.packets.describe import describe
 from scapy_tfo.pkt.packets.difference import Difference
 from scapy_tfo.pkt.packets.live_numbers import Flow
@@ -120,25 +120,26 @@ def compare(
             found.differ(name, number, got or 0)
     if expected.win is not None and meanings.number(expected.win) != segment.window:
         found.differ("win", meanings.number(expected.win), segment.window)
-    if any(segment.payload):
-        found.differ("data", "zeros", "other bytes")
-    if segment.checksum is not None:
-        found.differ("checksum", "a right one", hex(segment.checksum))
-    if segment.data_offset is not None:
-        found.differ("data offset", "a right one", segment.data_offset)
+    _compare_soundness(segment, found)
     isn = segment.seq if segment.flags & SYN else flow.live_isn
     if expected.isn is not None and _compare_number("isn", expected.isn, isn, meanings, found):
         found.differ("isn", meanings.number(closed(expected.isn)), isn)
     _compare_marks(expected, heard, flow, found)
     if expected.options is not None:
         _compare_options(expected, actual, segment, meanings, found, any_order)
-    if tick and found.stamp is not None:
-        script, live = found.stamp
-        mapped = flow.script_stamp(live)
-        off = abs(_signed(live - live if mapped is None else mapped - script)) * tick
-        if off > stamp_tolerance:
-            found.differ("TS val", script, mapped)
+    if found.stamp is not None:
+        _compare_clock(*found.stamp, flow, found, tick, stamp_tolerance)
     return found
+
+
+def _compare_soundness(segment: Segment, found: Comparison) -> None:
+    """What no script can ask for."""
+    if any(segment.payload):
+        found.differ("data", "zeros", "other bytes")
+    if segment.checksum is not None:
+        found.differ("checksum", "a right one", hex(segment.checksum))
+    if segment.data_offset is not None:
+        found.differ("data offset", "a right one", segment.data_offset)
 
 
 def _flags(packet: tree.Packet, passed: str) -> list[str]:
@@ -164,6 +165,19 @@ def _compare_marks(expected: tree.Packet, heard: Heard, flow: Flow, found: Compa
             _compare_labels(mark.value, heard.flow_label, flow, found)
 
 
+def _compare_clock(
+    script: int, live: int, flow: Flow, found: Comparison, tick: int, tolerance: int
+) -> None:
+    """A TS val does not go back (RFC 7323 section 4.1), whatever its clock's tick; where that is
+    known, it is so far from the first as the script says."""
+    mapped = flow.script_stamp(live)
+    last = next(reversed(flow.stamps.items()), None)
+    if last is not None and _signed(script - last[0]) >= 0 > _signed(live - last[1]):
+        found.differ("TS val", f"not before {last[0]}", mapped)
+    elif tick and mapped is not None and abs(_signed(mapped - script)) * tick > tolerance:
+        found.differ("TS val", script, mapped)
+
+
 def _compare_labels(script: int, live: int, flow: Flow, found: Comparison) -> None:
     """A label stands for any, the same one each time; another one for a change."""
     known = flow.flow_labels
@@ -186,7 +200,10 @@ def _compare_options(
 ) -> None:
     wanted = list(expected.options or ())
     got = list(actual.options or ())
-    if any_order:
+    if expected.more_options:
+        wanted, got = _by_kind(wanted), _by_kind(got)
+        got = [each for each in got if any(type(each) is type(one) for one in wanted)]
+    elif any_order:
         wanted, got = _by_kind(wanted), _by_kind(got)
     # What fills up the last word is nobody's choice.
     while len(got) > len(wanted) and isinstance(got[-1], fields.Eol):
@@ -219,12 +236,16 @@ def _compare_option(
         case fields.FastOpen(cookie, experimental), fields.FastOpen(other, exp):
             if experimental != exp:
                 return "option"
+            if isinstance(cookie, fields.Other):
+                kept = meanings.cookie(fields.Variable(cookie.name))
+                is_one = isinstance(other, bytes) and len(other) in opt.COOKIE_SIZES
+                return "" if is_one and other != kept else "cookie"
             if isinstance(cookie, fields.Wildcard):
                 if cookie.keep is not None and isinstance(other, bytes):
                     found.kept[cookie.keep] = other
                 is_one = isinstance(other, bytes) and len(other) in opt.COOKIE_SIZES
                 return "" if is_one else "cookie"
-            mine = None if cookie is None else meanings.cookie(cookie)
+            mine = None if cookie is None else meanings.cookie(closed_cookie(cookie))
             return "" if mine == other else "cookie"
         case fields.Mss(number), fields.Mss(seen) | fields.WindowScale(seen):
             return _compare_number("mss", number, seen, meanings, found)

@@ -18,6 +18,13 @@ Ports = Callable[[], int]
 Pair = tuple[int, int]
 """Ports: of the script's side, and of the kernel under test."""
 
+OnWire = Callable[[Pair, int], Pair]
+"""What the ports that a script names are on the wire; the number is that of the script's address,
+counted from 1."""
+
+Addresses = Callable[[int], Address]
+"""The script's addresses by their numbers, counted from 1."""
+
 
 class NoFlowError(ValueError):
     """There is no connection that the packet could belong to."""
@@ -25,7 +32,8 @@ class NoFlowError(ValueError):
 
 class Flows:
     """local: of the kernel under test. remote: the first of the script's side. bind_port: where the
-    kernel listens. on_wire: what ports that a script names are on the wire, None: the same."""
+    kernel listens. on_wire: None: the ports are those that the script names. addresses: None: those
+    that follow the first."""
 
     def __init__(
         self,
@@ -33,13 +41,15 @@ class Flows:
         remote: Address,
         bind_port: int,
         new_port: Ports,
-        on_wire: Callable[[Pair], Pair] | None = None,
+        on_wire: OnWire | None = None,
+        addresses: Addresses | None = None,
     ) -> None:
         self._local = local
         self._remote = remote
         self._bind_port = bind_port
         self._new_port = new_port
-        self._on_wire = on_wire or (lambda ports: ports)
+        self._on_wire = on_wire or (lambda ports, _client: ports)
+        self._address_of = addresses or (lambda client: client_address(remote, client))
         self._current: Flow | None = None
         self._connecting: Flow | None = None
         self._listens = False
@@ -54,8 +64,8 @@ class Flows:
                 continue
             is_asked = packet.direction is tree.Direction.OUTBOUND
             named = (packet.ports[1], packet.ports[0]) if is_asked else packet.ports
-            address = client_address(self._remote, packet.client)
-            self._watched[address, self._on_wire(named)] = named, packet.client
+            address = self._address_of(packet.client)
+            self._watched[address, self._on_wire(named, packet.client)] = named, packet.client
             if is_asked:
                 self._asked.add((named, packet.client))
 
@@ -157,8 +167,8 @@ class Flows:
     def _named(self, ports: Pair, client: int) -> Flow:
         flow = self._by_ends.get((ports, client))
         if flow is None:
-            remote_port, local_port = self._on_wire(ports)
-            address = client_address(self._remote, client)
+            remote_port, local_port = self._on_wire(ports, client)
+            address = self._address_of(client)
             flow = Flow(self._local, address, local_port, remote_port, ports, client)
             # What is no SYN speaks with the numbers of the connection that it strays from.
             if self._current is not None:

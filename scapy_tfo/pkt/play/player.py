@@ -21,15 +21,14 @@ from scapy_tfo.pkt.play.flows import Flows, NoFlowError, packets_of
 from scapy_tfo.pkt.play.leftover import Leftovers
 from scapy_tfo.pkt.play.outcome import Failure, Outcome, Packet
 from scapy_tfo.pkt.play.receiving import Found, Hearing
+from scapy_tfo.pkt.play.requirements import refuse_what_lacks
 from scapy_tfo.pkt.play.schedule import Span, Timeline, Window
 from scapy_tfo.pkt.play.wire import Wire
 from scapy_tfo.segment import Segment
 
-_PATIENCE = 2_000_000_000
-"""ns to wait for a packet behind the time when it should have come: late is told from never."""
-
-_WHENEVER = 60_000_000_000
-"""ns to wait for a packet that may come at any time."""
+_PATIENCE, _WHENEVER = 2_000_000_000, 60_000_000_000
+"""ns to wait for a packet behind the time when it should have come, and for one that may come at
+any time."""
 
 _MANY = 20
 """Failures, behind which nothing that is new would be told."""
@@ -194,6 +193,7 @@ class Player:
             self.fail(event, "no packet came", expected=_either(packets), actual="nothing")
             return
         flow, arrival, segment = found
+        refuse_what_lacks(segment, packets[0], self.settings)
         best = self._nearest(event, packets, found)
         if best is None:
             self._learn(packets[0], flow, segment)
@@ -308,7 +308,7 @@ class Player:
             self.meanings,
             tick=self.settings.tick,
             stamp_tolerance=self.times.stamp_tolerance(arrival.when),
-            any_order=self.any_order,
+            any_order=self.any_order or self.settings.any_order,
             any_segments=self.settings.any_segments,
         )
         flow.flow_labels = trial.flow_labels

@@ -28,6 +28,10 @@ _RETURN_ZERO = frozenset({"bind", "listen", "setsockopt", "close", "shutdown"})
 _RETURN_A_DESCRIPTOR = frozenset({"socket", "accept", "accept4"})
 
 
+_Ends = tuple[tuple[int, int] | None, int]
+"""Ports of a connection as a script names them, its own first, and the number of its address."""
+
+
 class Assumed(Program):
     """Makes no call: only what each means for the packets that follow."""
 
@@ -129,7 +133,7 @@ class _Reader:
         self._started = False
         self._listeners: dict[int, bool] = {}
         self._sessions: dict[int, _Session] = {}
-        self._clients: dict[tuple[int, int] | None, _Client] = {}
+        self._clients: dict[_Ends, _Client] = {}
         self._unaccepted: list[_Client] = []
         self._needs_listener = False
 
@@ -141,8 +145,6 @@ class _Reader:
         has_code = False
         for event in script.events:
             match event.action:
-                case tree.Packet(client=client) | tree.Icmp(client=client) if client > 1:
-                    raise _RefusalError(event, "a script for a target has only one address")
                 case tree.Packet(direction=tree.Direction.INBOUND) as packet:
                     self._cookies(event, packet)
                     self._sent(event, packet)
@@ -188,13 +190,13 @@ class _Reader:
                 raise _RefusalError(
                     event, "the target's listener stays open: call listen() again first"
                 )
-            known = self._clients.get(packet.ports)
+            known = self._clients.get(_ends(packet))
             if known is None or known.has_ended:
                 start = packet.range.start
                 new = _Client(start if isinstance(start, int) else 0)
-                self._clients[packet.ports] = new
+                self._clients[_ends(packet)] = new
                 self._unaccepted.append(new)
-        client = self._clients.get(packet.ports)
+        client = self._clients.get(_ends(packet))
         if client is None:
             return
         client.send(packet)
@@ -202,8 +204,7 @@ class _Reader:
             self._unaccepted.remove(client)
 
     def _heard(self, packet: tree.Packet) -> None:
-        ports = packet.ports and (packet.ports[1], packet.ports[0])
-        client = self._clients.get(ports)
+        client = self._clients.get(_ends(packet))
         if client is not None:
             client.acknowledge(packet)
 
@@ -242,12 +243,10 @@ class _Reader:
             raise _RefusalError(event, "a target's application is a server: it does not connect")
         self._must_succeed(event, call)
         match call.name:
-            case "bind" if any(isinstance(each, tree.Struct) for each in call.arguments):
-                raise _RefusalError(event, "a target's application listens on one port only")
             case "listen":
                 self._listeners[descriptor] = True
                 self._needs_listener = False
-                self._clients.pop(None, None)
+                self._clients.pop((None, 1), None)
             case "accept" | "accept4" if result >= 0:
                 waiting = self._unaccepted
                 self._sessions[result] = _Session(waiting.pop(0) if waiting else _Client())
@@ -322,6 +321,13 @@ class _Reader:
 
 
 _OTHER = "choose another --assume-app"
+
+
+def _ends(packet: tree.Packet) -> _Ends:
+    ports = packet.ports
+    if ports is not None and packet.direction is tree.Direction.OUTBOUND:
+        ports = ports[1], ports[0]
+    return ports, packet.client
 
 
 def _is_looked_at(event: tree.Event) -> bool:

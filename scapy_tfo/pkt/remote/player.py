@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from scapy_tfo.option import TIMESTAMPS, nop, pull_options, push_options
 from scapy_tfo.pkt.language import tree
 from scapy_tfo.pkt.language.settings import Settings
 from scapy_tfo.pkt.packets.live_numbers import Flow
@@ -102,6 +103,8 @@ class RemotePlayer(Player):
         flow, _, segment = found
         if super()._is_allowed_in_silence(found):
             return True
+        if self.leftovers.problem(flow, segment):
+            return False
         # To acknowledge what was not acknowledged before is news.
         known = self._acknowledged.get(flow)
         is_known = known is not None and (known - segment.ack) % _MODULUS < _HALF
@@ -110,20 +113,26 @@ class RemotePlayer(Player):
     def _comes_with(self, packet: tree.Packet, found: Found) -> bool:
         """The script's packet is an acknowledgement, and the target sent it with more."""
         flow, arrival, segment = found
-        if packet.flags != "." or self._number(packet.range.length):
+        if packet.flags not in (".", "S.") or self._number(packet.range.length):
             return False
-        if not segment.length or segment.flags & SYN:
+        # A repetition of the SYN-ACK has no data that the first one had not.
+        if segment.flags & SYN and (packet.flags == "." or flow in self._ends):
+            return False
+        if not segment.payload and not segment.is_fin:
             return False
         alone = (flow, arrival, _acknowledgement(segment))
         return self._is_one_of((packet,), alone)
 
     def _acknowledgement_of(self, found: Found) -> Found:
         flow, arrival, segment = found
-        self.hearing.put_back(found)
+        rest = _text(segment) if segment.flags & SYN else segment
+        self.hearing.put_back((flow, arrival, rest))
         return flow, arrival, _acknowledgement(segment)
 
     def _says_nothing_new(self, found: Found) -> bool:
         flow, _, segment = found
+        if self.leftovers.problem(flow, segment):
+            return False
         if segment.flags & ~PSH == ACK and not segment.payload:
             return True
         if segment.is_syn_ack:
@@ -146,3 +155,11 @@ class RemotePlayer(Player):
 
 def _acknowledgement(segment: Segment) -> Segment:
     return replace(segment, flags=segment.flags & ~(FIN | PSH), payload=b"")
+
+
+def _text(segment: Segment) -> Segment:
+    """What a SYN-ACK brings besides (RFC 7413 section 3): its data, as if it came alone."""
+    kept = [each for each in pull_options(segment.options) if each.kind == TIMESTAMPS]
+    flags = segment.flags & ~SYN | (PSH if segment.payload else 0)
+    options = push_options([nop(), nop(), *kept]) if kept else b""
+    return replace(segment, seq=(segment.seq + 1) % _MODULUS, flags=flags, options=options)

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 
 from scapy_tfo.address import known_address
 from scapy_tfo.errors import SetupError
 from scapy_tfo.pkt.checks.lint import refuse_nonsense
-from scapy_tfo.pkt.language import fields, tree
+from scapy_tfo.pkt.language import tree
 from scapy_tfo.pkt.language.parse import parse
 from scapy_tfo.pkt.language.settings import Settings, with_options
 from scapy_tfo.pkt.local.pool import Answer
 from scapy_tfo.pkt.local.run import Task
-from scapy_tfo.pkt.play.flows import Flows
+from scapy_tfo.pkt.play.flows import Flows, clients
 from scapy_tfo.pkt.play.leftover import Application
 from scapy_tfo.pkt.play.outcome import Outcome
 from scapy_tfo.pkt.remote.actions import APPS, Assumed, assumptions
+from scapy_tfo.pkt.remote.listeners import listeners, ports_of
 from scapy_tfo.pkt.remote.player import RemotePlayer
 from scapy_tfo.pkt.remote.wire import MOST_HEARD, RemoteWire
 from scapy_tfo.runner.clock import VirtualLoop, end_loop
@@ -54,11 +55,13 @@ def run_remote(
     app: str = "echo",
     sources: Sequence[str] = (),
     iface: str | None = None,
+    ports: Mapping[str, int] | None = None,
 ) -> Iterator[tuple[int, Answer]]:
     """Run scripts one after the other, and give each one's number and outcome when it ends.
 
     target: HOST:PORT, lab:NAME or sim:NAME, as of `scapy-tfo test`. app: what listens there, one
-    of APPS. sources: addresses to send from. A task's own addresses and tolerance count where
+    of APPS. sources: addresses to send from. ports: where else it listens, by role: see
+    stacks.file.ROLES. A task's own addresses and tolerance count where
     they are not the defaults: the tolerance instead of TOLERANCE. A script that asks for what such
     an application would not do gives the error that says so, and sends nothing. Raises SetupError
     where the target cannot be opened, TargetError where it does not answer.
@@ -74,11 +77,15 @@ def run_remote(
     if not ready:
         return
     families = sorted({each.settings.family for each in ready.values()})
+    named = ports or {}
     request = Request(
         target=target,
         app=None if target.startswith(("lab:", "sim:")) else app,
         sources=sources,
         iface=iface,
+        plain_port=named.get("plain"),
+        second_port=named.get("second"),
+        small_port=named.get("small"),
         options=Options(families=families),
     )
     if request.target.startswith("sim:"):
@@ -175,31 +182,6 @@ def _answer(ready: _Ready, way: _Way, app: str) -> Answer:
         return error
 
 
-def _service(script: tree.Script, target: Target) -> int:
-    """Port of the target's application that is as the script's listener.
-
-    A script that sends the option and turns fast open on nowhere is about a listener without it.
-    """
-    if target.plain is None or any(map(_turns_on, script.events)):
-        return target.main.port
-    sends = any(map(_has_option, script.events))
-    return target.plain.port if sends else target.main.port
-
-
-def _turns_on(event: tree.Event) -> bool:
-    call = event.action
-    return isinstance(call, tree.Syscall) and any(
-        each == tree.Name("TCP_FASTOPEN") for each in call.arguments
-    )
-
-
-def _has_option(event: tree.Event) -> bool:
-    packet = event.action
-    return isinstance(packet, tree.Packet) and any(
-        isinstance(each, fields.FastOpen) for each in packet.options or ()
-    )
-
-
 def _run(ready: _Ready, way: _Way, app: str) -> Outcome:
     target, family = way.target, ready.settings.family
     address, sources = target.addresses.get(family), target.sources(family)
@@ -208,15 +190,25 @@ def _run(ready: _Ready, way: _Way, app: str) -> Outcome:
     rtt = way.measure(family)
     local, remote = known_address(address.packed), known_address(sources[0].packed)
     settings = replace(ready.settings, local=local, remote=remote, tolerance=ready.tolerance + rtt)
-    port = _service(ready.script, target)
-    wire = RemoteWire(target.link, way.loop, sources[0], settings.bind_port, port)
+    needed = clients(ready.script)
+    if len(sources) < needed:
+        raise SetupError(
+            f"the script has {needed} addresses, {target.name} is reached from {len(sources)}: give"
+            f" {needed} with --source"
+        )
+    wanted = listeners(ready.script, settings.bind_port)
+    ports = run_until_interrupted(way.loop, ports_of(target, wanted))
+    port = ports.get(settings.bind_port, target.main.port)
+    wire = RemoteWire(target.link, way.loop, sources, {settings.bind_port: port, **ports})
     try:
-        flows = Flows(local, remote, port, wire.new_port, wire.on_wire)
+        flows = Flows(local, remote, port, wire.new_port, wire.on_wire, wire.address_of)
         application = Application.ECHO if app == "echo" else Application.UNKNOWN
         player = RemotePlayer(ready.script, wire, settings, flows, rtt=rtt, application=application)
         player.outcome.notes += ready.notes
-        player.play(Assumed(player))
-        player.end_connections()
+        try:
+            player.play(Assumed(player))
+        finally:
+            player.end_connections()
     finally:
         wire.release()
     if wire.was_flooded:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
+from scapy_tfo.address import known_address
 from scapy_tfo.errors import TargetError
 from scapy_tfo.pkt.play.flows import Pair
 from scapy_tfo.pkt.play.wire import Arrival
@@ -29,29 +30,27 @@ MOST_HEARD = 20_000
 class RemoteWire:
     """One script's way over a link, whose loop, real or virtual, stands still between calls.
 
-    source: the address that the script sends from. bind_port, target_port: where the script's
-    application listens, by the script and in truth.
+    sources: the addresses that the script sends from. ports: where the target listens, by the ports
+    that the script's application binds.
     """
 
     def __init__(
         self,
         link: Link,
         loop: asyncio.AbstractEventLoop,
-        source: Address,
-        bind_port: int,
-        target_port: int,
+        sources: Sequence[Address],
+        ports: Mapping[int, int],
     ) -> None:
         self.tick = 0
         self._link = link
         self._loop = loop
-        self._source = source
-        self._bind_port = bind_port
-        self._target_port = target_port
+        self._sources = sources
+        self._services = ports
         self._arrived: deque[Arrival] = deque()
         self._waiting: asyncio.Future[None] | None = None
-        self._ports: set[int] = set()
+        self._ends: dict[tuple[bytes, int], Address] = {}
         self._came = 0
-        self._named: dict[int, int] = {}
+        self._named: dict[tuple[int, int], int] = {}
         self._run(self._start())
 
     def now(self) -> int:
@@ -72,18 +71,26 @@ class RemoteWire:
             self._run(self._wait(until))
         return self._arrived.popleft() if self._arrived else None
 
-    def new_port(self) -> int:
-        port = self._link.reserve_port(self._source)
-        self._ports.add(port)
+    def new_port(self, client: int = 1, port: int = 0) -> int:
+        """A port at one of the script's addresses, counted from 1; port: 0: one that is free."""
+        source = self.address_of(client)
+        port = self._link.reserve_port(source, port)
+        self._ends[source.packed, port] = source
         return port
 
-    def on_wire(self, ports: Pair) -> Pair:
+    def address_of(self, client: int) -> Address:
+        """One of the script's addresses, counted from 1."""
+        return known_address(self._sources[client - 1].packed)
+
+    def on_wire(self, ports: Pair, client: int) -> Pair:
         """What the ports that a script names are here: its own stand for free ones, always the
-        same, and that of its application for the target's."""
+        same, and those of its application for the target's."""
         remote, local = ports
-        if remote not in self._named:
-            self._named[remote] = self.new_port()
-        return self._named[remote], self._target_port if local == self._bind_port else local
+        if (remote, client) not in self._named:
+            # What is one port of two addresses in the script is one on the wire.
+            same = next((live for (name, _), live in self._named.items() if name == remote), 0)
+            self._named[remote, client] = self.new_port(client, same)
+        return self._named[remote, client], self._services.get(local, local)
 
     @property
     def was_flooded(self) -> bool:
@@ -92,9 +99,9 @@ class RemoteWire:
 
     def release(self) -> None:
         """Give all ports back; harmless when called twice."""
-        for port in self._ports:
-            self._link.release_port(self._source, port)
-        self._ports.clear()
+        for (_, port), source in self._ends.items():
+            self._link.release_port(source, port)
+        self._ends.clear()
 
     def _run(self, task: Coroutine[Any, Any, T]) -> T:
         return run_until_interrupted(self._loop, task)
@@ -104,7 +111,7 @@ class RemoteWire:
 
     def _arrive(self, packet: bytes, when: float) -> None:
         end = our_end(packet)
-        if end is None or end[0] != self._source.packed or end[1] not in self._ports:
+        if end is None or end not in self._ends:
             return
         # Whoever waits for one packet takes in all before it, which must come to an end.
         self._came += 1

@@ -28,24 +28,26 @@ class Ecn:
     """What both ends told each other of congestion.
 
     iss: our initial sequence number. capable: bits of the traffic class of new text, ECT(0).
+    probes: what goes out probes a closed window.
     """
 
     capable = 0x02
 
     def __init__(self, iss: int) -> None:
+        self.probes = False
         self._echoing = False
         self._answer_due = False
         self._highest = seq.add(iss, 1)
         self._reduced_at = iss
 
     def dress(self, segment: Segment) -> Segment:
-        """A segment as it goes out: new text is ECN-capable, nothing else is (6.1.4, 6.1.5)."""
+        """A segment as it goes out: new text is ECN-capable, nothing else is (6.1.4 to 6.1.6)."""
         flags, traffic_class = segment.flags, segment.traffic_class
         if flags & (SYN | RST):
             return segment
         if self._echoing and flags & ACK:
             flags |= ECE
-        if segment.payload and seq.at_most(self._highest, segment.seq):
+        if segment.payload and seq.at_most(self._highest, segment.seq) and not self.probes:
             traffic_class |= self.capable
             if self._answer_due:
                 self._answer_due = False

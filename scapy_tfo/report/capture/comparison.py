@@ -1,4 +1,4 @@
-"""What the path did to each fast open, by captures of both ends, as text and as JSON: schema 1."""
+"""What the path did to each fast open, by captures of both ends, as text and as JSON: schema 2."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from scapy_tfo.capture.comparison import Comparison, Fate, Pair
+from scapy_tfo.capture.comparing.comparison import Comparison, Pair
+from scapy_tfo.capture.comparing.fates import Fate
 from scapy_tfo.errors import SetupError
 
-SCHEMA = 1
+SCHEMA = 2
 _MILLISECOND = 1_000_000
+_LISTED = 20
 
 
 def comparison_lines(comparison: Comparison) -> Iterator[str]:
@@ -26,25 +28,32 @@ def comparison_lines(comparison: Comparison) -> Iterator[str]:
             f"the server's clock is {comparison.offset / _MILLISECOND:+,.3f} ms off; the fastest "
             f"packets took {comparison.delay / _MILLISECOND:,.3f} ms one way"
         )
+        for whither, taken in (("server", comparison.to_server), ("client", comparison.to_client)):
+            if taken is not None:
+                yield (
+                    f"to the {whither}: median {taken.median / _MILLISECOND:,.3f} ms, "
+                    f"slowest {taken.slowest / _MILLISECOND:,.3f} ms"
+                )
     else:
         yield "the clocks cannot be compared: nothing of one direction is in both captures"
     for pair in comparison.pairs:
-        yield _of_pair(pair)
-    for each in touched:
+        yield of_pair(pair)
+        for deed in pair.deeds:
+            yield f"  {deed.name}: {deed.says}"
+    for each in touched[:_LISTED]:
         yield f"{each.client} > {each.server}"
         for fate in each.done:
             yield f"  {told(fate)}"
+    if len(touched) > _LISTED:
+        yield f"and {len(touched) - _LISTED:,} connections more: give --json or --html"
 
 
-def _of_pair(pair: Pair) -> str:
-    text = (
+def of_pair(pair: Pair) -> str:
+    """`192.0.2.1 > 192.0.2.7: dropped 31 of 33 SYNs with data, 0 of 33 plain ones`."""
+    return (
         f"{pair.client} > {pair.server}: dropped {pair.with_data_dropped:,} of "
         f"{pair.with_data:,} SYNs with data, {pair.plain_dropped:,} of {pair.plain:,} plain ones"
     )
-    is_telling = pair.with_data and pair.plain and not pair.plain_dropped
-    if is_telling and pair.with_data == pair.with_data_dropped:
-        text += ": SYNs with data are lost here, plain ones pass"
-    return text
 
 
 def told(fate: Fate) -> str:
@@ -68,6 +77,8 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "schema": SCHEMA,
         "offset": comparison.offset,
         "delay": comparison.delay,
+        "to_server": asdict(comparison.to_server) if comparison.to_server else None,
+        "to_client": asdict(comparison.to_client) if comparison.to_client else None,
         "pairs": [asdict(each) for each in comparison.pairs],
         "connections": [asdict(each) for each in comparison.connections],
     }

@@ -2,67 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from scapy_tfo.dissector.connections import Connection, Reading
+from scapy_tfo.dissector.connections import Connection
 from scapy_tfo.errors import SetupError
 from scapy_tfo.report.capture.summary import (
-    ACCEPTED,
-    LOST,
-    REFUSED,
-    WRONG,
-    Endpoint,
-    Row,
+    GROUPS,
+    MOST_CONNECTIONS,
     Summary,
     milliseconds,
+    seconds,
     signed,
 )
+from scapy_tfo.report.capture.tally import Endpoint, Row
+from scapy_tfo.report.capture.text import clock
 from scapy_tfo.report.page import head, safe, tail
 
-MOST_CONNECTIONS = 5000
-"""Rows beyond these make a page that no browser shows at once; the JSON has them."""
-
-_GROUPS = (
-    ("accepted", ACCEPTED),
-    ("granted", ("requested-granted",)),
-    ("refused", REFUSED),
-    ("lost", LOST),
-    ("wrong", WRONG),
-    ("unknown", ("unknown",)),
-)
+_LEAST_BARS, _BAR, _HIGH = 2, 16, 120
+_BARS = """
+.bars{width:100%;max-height:12rem;border-bottom:1px solid var(--edge)}
+.g-accepted{fill:var(--good);color:var(--good)}.g-granted{fill:#4a90d9;color:#4a90d9}
+.g-refused{fill:var(--warn);color:var(--warn)}.g-lost{fill:#b66dbf;color:#b66dbf}
+.g-wrong{fill:var(--bad);color:var(--bad)}.g-unknown{fill:var(--calm);color:var(--calm)}
+"""
 _CLASSES = {"accepted": "pass", "refused": "warning", "lost": "warning", "wrong": "fail"}
 
 Cell = tuple[str, str]
 """A text, and the class of its cell: see `report.page.STYLE`, "" for none."""
 
 
-def html_page(reading: Reading) -> str:
-    """The whole report as an HTML document; every string of the capture is escaped."""
-    return "\n".join(_parts(Summary(reading))) + "\n"
+def html_page(summary: Summary) -> str:
+    """The whole report as an HTML document; every string of the captures is escaped."""
+    return "\n".join(_parts(summary)) + "\n"
 
 
-def write_html(reading: Reading, path: Path) -> None:
+def write_html(summary: Summary, path: Path) -> None:
     """Write the page. Raises SetupError where that is not possible."""
     try:
-        path.write_text(html_page(reading), encoding="utf-8")
+        path.write_text(html_page(summary), encoding="utf-8")
     except OSError as error:
         raise SetupError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _parts(summary: Summary) -> Iterator[str]:
-    reading = summary.reading
-    title = f"Fast open in {safe(reading.capture.name)}"
-    yield from head(title, _filter_rules(summary))
+    names = safe(", ".join(Path(each).name for each in summary.captures))
+    title = f"Fast open in {names}"
+    yield from head(title, _filter_rules(summary) + _BARS)
     yield f"<h1>{title}</h1>"
-    yield f"<p>{safe(reading.tool)}, {safe(str(reading.capture))}</p>"
-    for warning in reading.warnings:
+    yield f"<p>{safe(summary.tool)}, {safe(', '.join(summary.captures))}</p>"
+    for warning in summary.warnings:
         yield f'<p class="warning"><span class="v">warning: {safe(warning)}</span></p>'
     yield f"<p>{safe(summary.headline())}</p>"
-    if summary.connections:
+    if summary.total.connections:
         yield from _outcomes(summary)
+        yield from _blackholes(summary)
+        yield from _series(summary)
         yield from _problems(summary)
         yield from _endpoints("Servers", "server", summary.servers)
+        yield from _endpoints("Subnets of clients", "subnet", summary.subnets)
         yield from _endpoints("Clients", "client", summary.clients)
         yield from _connections(summary)
     yield tail()
@@ -72,7 +70,7 @@ def _outcomes(summary: Summary) -> Iterator[str]:
     yield "<h2>Outcomes</h2>"
     heads = (
         *("connections", "bytes in SYNs", "acknowledged", "sent again"),
-        *("round trips saved", "seconds lost"),
+        *("round trips saved", "seconds saved", "seconds lost"),
         *("median RTT, ms", "median time to the answer, ms"),
     )
     yield from _table(
@@ -88,9 +86,71 @@ def _numbers(row: Row) -> Iterator[Cell]:
     for number in (row.connections, row.sent, row.acknowledged, row.resent):
         yield f"{number:,}", "n"
     yield signed(row.round_trips), "n"
-    yield f"{row.seconds_lost:,.1f}" if row.seconds_lost else "", "n"
-    yield milliseconds(row.rtt), "n"
-    yield milliseconds(row.first_answer), "n"
+    yield seconds(row.seconds_saved), "n"
+    yield seconds(row.seconds_lost), "n"
+    yield milliseconds(row.rtts.median), "n"
+    yield milliseconds(row.first_answers.median), "n"
+
+
+def _blackholes(summary: Summary) -> Iterator[str]:
+    found = summary.blackholes
+    if not found:
+        return
+    yield f"<h2>Blackholes: every SYN with data was lost ({len(found):,})</h2>"
+    yield from _table(
+        [("client", ""), ("server", ""), ("SYNs with data, all lost", "n"), ("seconds lost", "n")],
+        (
+            (
+                "warning",
+                [
+                    (each.client, "k"),
+                    (each.server, "k"),
+                    (f"{each.lost:,}", "n"),
+                    (seconds(each.seconds_lost), "n"),
+                ],
+            )
+            for each in found[:MOST_CONNECTIONS]
+        ),
+    )
+
+
+def _series(summary: Summary) -> Iterator[str]:
+    """Bars, each of the groups above the one before; below them the same as numbers."""
+    buckets = list(summary.series.buckets())
+    if len(buckets) < _LEAST_BARS:
+        return
+    yield f"<h2>Over time (UTC, each {buckets[0].width:,.0f} s)</h2>"
+    most = max(sum(each.counts.values()) for each in buckets)
+    yield f'<svg viewBox="0 0 {len(buckets) * _BAR} {_HIGH}" role="img" class="bars">'
+    for place, each in enumerate(buckets):
+        bottom = float(_HIGH)
+        for name, outcomes in GROUPS:
+            size = each.among(outcomes) * _HIGH / most
+            bottom -= size
+            if size:
+                title = f"{clock(each.began)}: {each.among(outcomes):,} {name}"
+                yield (
+                    f'<rect class="g-{name}" x="{place * _BAR}" y="{bottom:.2f}"'
+                    f' width="{_BAR - 2}" height="{size:.2f}"><title>{safe(title)}</title></rect>'
+                )
+    yield "</svg><p>"
+    yield ", ".join(f'<span class="g-{name}">&#9632;</span> {name}' for name, _ in GROUPS)
+    yield "</p><details><summary>as numbers</summary>"
+    yield from _table(
+        [("from", ""), *((name, "n") for name, _ in GROUPS), ("seconds lost", "n")],
+        (
+            (
+                "",
+                [
+                    (clock(each.began), "k"),
+                    *((f"{each.among(group) or ''}", "n") for _, group in GROUPS),
+                    (seconds(each.seconds_lost), "n"),
+                ],
+            )
+            for each in buckets
+        ),
+    )
+    yield "</details>"
 
 
 def _problems(summary: Summary) -> Iterator[str]:
@@ -105,7 +165,7 @@ def _problems(summary: Summary) -> Iterator[str]:
                 [
                     (each.severity, "v"),
                     (each.rule, ""),
-                    (f"{len(each.frames):,}", "n"),
+                    (f"{each.times:,}", "n"),
                     (_frames(each.frames), ""),
                 ],
             )
@@ -116,7 +176,10 @@ def _problems(summary: Summary) -> Iterator[str]:
 
 def _endpoints(heading: str, noun: str, endpoints: list[Endpoint]) -> Iterator[str]:
     yield f"<h2>{heading} ({len(endpoints):,})</h2>"
-    names = ("connections", *(name for name, _ in _GROUPS), "median RTT, ms")
+    names = (
+        *("connections", *(name for name, _ in GROUPS)),
+        *("seconds saved", "seconds lost", "median RTT, ms"),
+    )
     yield from _table(
         [(noun, ""), *((name, "n") for name in names)],
         (
@@ -125,8 +188,10 @@ def _endpoints(heading: str, noun: str, endpoints: list[Endpoint]) -> Iterator[s
                 [
                     (each.name, "k"),
                     (f"{each.connections:,}", "n"),
-                    *((f"{each.among(group) or ''}", "n") for _, group in _GROUPS),
-                    (milliseconds(each.rtt), "n"),
+                    *((f"{each.among(group) or ''}", "n") for _, group in GROUPS),
+                    (seconds(each.seconds_saved), "n"),
+                    (seconds(each.seconds_lost), "n"),
+                    (milliseconds(each.rtts.median), "n"),
                 ],
             )
             for each in endpoints[:MOST_CONNECTIONS]
@@ -135,14 +200,18 @@ def _endpoints(heading: str, noun: str, endpoints: list[Endpoint]) -> Iterator[s
 
 
 def _connections(summary: Summary) -> Iterator[str]:
-    yield f"<h2>Connections ({len(summary.connections):,})</h2>"
-    shown = summary.connections[:MOST_CONNECTIONS]
-    if len(shown) < len(summary.connections):
-        # What went wrong must not be what is left out.
-        telling = {id(each) for each in summary.telling}
-        ordered = sorted(summary.connections, key=lambda each: id(each) not in telling)
-        shown = tuple(ordered[:MOST_CONNECTIONS])
-        yield f"<p>{len(shown):,} of them, noteworthy ones first; the JSON report has all.</p>"
+    count = summary.total.connections
+    yield f"<h2>Connections ({count:,})</h2>"
+    yield (
+        "<p>Whether the ends of one keep the rules of plain TCP says <code>scapy-tfo capture judge"
+        " CAPTURE --between CLIENT SERVER</code>.</p>"
+    )
+    # What went wrong must not be what is left out.
+    shown = [*summary.telling, *summary.fine][:MOST_CONNECTIONS]
+    if len(shown) < count:
+        yield f"<p>{len(shown):,} of them, noteworthy ones first; JSON and CSV have all.</p>"
+    else:
+        shown.sort(key=lambda each: (each.capture, min(each.frames, default=0)))
     yield (
         '<input class="pick" type="radio" name="pick" id="pick-all" checked>'
         '<label for="pick-all">all</label>'
@@ -152,7 +221,7 @@ def _connections(summary: Summary) -> Iterator[str]:
             f'<input class="pick" type="radio" name="pick" id="pick-{safe(row.name)}">'
             f'<label for="pick-{safe(row.name)}">{safe(row.name)} ({row.connections:,})</label>'
         )
-    heads: list[Cell] = [("stream", "n"), ("client", ""), ("server", ""), ("outcome", "")]
+    heads: list[Cell] = [("capture", ""), ("client", ""), ("server", ""), ("outcome", "")]
     heads += [("why", ""), ("packets", ""), ("bytes", "n"), ("acknowledged", "n")]
     heads += [("RTT, ms", "n"), ("answer, ms", "n"), ("cookie", "")]
     rows = ((f"{_class(each.outcome)} o-{each.outcome}", _cells(each)) for each in shown)
@@ -162,7 +231,7 @@ def _connections(summary: Summary) -> Iterator[str]:
 def _cells(each: Connection) -> list[Cell]:
     broken = "".join(f"; {problem.rule} ({problem.frame})" for problem in each.problems)
     return [
-        (str(each.stream), "n"),
+        (Path(each.capture).name, ""),
         (each.source, "k"),
         (each.endpoint, "k"),
         (each.outcome, "k v"),
@@ -191,7 +260,7 @@ def _cells_of(tag: str, cells: Iterable[Cell]) -> str:
 
 
 def _class(outcome: str) -> str:
-    group = next((name for name, names in _GROUPS if outcome in names), "")
+    group = next((name for name, names in GROUPS if outcome in names), "")
     return _CLASSES.get(group, "skipped" if group == "unknown" else "")
 
 
@@ -204,6 +273,6 @@ def _filter_rules(summary: Summary) -> str:
     )
 
 
-def _frames(frames: tuple[int, ...], most: int = 12) -> str:
+def _frames(frames: Sequence[int], most: int = 12) -> str:
     shown = ", ".join(map(str, frames[:most]))
     return f"{shown}, ..." if len(frames) > most else shown

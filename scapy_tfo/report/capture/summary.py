@@ -1,13 +1,15 @@
-"""The outcomes of the fast opens in a capture, counted for the text, the JSON and the HTML page."""
+"""The outcomes of the fast opens in captures, counted as they come, for every kind of report."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from statistics import median
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from ipaddress import ip_network
 
-from scapy_tfo.dissector.connections import OUTCOMES, Connection, Problem, Reading
+from scapy_tfo.dissector.connections import OUTCOMES, Connection
+from scapy_tfo.dissector.reading import Reading
+from scapy_tfo.report.capture.tally import MOST_ROWS, Endpoint, Endpoints, Row, Series
 
 ACCEPTED = ("accepted", "accepted-partially", "cookieless-accepted")
 REFUSED = (
@@ -19,72 +21,172 @@ WRONG = ("over-acknowledged", "replayed")
 FINE = (*ACCEPTED, "requested-granted")
 """Outcomes of which a reader need not be told one by one."""
 
+GROUPS = (
+    ("accepted", ACCEPTED),
+    ("granted", ("requested-granted",)),
+    ("refused", REFUSED),
+    ("lost", LOST),
+    ("wrong", WRONG),
+    ("unknown", ("unknown",)),
+)
+"""What the columns of tables by host and by time count."""
+
 SEVERITIES = ("error", "warning", "note", "chat")
+MOST_CONNECTIONS = 5000
+"""Connections kept, of those that came to FINE and of the others: rows beyond these make a page
+that no browser shows at once. JSON and CSV have all."""
+
+_MOST_FRAMES = 12
+_SUBNET = {4: 24, 6: 48}
+_TOLD = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """Connections that have something in common. sent, acknowledged, resent: bytes in SYNs.
-    round_trips: saved, less those lost; None where none is known. seconds_lost: waited for
-    retransmissions of SYNs, in all. rtt, first_answer: medians in seconds, None where none is
-    known."""
-
-    name: str
-    connections: int
-    sent: int
-    acknowledged: int
-    resent: int
-    round_trips: int | None
-    seconds_lost: float
-    rtt: float | None
-    first_answer: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
-    """A server or a client, and how many of its connections came to what."""
-
-    name: str
-    connections: int
-    counts: Counter[str]
-    rtt: float | None
-
-    def among(self, outcomes: Iterable[str]) -> int:
-        """How many came to one of these."""
-        return sum(self.counts[each] for each in outcomes)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Broken:
-    """A rule that was broken. frames: where, in order."""
+    """A rule that was broken. times: how often. frames: where, the first of them."""
 
     rule: str
     severity: str
-    frames: tuple[int, ...]
+    times: int = 0
+    frames: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Blackhole:
+    """A client and a server between which SYNs with data are lost. lost: so many. arrived: SYNs
+    with data that came to the server. seconds_lost: waited for their retransmission."""
+
+    client: str
+    server: str
+    lost: int = 0
+    arrived: int = 0
+    seconds_lost: float = 0.0
 
 
 class Summary:
-    """The connections of a capture, counted."""
+    """The connections of captures, counted one by one; of them, a bounded number is kept."""
 
-    def __init__(self, reading: Reading) -> None:
-        self.reading = reading
-        self.connections = reading.connections
-        self.outcomes = [_row(name, each) for name, each in self._by_outcome().items()]
-        self.total = _row("all", self.connections)
-        self.servers = _endpoints(self.connections, lambda each: each.endpoint)
-        self.clients = _endpoints(self.connections, lambda each: each.client)
-        self.problems = _problems(self.connections)
+    def __init__(self, tool: str = "") -> None:
+        self.tool = tool
+        self.readings: list[Reading] = []
+        self.total = Row("all")
+        self.series = Series()
+        self._servers, self._clients, self._subnets = Endpoints(), Endpoints(), Endpoints()
+        self._rows: dict[str, Row] = {}
+        self._broken: dict[tuple[str, str], Broken] = {}
+        self._pairs: dict[tuple[str, str], Blackhole] = {}
+        self._subnet_of: dict[str, str] = {}
+        self.telling: list[Connection] = []
+        self.fine: list[Connection] = []
+        self.telling_count = 0
+
+    def take(self, each: Connection) -> None:
+        """Count a connection."""
+        self.total.add(each)
+        row = self._rows.get(each.outcome)
+        if row is None:
+            row = self._rows[each.outcome] = Row(each.outcome)
+        row.add(each)
+        self._servers.add(each.endpoint, each)
+        self._clients.add(each.client, each)
+        self._subnets.add(self._subnet(each.client), each)
+        self.series.add(each)
+        if each.sent:
+            self._note_pair(each)
+        for problem in dict.fromkeys(each.problems):
+            self._note_problem(problem.rule, problem.severity, problem.frame)
+        is_telling = each.outcome not in FINE or each.problems
+        self.telling_count += bool(is_telling)
+        kept = self.telling if is_telling else self.fine
+        if len(kept) < MOST_CONNECTIONS:
+            kept.append(each)
+
+    def end(self, reading: Reading) -> None:
+        """A capture was read."""
+        self.readings.append(reading)
+
+    def _subnet(self, address: str) -> str:
+        known = self._subnet_of.get(address)
+        if known is None:
+            if len(self._subnet_of) >= MOST_ROWS:
+                self._subnet_of.clear()
+            size = _SUBNET[6 if ":" in address else 4]
+            with suppress(ValueError):
+                known = str(ip_network(f"{address}/{size}", strict=False))
+            known = known or address
+            self._subnet_of[address] = known
+        return known
+
+    def _note_pair(self, each: Connection) -> None:
+        key = each.client, each.endpoint
+        pair = self._pairs.get(key)
+        if pair is None:
+            if len(self._pairs) >= MOST_ROWS:
+                return
+            pair = self._pairs[key] = Blackhole(*key)
+        if each.outcome == "syn-lost-fallback":
+            pair.lost += 1
+            pair.seconds_lost += each.seconds_lost or 0.0
+        elif each.outcome != "unknown":
+            pair.arrived += 1
+
+    def _note_problem(self, rule: str, severity: str, frame: int) -> None:
+        if (severity, rule) not in self._broken and len(self._broken) >= MOST_ROWS:
+            return
+        broken = self._broken.setdefault((severity, rule), Broken(rule, severity))
+        broken.times += 1
+        if len(broken.frames) < _MOST_FRAMES and frame not in broken.frames:
+            broken.frames.append(frame)
 
     @property
-    def telling(self) -> list[Connection]:
-        """Connections that did not come to one of FINE, or broke a rule."""
-        return [each for each in self.connections if each.outcome not in FINE or each.problems]
+    def warnings(self) -> tuple[str, ...]:
+        """Of all captures."""
+        return tuple(warning for each in self.readings for warning in each.warnings)
+
+    @property
+    def captures(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(each.capture for each in self.readings)
+
+    @property
+    def outcomes(self) -> list[Row]:
+        """A row for each outcome that there is."""
+        order = [*OUTCOMES, *sorted(self._rows.keys() - set(OUTCOMES))]
+        return [self._rows[name] for name in order if name in self._rows]
+
+    @property
+    def servers(self) -> list[Endpoint]:
+        """By address and port, the busiest first."""
+        return self._servers.ordered()
+
+    @property
+    def clients(self) -> list[Endpoint]:
+        """By address, the busiest first."""
+        return self._clients.ordered()
+
+    @property
+    def subnets(self) -> list[Endpoint]:
+        """Of clients, /24 and /48, the busiest first."""
+        return self._subnets.ordered()
+
+    @property
+    def blackholes(self) -> list[Blackhole]:
+        """Pairs of which at least two SYNs with data were lost, and none arrived; the most time
+        lost first. One that is lost alone is a matter of chance."""
+        found = [each for each in self._pairs.values() if each.lost >= _TOLD and not each.arrived]
+        return sorted(found, key=lambda each: (-each.seconds_lost, each.client, each.server))
+
+    @property
+    def problems(self) -> list[Broken]:
+        """The worst first, then the most frequent."""
+        return sorted(
+            self._broken.values(), key=lambda each: (_rank(each.severity), -each.times, each.rule)
+        )
 
     def headline(self) -> str:
         """How many, and what they came to, in one sentence."""
-        if not self.connections:
-            return self._nothing()
-        count = self.total.connections
+        if not self.total.connections:
+            return _nothing(self.readings)
         parts = [
             f"{sum(row.connections for row in self.outcomes if row.name in names):,} {what}"
             for names, what in (
@@ -97,27 +199,23 @@ class Summary:
             )
             if any(row.name in names for row in self.outcomes)
         ]
-        text = f"{plural(count, 'connection')} with fast open: {', '.join(parts)}"
-        trips, waited = self.total.round_trips, self.total.seconds_lost
-        if trips is not None:
-            text += f"; round trips saved, less lost: {signed(trips)}"
+        text = f"{plural(self.total.connections, 'connection')} with fast open: {', '.join(parts)}"
+        if self.total.round_trips is not None:
+            text += f"; round trips saved, less lost: {signed(self.total.round_trips)}"
+        if self.total.seconds_saved:
+            text += f"; saved: {self.total.seconds_saved:,.1f} s"
+        waited = self.total.seconds_lost
         return f"{text}; waited for lost SYNs: {waited:,.1f} s" if waited else text
 
-    def _nothing(self) -> str:
-        text = "no connection with a fast open option or data in its SYN"
-        packets, tcp = self.reading.packets, self.reading.tcp
-        if packets is None:
-            return text
-        if not tcp:
-            return f"{text}: none of {plural(packets, 'packet')} is TCP"
-        return f"{text} in {plural(packets, 'packet')}, {tcp:,} of TCP"
 
-    def _by_outcome(self) -> dict[str, list[Connection]]:
-        found: dict[str, list[Connection]] = {}
-        for each in self.connections:
-            found.setdefault(each.outcome, []).append(each)
-        order = [*OUTCOMES, *sorted(found.keys() - set(OUTCOMES))]
-        return {name: found[name] for name in order if name in found}
+def _nothing(readings: Sequence[Reading]) -> str:
+    packets = plural(sum(each.packets for each in readings), "packet")
+    text = "no connection with a fast open option or data in its SYN"
+    counts = [each.tcp for each in readings]
+    if not counts or None in counts:
+        return f"{text} in {packets}"
+    tcp = sum(count or 0 for count in counts)
+    return f"{text} in {packets}, {tcp:,} of TCP" if tcp else f"{text}: none of {packets} is TCP"
 
 
 def plural(count: int, noun: str) -> str:
@@ -135,59 +233,10 @@ def milliseconds(seconds: float | None) -> str:
     return "" if seconds is None else f"{seconds * 1000:,.2f}"
 
 
-def _row(name: str, connections: Iterable[Connection]) -> Row:
-    members = list(connections)
-    trips = [each.round_trips for each in members if each.round_trips is not None]
-    return Row(
-        name=name,
-        connections=len(members),
-        sent=sum(each.sent or 0 for each in members),
-        acknowledged=sum(each.acknowledged or 0 for each in members),
-        resent=sum(each.resent or 0 for each in members),
-        round_trips=sum(trips) if trips else None,
-        seconds_lost=round(sum(each.seconds_lost or 0 for each in members), 6),
-        rtt=_median(each.rtt for each in members),
-        first_answer=_median(each.first_answer for each in members),
-    )
-
-
-def _endpoints(
-    connections: Iterable[Connection], name_of: Callable[[Connection], str]
-) -> list[Endpoint]:
-    """The busiest first."""
-    found: dict[str, list[Connection]] = {}
-    for each in connections:
-        found.setdefault(name_of(each), []).append(each)
-    endpoints = [
-        Endpoint(
-            name=name,
-            connections=len(members),
-            counts=Counter(each.outcome for each in members),
-            rtt=_median(each.rtt for each in members),
-        )
-        for name, members in found.items()
-    ]
-    return sorted(endpoints, key=lambda each: (-each.connections, each.name))
-
-
-def _problems(connections: Iterable[Connection]) -> list[Broken]:
-    """The worst first, then the most frequent."""
-    found: dict[tuple[str, str], list[int]] = {}
-    each: Problem
-    for connection in connections:
-        for each in connection.problems:
-            found.setdefault((each.severity, each.rule), []).append(each.frame)
-    broken = [
-        Broken(rule, severity, tuple(sorted(set(frames))))
-        for (severity, rule), frames in found.items()
-    ]
-    return sorted(broken, key=lambda each: (_rank(each.severity), -len(each.frames), each.rule))
+def seconds(number: float) -> str:
+    """`4.2`; "" for none."""
+    return f"{number:,.1f}" if number else ""
 
 
 def _rank(severity: str) -> int:
     return SEVERITIES.index(severity) if severity in SEVERITIES else len(SEVERITIES)
-
-
-def _median(values: Iterable[float | None]) -> float | None:
-    known = [each for each in values if each is not None]
-    return median(known) if known else None

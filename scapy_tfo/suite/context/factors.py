@@ -132,8 +132,15 @@ FACTORS: tuple[Factor, ...] = (
         "ISN of the client: the SYN, or the text behind it, wraps or changes its sign bit",
         _one("any", "0", "4294967295", "4294967294", "4294967288", "2147483640"),
     ),
+    Factor(
+        "iss",
+        "ISNs of the target: shortly before they wrap or change their sign bit, or from 0 on",
+        _one("any", "wrap", "sign", "zero"),
+    ),
+    Factor("rtt", "round trip time in milliseconds", _one("0", "20", "100", "300")),
+    Factor("mtu", "MTU of the link; IPv6 has 1280 at least", _one("1500", "1280", "576")),
     Factor("text", "bytes of requests to an echo", _one("letters", "zeros", "ones", "options")),
-    Factor("size", "least bytes of a request to an echo", _one("16", "17", "256", "1000")),
+    Factor("size", "least bytes of a request to an echo", _one("16", "17", "256", "1000", "1400")),
 )
 
 BY_NAME = {factor.name: factor for factor in FACTORS}

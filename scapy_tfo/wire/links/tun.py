@@ -14,6 +14,7 @@ from scapy_tfo.errors import SetupError
 from scapy_tfo.segment import Address
 from scapy_tfo.wire import ip_header
 from scapy_tfo.wire.link import Receiver
+from scapy_tfo.wire.links.batch import TunBatch
 from scapy_tfo.wire.packet_socket import LOST
 from scapy_tfo.wire.ports import PortPool
 
@@ -69,6 +70,10 @@ class TunLink:
 
     async def prepare(self) -> None:
         """A TUN device has no neighbours."""
+
+    def batch(self) -> TunBatch:
+        """The same device without a loop, for who reads it instead of this link."""
+        return TunBatch(os.dup(self._fd), self.sources, self.mtu)
 
     def send(self, packet: bytes) -> None:
         """See Link. Raises ValueError where the packet is over the MTU."""

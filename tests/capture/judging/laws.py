@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -18,9 +18,9 @@ from scapy_tfo.capture.judging.judge import Word, judge_file
 from scapy_tfo.capture.judging.verdict import Judgement
 from scapy_tfo.client_variants.registry import all_client_variants
 from scapy_tfo.lab.links.impairment import Impairment
-from scapy_tfo.segment import MalformedPacketError, Segment
+from scapy_tfo.segment import Address, MalformedPacketError, Segment
 from scapy_tfo.variants.registry import all_variants
-from tests.capture.judging.world import CLIENTS, PLACES, SERVERS, Packet, hold
+from tests.capture.judging.world import CLIENTS, SERVERS, Packet, hold
 
 MILLISECOND = 1_000_000
 RAW, ETHERNET, COOKED = 101, 1, 113
@@ -159,9 +159,9 @@ SHRINKS = "window-shrinks"
 TALKS = ((10,), (3000, 200), (20_000,), (5, 5, 5), ())
 
 
-def merged(at: dict[str, list[Packet]], dice: Random) -> list[Packet]:
+def merged(at: Mapping[str, list[Packet]], dice: Random) -> list[Packet]:
     """The captures of two places in one, by clocks that differ."""
-    one, other = dice.sample(PLACES, 2)
+    one, other = dice.sample(list(at), 2)
     off = dice.choice((-150, -20, 0, 20, 150)) * MILLISECOND
     there = [replace(each, when=each.when + off) for each in at[other]]
     return in_order([*at[one], *there])
@@ -177,19 +177,30 @@ def told(judgement: Judgement) -> list[str]:
     ]
 
 
+ENDS: Mapping[str, frozenset[Address]] = {
+    "client": frozenset(CLIENTS),
+    "server": frozenset(SERVERS),
+}
+
+
 def each_judged(
-    at: dict[str, list[Packet]], dice: Random, folder: Path
+    at: Mapping[str, list[Packet]],
+    dice: Random,
+    folder: Path,
+    ends: Mapping[str, frozenset[Address]] = ENDS,
 ) -> Iterator[tuple[str, Judgement]]:
-    """The captures of one world, transformed and judged, with what was done to them."""
+    """The captures of one world, transformed and judged, with what was done to them.
+
+    at: by the place of the capture. ends: addresses of the host, where that is an end.
+    """
     path = folder / "capture.pcap"
-    ends = {"client": frozenset(CLIENTS), "server": frozenset(SERVERS)}
-    for place in PLACES:
+    for place in at:
         there = ends.get(place, frozenset())
         for transform in COMPLETE:
             link = dice.choice((RAW, ETHERNET, COOKED) if there else (RAW, ETHERNET))
             write(path, transform(at[place], dice), link=link, place=place)
             is_sure = transform is not twice
-            places = there if is_sure else frozenset[object]()
+            places = there if is_sure else frozenset[Address]()
             for word in (Word(), Word(complete=True, unjoined=is_sure, places=places)):
                 yield f"{place}, {transform.__name__}, {word}", judge_file(path, word)
         for transform in LESS:

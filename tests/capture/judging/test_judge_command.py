@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scapy_tfo.capture.judging.judge import Judge, Word
+from scapy_tfo.capture.judging.judge import Judge, Word, judge_file
 from scapy_tfo.capture.reader import Contents, Frame, read_frames
 from scapy_tfo.capture.writer import pcapng
 from scapy_tfo.cli import main
@@ -54,6 +54,28 @@ def test_a_wrong_stack_with_its_frames(
     number = int(words[4].split(" || ")[0].removeprefix("frame.number=="))
     frames = read_frames(path)
     assert frames[number - 1].data == wrong.at["client"][number - 1].data
+
+
+def test_one_connection_alone(
+    wrong: Captures, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "c.pcap", wrong.at["client"])
+    every = judge_file(path, Word(complete=True)).connections
+    ends = [str(each.end) for each in every[0].ends]
+    arguments = [str(path), "--complete", "--all", "--between"]
+    for order in (ends, ends[::-1]):
+        main(["capture", "judge", *arguments, *order])
+        assert ", 1 connections; " in told(capsys)
+    main(["capture", "judge", *arguments, "192.0.2.9:1", "[2001:db8::9]:2"])
+    assert ", 0 connections; " in told(capsys)
+
+
+@pytest.mark.parametrize("end", ["192.0.2.9", "host:80", "192.0.2.9:70000", "[::1]"])
+def test_what_is_no_end(end: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(["capture", "judge", "c.pcap", "--between", end, "192.0.2.9:1"])
+    assert exit_.value.code == 2
+    assert "is no " in capsys.readouterr().err
 
 
 def test_the_same_where_packets_may_be_lacking(

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
+import sys
 from collections import Counter
 from html.parser import HTMLParser
 from ipaddress import IPv4Address
 from pathlib import Path
 
 import pytest
-from rich.console import Console
+from told import SEVERAL, connection, reading, text_of
 
 from scapy_tfo.capture.writer import write_pcapng
 from scapy_tfo.cli import main
 from scapy_tfo.dissector import check, files
-from scapy_tfo.dissector.connections import Connection, Problem, Reading, read
+from scapy_tfo.dissector.connections import Connection, Problem
+from scapy_tfo.dissector.reading import Reading
+from scapy_tfo.dissector.reading import read as read_source
+from scapy_tfo.dissector.source import Source
 from scapy_tfo.errors import SetupError
-from scapy_tfo.report.capture.html import MOST_CONNECTIONS, html_page
-from scapy_tfo.report.capture.json import json_text
-from scapy_tfo.report.capture.text import print_capture
+from scapy_tfo.report.capture.html import html_page
+from scapy_tfo.report.capture.summary import MOST_CONNECTIONS
 from scapy_tfo.segment import SYN, Segment
 
 SAMPLE = files.sample()
@@ -30,7 +35,7 @@ STUB = """
 local tfo = Proto("tfo", "Fast Open, a stub")
 function tfo.dissector() end
 register_postdissector(tfo)
-register_stat_cmd_arg("tfo,json", function()
+register_stat_cmd_arg("tfo,records", function()
   local tap = Listener.new("frame")
   function tap.packet() end
   function tap.reset() end
@@ -39,69 +44,15 @@ end)
 """
 
 
-def connection(stream: int = 0, outcome: str = "accepted", **fields: object) -> Connection:
-    base: dict[str, object] = {
-        "client": "192.0.2.1",
-        "client_port": 40000,
-        "server": "192.0.2.7",
-        "port": 80,
-        "why": "all of it is acknowledged",
-        "frames": (1, 2),
-        "sent": 20,
-        "acknowledged": 20,
-        "resent": 0,
-        "rtt": 0.02,
-        "first_answer": 0.021,
-        "round_trips": 1,
-        "cookie": "0011223344556677",
-    }
-    return Connection(stream=stream, outcome=outcome, **{**base, **fields})  # type: ignore[arg-type]
-
-
-SEVERAL = (
-    connection(0),
-    connection(1, rtt=0.04),
-    connection(
-        2,
-        "refused-cookie",
-        why="a new cookie came",
-        acknowledged=0,
-        resent=20,
-        round_trips=0,
-        frames=(9, 10),
-    ),
-    connection(
-        3,
-        "unknown",
-        server="2001:db8::7",
-        why="capture begins after the SYN",
-        frames=(),
-        sent=None,
-        acknowledged=None,
-        resent=None,
-        rtt=None,
-        first_answer=None,
-        round_trips=None,
-        problems=(Problem(12, "OPT-1: the length is odd", "warning"),) * 2,
-    ),
-)
-
-
 def fast_opens() -> dict[int, str]:
     """The sample's outcomes by the client's port."""
     return {port: outcome for port, outcome in check.expected_outcomes().items() if outcome}
 
 
-def reading(*connections: Connection, **fields: object) -> Reading:
-    base: dict[str, object] = {"capture": Path("a.pcapng"), "tool": "TShark (Wireshark) 4.0.17"}
-    return Reading(connections=connections, **{**base, **fields})  # type: ignore[arg-type]
-
-
-def text_of(what: Reading, width: int = 120) -> str:
-    console = Console(width=width, color_system=None, highlight=False)
-    with console.capture() as capture:
-        print_capture(what, console)
-    return capture.get()
+def read(capture: Path, *, display_filter: str = "") -> tuple[list[Connection], Reading]:
+    found: list[Connection] = []
+    source = Source(str(capture), path=capture)
+    return found, read_source(source, found.append, display_filter=display_filter)
 
 
 class Page(HTMLParser):
@@ -136,9 +87,13 @@ class TestText:
         assert rows["warning"] == ["OPT-1:", "the", "length", "is", "odd", "1", "12"]
         assert "4 connections with fast open: 2 with data accepted, 1 refused, 1 unknown" in text
         assert "WORTH A LOOK (2)" in text
-        assert "  unknown                 192.0.2.1:40000 > [2001:db8::7]:80, stream 3\n" in text
+        assert "  unknown                 192.0.2.1:40000 > [2001:db8::7]:80\n" in text
         assert "    capture begins after the SYN\n" in text
         assert "    a new cookie came (packets 9, 10)\n" in text
+        judge = "scapy-tfo capture judge a.pcapng --between 192.0.2.1:40000"
+        assert f"    {judge} 192.0.2.7:80\n" in text
+        assert f"    {judge} '[2001:db8::7]:80'\n" in text
+        assert judge not in text_of(reading(*SEVERAL, is_file=False))
 
     def test_what_looks_like_markup_is_none(self) -> None:
         text = text_of(reading(connection(0, "unknown", why="[red]why[/red]")))
@@ -146,7 +101,7 @@ class TestText:
 
     def test_long_tables_are_cut_and_say_so(self) -> None:
         text = text_of(reading(*(connection(n, "refused-cookie") for n in range(50))))
-        assert "WORTH A LOOK (the first 20 of 50; --json and --html have them all)" in text
+        assert "WORTH A LOOK (the first 20 of 50; --json and --csv have them all)" in text
 
     def test_nothing_to_tell(self) -> None:
         told = "no connection with a fast open option or data in its SYN"
@@ -163,7 +118,7 @@ class TestPage:
     def test_it_is_well_formed_and_needs_nothing_else(self) -> None:
         page = html_page(reading(*SEVERAL, warnings=("cut short",)))
         tags = Page(page).tags
-        assert tags["table"] == 5
+        assert tags["table"] == 7
         assert tags["input"] == 4
         assert not re.search(r"<script|<link|https?:|url\(", page)
 
@@ -183,25 +138,11 @@ class TestPage:
         assert 'class="fail o-replayed"' in page
 
 
-def test_the_json_has_everything() -> None:
-    document = json.loads(json_text(reading(*SEVERAL, warnings=("cut short",))))
-    assert document["schema"] == 1
-    assert document["warnings"] == ["cut short"]
-    assert document["outcomes"]["accepted"]["connections"] == 2
-    assert document["total"]["sent"] == 60
-    assert document["servers"]["192.0.2.7:80"] == {"accepted": 2, "refused-cookie": 1}
-    assert document["problems"] == [
-        {"rule": "OPT-1: the length is odd", "severity": "warning", "frames": [12]}
-    ]
-    assert [each["stream"] for each in document["connections"]] == [0, 1, 2, 3]
-    assert document["connections"][0]["cookie"] == "0011223344556677"
-
-
 @pytest.fixture
 def stub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file that stands in for the plugin; what its tap prints is up to the test."""
     path = tmp_path / "tfo.lua"
-    path.write_text(STUB % "print('tfo-json-begin') print('tfo-json-end')")
+    path.write_text(STUB % "print('tfo-records-begin') print('tfo-records-end\t1\t0')")
     monkeypatch.setattr(files, "own_plugin", lambda: path)
     return path
 
@@ -216,11 +157,12 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 @pytest.mark.usefixtures("tshark")
 class TestReading:
     def test_the_sample_comes_to_what_is_known_of_it(self) -> None:
-        found = read(SAMPLE)
-        outcomes = {each.client_port: each.outcome for each in found.connections}
+        found, told = read(SAMPLE)
+        outcomes = {each.client_port: each.outcome for each in found}
         assert outcomes == fast_opens()
-        assert found.warnings == ()
-        first = next(each for each in found.connections if each.outcome == "accepted")
+        assert told.warnings == ()
+        assert told.count == len(found)
+        first = next(each for each in found if each.outcome == "accepted")
         assert (first.sent, first.acknowledged, first.resent) == (18, 18, 0)
         assert first.round_trips == 1
         assert first.rtt is not None
@@ -229,8 +171,8 @@ class TestReading:
         assert first.frames
 
     def test_a_filter_leaves_the_rest_out(self) -> None:
-        found = read(SAMPLE, display_filter="ipv6")
-        assert {len(each.client.split(":")) > 2 for each in found.connections} == {True}
+        found, _ = read(SAMPLE, display_filter="ipv6")
+        assert {len(each.client.split(":")) > 2 for each in found} == {True}
 
     def test_a_wrong_filter_is_told(self, capsys: pytest.CaptureFixture[str]) -> None:
         line = complaint(capsys, str(SAMPLE), "--filter", "no such thing")
@@ -240,16 +182,16 @@ class TestReading:
         part = tmp_path / "part.pcapng"
         whole = SAMPLE.read_bytes()
         part.write_bytes(whole[: len(whole) // 2 + 1])
-        found = read(part)
-        assert 0 < len(found.connections) < len(fast_opens())
-        (warning,) = found.warnings
+        found, told = read(part)
+        assert 0 < len(found) < len(fast_opens())
+        (warning,) = told.warnings
         assert warning == f"{part} appears to have been cut short in the middle of a packet."
 
     def test_nothing_else_of_the_users_is_loaded(self, home: Path) -> None:
         plugins = home / ".local/lib/wireshark/plugins"
         plugins.mkdir(parents=True)
         (plugins / "other.lua").write_text("local x = = 1")
-        assert read(SAMPLE).connections
+        assert read(SAMPLE)[0]
 
 
 @pytest.mark.usefixtures("tshark")
@@ -266,7 +208,6 @@ class TestErrors:
         path.write_bytes(SAMPLE.read_bytes()[:4] + b"\xff" * 60)
         assert "tshark cannot read" in complaint(capsys, str(path))
 
-    @pytest.mark.usefixtures("stub")
     def test_an_empty_capture(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         path = tmp_path / "empty.pcapng"
         write_pcapng(path, [])
@@ -284,9 +225,9 @@ class TestErrors:
         [
             ("local x = = 1", "unexpected symbol"),
             (STUB % "error('it broke')", "the plugin failed"),
-            (STUB % "print('tfo-json-begin')", "the plugin failed"),
+            (STUB % "print('tfo-records-begin')", "the plugin failed"),
             (
-                STUB % "print('tfo-json-begin') print('{') print('tfo-json-end')",
+                STUB % "print('tfo-records-begin') print('{') print('tfo-records-end\t1\t0')",
                 "answer on .* is damaged",
             ),
         ],
@@ -305,8 +246,8 @@ class TestErrors:
 
     def test_a_plugin_that_fails_on_a_packet_is_not_trusted(self, stub: Path, plain: Path) -> None:
         text = stub.read_text().replace("dissector() end", "dissector() error('it broke') end")
-        stub.write_text(text)
-        (warning,) = read(plain).warnings
+        stub.write_text(text.replace("\t0", "\t1"))
+        (warning,) = read(plain)[1].warnings
         assert warning.startswith("the plugin failed on 1 packet, first on 1: ")
         assert "it broke" in warning
 
@@ -351,12 +292,54 @@ def plain(tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("tshark")
-def test_the_command_writes_all_three(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    page, document = tmp_path / "r.html", tmp_path / "r.json"
-    arguments = [str(SAMPLE), "--html", str(page), "--json", str(document)]
+def test_the_command_writes_all_four(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page, document, table = (tmp_path / f"r.{kind}" for kind in ("html", "json", "csv"))
+    arguments = [str(SAMPLE), "--html", str(page), "--json", str(document), "--csv", str(table)]
     assert main(["capture", "report", *arguments]) == 0
     assert "OUTCOMES" in capsys.readouterr().out
     counts = Counter(fast_opens().values())
     found = json.loads(document.read_text())
     assert {name: row["connections"] for name, row in found["outcomes"].items()} == counts
     assert Page(page.read_text()).tags["table"] >= 4
+    assert len(table.read_text().splitlines()) == 1 + counts.total()
+
+
+@pytest.mark.usefixtures("tshark")
+def test_several_files_are_summed_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = tmp_path / "r.json"
+    other = shutil.copy(SAMPLE, tmp_path / "other.pcapng")
+    assert main(["capture", "report", str(SAMPLE), str(other), "--json", str(document)]) == 0
+    assert "other.pcapng" in capsys.readouterr().out
+    found = json.loads(document.read_text())
+    assert found["total"]["connections"] == 2 * len(fast_opens())
+    assert {each["capture"] for each in found["connections"]} == {str(SAMPLE), str(other)}
+
+
+@pytest.mark.usefixtures("tshark")
+def test_standard_input_is_read() -> None:
+    command = [sys.executable, "-m", "scapy_tfo", "capture", "report", "-"]
+    with SAMPLE.open("rb") as file:
+        done = subprocess.run(command, stdin=file, capture_output=True, text=True, check=True)
+    assert f"{len(fast_opens())} connections with fast open" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "name a capture"),
+        (["a.pcap", "--interface", "lo"], "not both"),
+        (["a.pcap", "--for", "3s"], "give --interface"),
+        (["-", "-"], "once only"),
+    ],
+)
+def test_where_packets_are_to_come_from_is_told(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert says in complaint(capsys, *arguments)
+
+
+@pytest.mark.usefixtures("tshark")
+def test_an_interface_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    line = complaint(capsys, "--interface", "nosuch0", "--for", "1s")
+    assert "nosuch0" in line
+    assert "tshark cannot read" not in line

@@ -9,8 +9,7 @@ from typing import Any
 from scapy_tfo import option as opt
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.oracle.conduct.conduct import Conduct, Tally
-from scapy_tfo.oracle.conduct.history import History
-from scapy_tfo.oracle.conduct.isns import Population
+from scapy_tfo.oracle.conduct.history import History, Population
 from scapy_tfo.segment import ACK, SYN, Segment
 
 ISN, ISS = 4_294_967_000, 7_000

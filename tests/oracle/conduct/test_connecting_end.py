@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from scapy_tfo import option as opt
 from scapy_tfo.oracle.conduct.conduct import Conduct, Tally
-from scapy_tfo.oracle.conduct.history import History
-from scapy_tfo.oracle.conduct.isns import Population
+from scapy_tfo.oracle.conduct.history import History, Population
 from scapy_tfo.oracle.conduct.parts.pieces import Numbers
 from scapy_tfo.segment import ACK, CWR, ECE, RST, SYN, Segment
 from tests.oracle.conduct.conversation import CLIENT, ISN, ISS, PERMITTED, SERVER, block, scale
@@ -148,7 +147,7 @@ def test_text_beyond_the_window_of_the_syn_ack() -> None:
         )
     )
     assert talk.says(ACK, b"abc") == []
-    assert talk.says(ACK, b"defgh", seq=4) == ["over-the-window"]
+    assert talk.says(ACK, b"defgh", seq=4) == ["over-the-syn-window"]
 
 
 def test_one_iss_for_all_connections() -> None:

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from scapy_tfo import option as opt
-from scapy_tfo.segment import ACK, PSH, RST, SYN
+from scapy_tfo.segment import ACK, FIN, PSH, RST, SYN
+from tests.oracle.conduct import odd_rules
 from tests.oracle.conduct import test_rules as rules
-from tests.oracle.conduct.conversation import PERMITTED, Conversation, sack
+from tests.oracle.conduct.conversation import PERMITTED, Conversation, sack, scale
 from tests.oracle.conduct.test_rules import MSS, opened, timed
 
 
@@ -49,6 +50,37 @@ def test_what_may_be_refused_need_not_be_in_the_first_block(refused: dict[str, A
     talk.theirs(options=(sack((11, 21)),))
     talk.ours(**{"flags": ACK, "data": b"x" * 10, "seq": 31, **refused})
     talk.theirs(options=(sack((11, 21)),))
+    assert talk.broken == []
+
+
+def test_each_copy_of_a_fin_may_be_reported() -> None:
+    talk = Conversation(ordered=True)
+    opened(talk, PERMITTED)
+    for _ in range(3):
+        talk.ours(ACK | FIN, ack=4)
+    talk.theirs(seq=4, ack=2)
+    for _ in range(2):
+        talk.theirs(seq=4, ack=2, options=(sack((1, 2)),))
+    assert talk.broken == []
+
+
+def test_a_fin_in_the_place_of_text_without_ack_is_taken() -> None:
+    talk = rules.conversation("text-without-ack-taken")
+    odd_rules.opened(talk)
+    talk.ours(PSH, b"x" * 10, ack=None)
+    talk.ours(ACK | FIN, ack=4)
+    talk.theirs(seq=4, ack=2)
+    assert talk.broken == []
+
+
+def test_a_fin_below_text_that_came_ends_nothing() -> None:
+    talk = rules.conversation("text-behind-their-fin")
+    odd_rules.opened(talk)
+    talk.ours(ACK, b"x" * 20, ack=4)
+    talk.ours(ACK | FIN, seq=11, ack=4)
+    talk.theirs(seq=4, ack=21)
+    talk.ours(ACK | FIN, seq=21, ack=4)
+    talk.theirs(seq=4, ack=22)
     assert talk.broken == []
 
 
@@ -163,4 +195,72 @@ def test_text_that_comes_at_once_probes_nothing() -> None:
     talk.ours(SYN, window=10)
     talk.theirs(SYN | ACK)
     talk.ours(ACK, b"x" * 10, window=0)
-    assert "over-the-window" in talk.theirs(ACK, b"y" * 1460, ack=11)
+    assert "over-the-unscaled-window" in talk.theirs(ACK, b"y" * 1460, ack=11)
+
+
+LATE = {
+    "0.2 s more, of a timeout that doubles from 0.03 s": (0.23, 0.26, 0.32, 0.44, 0.68),
+    "the first of them on a busy host": (0.26, 0.26, 0.32, 0.44, 0.68),
+    "the second": (0.23, 0.29, 0.32, 0.44, 0.68),
+    "doubled exactly": (0.25, 0.5, 1.0, 2.0),
+}
+
+
+@pytest.mark.parametrize("gaps", LATE.values(), ids=LATE)
+def test_a_timer_may_always_be_some_time_late(gaps: tuple[float, ...]) -> None:
+    talk = rules.conversation("no-backoff")
+    rules._copies(talk, gaps)
+    assert talk.broken == []
+
+
+@pytest.mark.parametrize("gap", [0.2, 0.21, 0.3, 1.0, 3.0, 15.6])
+def test_a_timeout_that_never_grows_is_no_late_one(gap: float) -> None:
+    talk = rules.conversation("no-backoff")
+    rules._copies(talk, (gap, gap + 0.004, gap, gap + 0.002))
+    assert "no-backoff" in talk.broken
+
+
+TIMES = opt.timestamps(100, 0)
+
+
+@pytest.mark.parametrize("second_arrives", [True, False])
+@pytest.mark.parametrize("first", [(MSS, TIMES), (MSS,)], ids=["with", "without"])
+def test_of_two_syns_either_may_decide_on_timestamps(
+    first: tuple[opt.RawOption, ...], second_arrives: bool
+) -> None:
+    talk = Conversation(ordered=True)
+    second = (MSS, TIMES) if first == (MSS,) else (MSS,)
+    for offered in (first, second):
+        talk.ours(SYN, options=offered)
+        if offered == first or second_arrives:
+            answer = opt.timestamps(500, 100)
+            talk.theirs(SYN | ACK, options=(MSS, answer) if TIMES in offered else (MSS,))
+    talk.ours(options=(opt.timestamps(101, 500),))
+    talk.theirs(ACK | PSH, b"abc", options=() if TIMES in first else (opt.timestamps(501, 101),))
+    assert talk.broken == []
+
+
+def test_of_two_syns_either_may_decide_on_the_scale_of_windows() -> None:
+    talk = Conversation(ordered=True)
+    talk.ours(SYN, options=(MSS, scale(7)))
+    talk.theirs(SYN | ACK, options=(MSS, scale(7)))
+    talk.ours(SYN, options=(MSS,))
+    talk.ours()
+    talk.theirs(window=60_000)
+    talk.ours(ACK | PSH, b"x" * 1_000)
+    talk.theirs(ack=1_001, window=59_000)
+    assert talk.broken == []
+
+
+@pytest.mark.parametrize(("tsval", "owed"), [(99, False), (100, True)])
+def test_no_ack_is_owed_for_text_that_is_older_than_the_syn(tsval: int, owed: bool) -> None:
+    """RFC 7323 section 5.3, R1: it is not acceptable."""
+    talk = Conversation(ordered=True)
+    talk.ours(SYN, options=(MSS, TIMES))
+    talk.theirs(SYN | ACK, options=(MSS, opt.timestamps(500, 100)))
+    talk.ours(options=(opt.timestamps(tsval, 500),))
+    talk.theirs(ACK | PSH, b"hello", options=(opt.timestamps(501, 100),))
+    talk.ours(ACK | PSH, b"abc", options=(opt.timestamps(tsval, 501),))
+    talk.rest(2.0)
+    talk.end()
+    assert bool(talk.broken) == owed

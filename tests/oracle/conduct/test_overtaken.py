@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from scapy_tfo import option as opt
-from scapy_tfo.segment import ACK
+from scapy_tfo.segment import ACK, RST, SYN
 from tests.oracle.conduct.conversation import PERMITTED, Conversation
 from tests.oracle.conduct.test_rules import opened, timed
 
@@ -32,3 +34,15 @@ def test_a_tail_loss_probe_is_the_last_segment() -> None:
     talk.theirs(ACK, b"def", seq=4)
     talk.now += 1.0
     assert talk.theirs(ACK, b"def", seq=4) == []
+
+
+@pytest.mark.parametrize(("ordered", "broken"), [(False, []), (True, ["rst-number"])])
+def test_a_copy_of_the_syn_opens_another_connection_behind_an_abort(
+    ordered: bool, broken: list[str]
+) -> None:
+    """Its SYN-ACK may be lost: then all that comes of it is the RST of the next abort."""
+    talk = Conversation(ordered=ordered)
+    talk.ours(SYN, b"abc")
+    talk.theirs(SYN | ACK, ack=4)
+    assert talk.theirs(RST | ACK, ack=4) == []
+    assert talk.theirs(RST | ACK, seq=900_000, ack=4) == broken

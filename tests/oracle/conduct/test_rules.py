@@ -12,6 +12,7 @@ from scapy_tfo.oracle.conduct.conduct import RULES
 from scapy_tfo.segment import ACK, CWR, ECE, FIN, PSH, RST, SYN, URG
 from tests.oracle.conduct.conversation import ISN, PERMITTED, Conversation, sack, scale
 from tests.oracle.conduct.later_rules import MORE, SIX
+from tests.oracle.conduct.odd_rules import ODD
 
 Script = Callable[[Conversation], object]
 
@@ -25,6 +26,12 @@ ANSWER = opt.timestamps(500, 100)
 def opened(talk: Conversation, *more: opt.RawOption, **fields: object) -> None:
     """A handshake in which both ends send these options."""
     talk.handshake((MSS, *more), (MSS, *more), **fields)
+
+
+def scaled(talk: Conversation) -> None:
+    """A SYN whose later windows count twice, and its SYN-ACK."""
+    talk.ours(SYN, options=(MSS, scale(1)), window=10)
+    talk.theirs(SYN | ACK, options=(MSS, scale(1)))
 
 
 def timed(talk: Conversation) -> None:
@@ -68,6 +75,14 @@ def _blocks(talk: Conversation, *pairs: tuple[int, int]) -> None:
     for start in (11, 31):
         talk.ours(ACK, b"x" * 10, seq=start)
     talk.theirs(options=(sack(*pairs),))
+
+
+def test_a_duplicate_report_of_text_below_the_first_number_is_of_something() -> None:
+    talk = Conversation()
+    opened(talk, PERMITTED)
+    talk.ours(ACK, b"x" * 10, seq=-100)
+    talk.theirs(options=(sack((-100, -90)),))
+    assert "block-of-nothing" not in talk.broken
 
 
 def _reports(talk: Conversation, *second: tuple[int, int]) -> None:
@@ -139,6 +154,7 @@ def _labels(talk: Conversation, label: int) -> None:
 
 TABLE: dict[str, tuple[Script, Script]] = {
     **MORE,
+    **ODD,
     # rule: what breaks it, what nearly does.
     "flags-together": (both(opened, theirs(RST | FIN)), both(opened, theirs(FIN | ACK))),
     "no-ack-flag": (both(opened, theirs(PSH, b"x")), both(opened, theirs(ACK | PSH, b"x"))),
@@ -237,8 +253,8 @@ TABLE: dict[str, tuple[Script, Script]] = {
     ),
     "fin-moves": (lambda talk: _close(talk, 3), lambda talk: _close(talk, 4)),
     "over-the-window": (
-        both(syn(window=10), theirs(SYN | ACK), ours(window=10), theirs(ACK, b"x" * 12)),
-        both(syn(window=10), theirs(SYN | ACK), ours(window=10), theirs(ACK, b"x" * 11)),
+        both(scaled, ours(window=10), theirs(ACK, b"x" * 22)),
+        both(scaled, ours(window=10), theirs(ACK, b"x" * 21)),
     ),
     "over-the-mss": (
         both(opened, theirs(ACK, b"x" * 1461)),
@@ -356,7 +372,7 @@ TABLE: dict[str, tuple[Script, Script]] = {
 
 def conversation(rule: str, *, order: bool = False) -> Conversation:
     ordered = next(each.ordered for each in RULES if each.name == rule) or order
-    ordered = ordered or rule in MORE or rule == "flow-label"
+    ordered = ordered or rule in MORE or rule in ODD or rule == "flow-label"
     return Conversation(version=6 if rule in SIX else 4, ordered=ordered)
 
 

@@ -2,44 +2,77 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import struct
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from scapy_tfo import option as opt
 from scapy_tfo.segment import Segment
 
 _REMEMBERED = 1024
+_TIMES = struct.Struct("!II")
 
-NO_OPTIONS: tuple[dict[int, opt.RawOption], tuple[opt.RawOption, ...]] = ({}, ())
+
+class Options(NamedTuple):
+    """An options field, taken apart. sound: the last sound option of each kind. every: all of them,
+    in their order. kinds: of all. times: TSval and TSecr."""
+
+    sound: dict[int, opt.RawOption]
+    every: tuple[opt.RawOption, ...]
+    kinds: frozenset[int]
+    times: tuple[int, int] | None
 
 
 @lru_cache(_REMEMBERED)
-def options_of(block: bytes) -> tuple[dict[int, opt.RawOption], tuple[opt.RawOption, ...]]:
-    """The sound options by kind, and all of them."""
-    every = opt.pull_options(block)
-    return {each.kind: each for each in every if each.is_sound}, every
+def options_of(block: bytes) -> Options:
+    """The options of a field."""
+    every = opt.pulled(block)
+    sound = {each.kind: each for each in every if each.is_sound}
+    times = sound.get(opt.TIMESTAMPS)
+    return Options(
+        sound,
+        every,
+        frozenset(each.kind for each in every),
+        _TIMES.unpack(times.data) if times is not None and len(times.data) == _TIMES.size else None,
+    )
 
 
-def all_of(segment: Segment, kind: int, size: int) -> list[opt.RawOption]:
-    """The sound options of a kind with so many bytes of data."""
-    every = options_of(segment.options)[1]
-    return [
-        each for each in every if each.kind == kind and each.is_sound and len(each.data) == size
-    ]
+NO_OPTIONS = options_of(b"")
+
+
+@lru_cache(_REMEMBERED)
+def offered_by(block: bytes) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The window scales and the maximum segment sizes of a field, in their order."""
+    sound = [each for each in options_of(block).every if each.is_sound]
+    return (
+        tuple(each.data[0] for each in sound if each.kind == opt.WINDOW_SCALE and each.length == 3),
+        tuple(
+            int.from_bytes(each.data, "big")
+            for each in sound
+            if each.kind == opt.MSS and each.length == 4
+        ),
+    )
 
 
 @dataclass(slots=True)
 class Offered:
-    """What the SYNs of the peer offered, in any of them. experiment: more than RFC 3168's ECN."""
+    """What the SYNs of the peer offered, in any of them. sized: an MSS. experiment: more than RFC
+    3168's ECN. scaled: a window scale; shift: the largest one. unlike: options that one of them
+    had, and another one had not."""
 
     mss: int | None = None
+    sized: bool = False
     scale: int | None = None
     sack: bool = False
     times: bool = False
     ecn: bool = False
     experiment: bool = False
     fast_open: bool = False
-    scales: set[int | None] = field(default_factory=set)
+    scaled: bool = False
+    shift: int = 0
+    scales: frozenset[int | None] = frozenset()
+    unlike: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import struct
+from dataclasses import dataclass, field
 
 from scapy_tfo import option as opt
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.oracle.conduct.parts.came import Came, Offered
-from scapy_tfo.oracle.conduct.parts.peer_record import PeerRecord, Place
+from scapy_tfo.oracle.conduct.parts.peer_record import PeerRecord
 from scapy_tfo.oracle.conduct.parts.pieces import Numbers, Pieces
+from scapy_tfo.oracle.conduct.parts.place import Place
 from scapy_tfo.segment import ACK, ECE, FIN, PSH, RST, SYN, Segment
 from scapy_tfo.seq import before, distance
 
@@ -28,6 +30,7 @@ _QUOTED_SEQ = 44
 """Where the sequence number stands behind a header of IPv6."""
 
 
+@dataclass(slots=True, eq=False)
 class Facts:
     """One connection, from its first packet on.
 
@@ -35,8 +38,10 @@ class Facts:
     were sent. whole: segments come as they were sent, and no interface puts several into one.
     opens: the judged end connects, and sends the first SYN. contents: the bytes of its text are
     known. mixed: its packets belong to more than one incarnation, or nobody can tell. syns: of the
-    peer. answer: the first SYN of the judged end, a SYN-ACK unless it connects. sent, theirs: the
-    streams of the peer and of the judged end. binding: what the judged end cannot refuse of the
+    peer. answer: the first SYN of the judged end, a SYN-ACK unless it connects. times_agreed: both
+    SYNs carried timestamps (RFC 7323 section 3.2). their_shift: of the windows of the judged end,
+    behind its SYN-ACK. edge: the right edge of the window that the judged end offers. sent, theirs:
+    the streams of the peer and of the judged end. binding: what the judged end cannot refuse of the
     first: all but the data of a SYN, until that is acknowledged. limit: the right edge of the
     largest window that the peer offered. their_una: what the peer acknowledged of the text that
     came. best: the youngest segment of the judged end. heard_at: when the last one came.
@@ -46,106 +51,123 @@ class Facts:
     that came last, when it did, and the seconds between its copies, while the peer says nothing.
     resets, errors: RSTs of the peer, and ICMP errors. may_be_over: a SYN that comes now may open
     another connection. peer: what else it did. steady: the application of the judged end reads,
-    answers, and closes after its peer has.
-    grace: seconds that its host may be late. reads, writes: whether that application reads, and has
-    text that waits; None where nobody knows. stopped: what was acknowledged when it stopped
-    reading, and which window it offered. burst: when a timer sent text again, and the bytes sent
-    since; None once the peer has spoken. handshakes: when each SYN-ACK came. probes: when each
-    segment came that a closed window lets through. reset: its last RST. acks_at: when its empty
-    ACKs came. echoes: how many in a row answered nothing but an ACK. text_at: when its newest text
-    came. slow: the peer has let text wait for its ACK. segments: with text, that came first; grown:
-    by how many its window may have grown. fin_acked_at: when its FIN was acknowledged.
-    closed_first: it sent its FIN before the peer did. time_wait: when that state began.
-    reported_beside: the acknowledgement beside which it reported blocks. duplicate: the last one
-    that it reported. after_echo: whether each new text since ECE had CWR.
+    answers, and closes after its peer has. grace: seconds that its host may be late. reads, writes:
+    whether that application reads, and has text that waits; None where nobody knows. stopped: what
+    was acknowledged when it stopped reading, and which window it offered. burst: when a timer sent
+    text again, and the bytes sent since; None once the peer has spoken. handshakes: when each SYN-
+    ACK came. probes: when each segment came that a closed window lets through. reset: its last RST.
+    acks_at: when its empty ACKs came. echoes: how many in a row answered nothing but an ACK.
+    text_at: when its newest text came. slow: the peer has let text wait for its ACK. segments: with
+    text, that came first; grown: by how many its window may have grown. fin_acked_at: when its FIN
+    was acknowledged. closed_first: it sent its FIN before the peer did. time_wait: when that state
+    began. reported_beside: the acknowledgement beside which it reported blocks. duplicate: the last
+    one that it reported. after_echo: whether each new text since ECE had CWR.
     """
 
-    def __init__(
-        self,
-        *,
-        complete: bool = True,
-        ordered: bool = False,
-        whole: bool = True,
-        opens: bool = False,
-        steady: bool = False,
-        grace: float = 0.0,
-    ) -> None:
-        self.complete = complete
-        self.ordered = ordered
-        self.whole = whole
-        self.opens, self.contents = opens, True
-        self.mixed = False
-        self.isn: int | None = None
-        self.iss: int | None = None
-        self.family, self.syns = 4, 0
-        self.offered = Offered()
-        self.answer: Came | None = None
-        self.sent, self.binding = Pieces(0), Pieces(0)
-        self.theirs = Pieces(0)
-        self.their_fin: int | None = None
-        self.acks = Numbers()
-        self.limit: int | None = None
-        self.their_una = 0
-        self.tsvals = Numbers()
-        self.ends = Numbers()
-        self.last_sent: list[Segment] = []
-        self.has_ce = False
-        self.resets = self.errors = 0
-        self.best: Came | None = None
-        self.gaps: list[float] = []
-        self.repeats: tuple[int, float] | None = None
-        self.heard_at: float | None = None
-        self.peer = PeerRecord()
-        self.steady, self.grace = steady, grace
-        self.reads: bool | None = None
-        self.writes: bool | None = None
-        self.stopped: int | None = None
-        self.stopped_window = 0
-        self.probed_at: float | None = None
-        self.label, self.relabelled = -1, False
-        self.burst: tuple[float, int] | None = None
-        self.handshakes: list[float] = []
-        self.probes: list[float] = []
-        self.reset: Came | None = None
-        self.acks_at: list[float] = []
-        self.echoes, self.text_at = 0, 0.0
-        self.slow = self.closed_first = False
-        self.segments = self.grown = 0
-        self.fin_acked_at: float | None = None
-        self.time_wait: float | None = None
-        self.reported = Pieces(0)
-        self.reported_beside: int | None = None
-        self.stalled_at = -math.inf
-        self.may_be_over = False
-        self.duplicate: tuple[int, int] | None = None
-        self.after_echo: list[bool] = []
-        self.interrupted = self.repeated = self.spoke_since = False
+    complete: bool = True
+    ordered: bool = False
+    whole: bool = True
+    opens: bool = False
+    steady: bool = False
+    grace: float = 0.0
+    contents: bool = True
+    mixed: bool = False
+    isn: int | None = None
+    iss: int | None = None
+    family: int = 4
+    syns: int = 0
+    offered: Offered = field(default_factory=Offered)
+    answer: Came | None = None
+    times_agreed: bool = False
+    their_shift: int = 0
+    edge: int | None = None
+    sent: Pieces = field(default_factory=Pieces)
+    binding: Pieces = field(default_factory=Pieces)
+    theirs: Pieces = field(default_factory=Pieces)
+    their_fin: int | None = None
+    acks: Numbers = field(default_factory=Numbers)
+    limit: int | None = None
+    their_una: int = 0
+    tsvals: Numbers = field(default_factory=Numbers)
+    ends: Numbers = field(default_factory=Numbers)
+    last_sent: list[Segment] = field(default_factory=list)
+    has_ce: bool = False
+    resets: int = 0
+    errors: int = 0
+    best: Came | None = None
+    gaps: tuple[float, ...] = ()
+    repeats: tuple[int, float] | None = None
+    heard_at: float | None = None
+    peer: PeerRecord = field(default_factory=PeerRecord)
+    reads: bool | None = None
+    writes: bool | None = None
+    stopped: int | None = None
+    stopped_window: int = 0
+    probed_at: float | None = None
+    label: int = -1
+    relabelled: bool = False
+    burst: tuple[float, int] | None = None
+    handshakes: tuple[float, ...] = ()
+    probes: tuple[float, ...] = ()
+    reset: Came | None = None
+    acks_at: list[float] = field(default_factory=list)
+    echoes: int = 0
+    text_at: float = 0.0
+    slow: bool = False
+    closed_first: bool = False
+    segments: int = 0
+    grown: int = 0
+    fin_acked_at: float | None = None
+    time_wait: float | None = None
+    reported: Pieces = field(default_factory=Pieces)
+    reported_beside: int | None = None
+    stalled_at: float = -math.inf
+    may_be_over: bool = False
+    duplicate: tuple[int, int] | None = None
+    after_echo: list[bool] = field(default_factory=list)
+    interrupted: bool = False
+    repeated: bool = False
+    spoke_since: bool = False
+
+    def agree(self) -> None:
+        """Work out what both ends agreed on, once a SYN of either tells more, and what that makes
+        of the window."""
+        offered, answer = self.offered, self.answer
+        self.times_agreed = offered.times and answer is not None and answer.times is not None
+        scale = answer.options.get(opt.WINDOW_SCALE) if answer and offered.scaled else None
+        self.their_shift = min(scale.data[0], MOST_SHIFT) if scale and scale.data else 0
+        self.learn_edge()
+
+    def learn_edge(self) -> None:
+        """Work out the right edge of the window that the judged end offers."""
+        best = self.best
+        if best is None or best.ack is None:
+            self.edge = None
+            return
+        self.edge = best.ack + (
+            best.segment.window << (0 if best.flags & SYN else self.their_shift)
+        )
 
     def place(self, segment: Segment) -> Place:
         """Where a segment of the peer stands."""
         best, answer = self.best, self.answer
         first = segment.seq if self.isn is None else self.isn
         known = bool(segment.flags & ACK) and self.iss is not None
+        # By place, as naming twelve arguments would cost as much as all the rest.
         return Place(
-            start=distance(first, segment.seq),
-            next=self.binding.next,
-            ack=distance(self.iss or 0, segment.ack) if known else None,
-            una=self.their_una,
-            end=self.theirs.end,
-            taken=0 if best is None else best.ack or 0,
-            edge=self.edge,
-            times=self.times_agreed,
-            ecn=answer is not None and bool(answer.flags & ECE),
-            open=best is not None and not best.flags & SYN,
+            distance(first, segment.seq),
+            segment.length,
+            self.binding.next,
+            distance(self.iss or 0, segment.ack) if known else None,
+            self.their_una,
+            self.theirs.end,
+            0 if best is None else best.ack or 0,
+            self.edge,
+            self.limit,
+            self.times_agreed,
+            answer is not None and bool(answer.flags & ECE),
+            best is not None and not best.flags & SYN,
         )
-
-    @property
-    def edge(self) -> int | None:
-        """The right edge of the window that the judged end offers."""
-        best = self.best
-        if best is None or best.ack is None:
-            return None
-        return best.ack + (best.segment.window << (0 if best.flags & SYN else self.their_shift))
 
     def quotes_text_under_way(self, error: IcmpError) -> bool:
         """Whether an error of IPv6 is about a segment that is not acknowledged yet."""
@@ -182,7 +204,7 @@ class Facts:
 
     def echoes_an_ack(self, came: Came) -> bool:
         """Whether an empty ACK answers nothing but an ACK."""
-        return self.says_nothing_new(came) and self.peer.idles > 0
+        return self.peer.idles > 0 and self.says_nothing_new(came)
 
     def is_newer(self, came: Came) -> bool:
         """Whether a segment was surely sent after all that came, in whatever order it comes.
@@ -201,19 +223,15 @@ class Facts:
         return before(best.times[0], came.times[0])
 
     @property
-    def times_agreed(self) -> bool:
-        """Both SYNs carried timestamps (RFC 7323 section 3.2)."""
-        answer = self.answer
-        return self.offered.times and answer is not None and answer.times is not None
+    def times_unclear(self) -> bool:
+        """One SYN of the peer offered timestamps, and another one did not: a target may go by the
+        last one, as FreeBSD does, and its SYN-ACK may be lost."""
+        return opt.TIMESTAMPS in self.offered.unlike
 
     @property
-    def their_shift(self) -> int:
-        """Of the windows of the judged end, behind its SYN-ACK."""
-        answer = self.answer
-        if answer is None or not any(each is not None for each in self.offered.scales):
-            return 0
-        scale = answer.options.get(opt.WINDOW_SCALE)
-        return min(scale.data[0], MOST_SHIFT) if scale is not None and scale.data else 0
+    def shift_unclear(self) -> bool:
+        """Likewise of the window scale."""
+        return opt.WINDOW_SCALE in self.offered.unlike
 
     @property
     def largest(self) -> int:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from ipaddress import IPv4Address
 
 from scapy_tfo import option as opt
+from scapy_tfo.address import Address
 from scapy_tfo.icmp import IcmpError
+from scapy_tfo.oracle.conduct.parts.came import NO_OPTIONS, options_of
+from scapy_tfo.oracle.conduct.parts.oddity import Oddity, oddity
+from scapy_tfo.oracle.conduct.parts.place import Place
+from scapy_tfo.oracle.conduct.parts.stamps import Stamps
 from scapy_tfo.segment import ACK, CWR, ECE, FIN, PSH, RST, SYN, Segment
 from scapy_tfo.seq import before
 
@@ -15,37 +22,33 @@ _SOFT = {
 }
 """Type and code of the errors that end no open connection (RFC 9293 section 3.9.2.2, MUST-54, 55
 and 56; RFC 4443)."""
+_UNDER_WAY = 0.05
+"""Seconds in which segments cross."""
+_FAR = 1 << 30
+"""Numbers that no window reaches."""
 _TOO_BIG = (2, 0)
 _LEAST_MTU = 1280
-_HARMLESS = {opt.NOP, opt.EOL, opt.TIMESTAMPS, opt.SACK}
+_HARMLESS = frozenset((opt.NOP, opt.EOL, opt.TIMESTAMPS, opt.SACK))
 _FLAGS = ACK | PSH | FIN
+_MARKED_FLAGS = _FLAGS | ECE | CWR
+_ALL = IPv4Address("255.255.255.255")
 _LARGEST_WINDOW = 65_535 << 12
 """An acknowledgement older than that is not to be believed, unless the window is scaled by more
 (RFC 5961 section 5.2)."""
 
 
-@dataclass(slots=True)
-class Place:
-    """Where a segment of the peer stands, in relative numbers.
+class Reset(Enum):
+    """What is special about a RST. CLOSED: it comes to a closed window. TIMES: its timestamp is
+    old."""
 
-    start: of its text. next: of the text that the peer has sent so far without a gap. ack: None
-    without one. una, end: what the peer has acknowledged before, and the end of what came. taken:
-    what the judged end has acknowledged. edge: the right edge of its window. times: agreed on. ecn:
-    likewise. open: a segment behind the SYN-ACK has come.
-    """
-
-    start: int
-    next: int
-    ack: int | None
-    una: int
-    end: int
-    taken: int
-    edge: int | None
-    times: bool
-    ecn: bool
-    open: bool
+    ALONE = auto()
+    TEXT = auto()
+    FIN = auto()
+    CLOSED = auto()
+    TIMES = auto()
 
 
+@dataclass(slots=True, eq=False)
 class PeerRecord:
     """The peer, so far.
 
@@ -54,39 +57,67 @@ class PeerRecord:
     it sent last, None where times are not known. fresh: its last segment is plain and has text or a
     FIN that it had not sent before. idle: its last segment is an acknowledgement alone that says
     nothing new; idles, unanswered: how many of them in a row, and in all, since the other end sent
-    something. duplicates: how many in a row while text was under way; inflation: in all. soft,
-    hard: ICMP errors that it sent. mtu, mtu_at: of IPv6, as the last packet-too-big told it, and
-    when. reset_at: when it sent a RST that ends the connection for sure. group: it has only sent to
-    or from a group of hosts. groups: how often. overlaps: it has sent text or a FIN more than once.
+    something. duplicates: how many in a row while text was under way; alike: the same, with text
+    between them; inflation: in all. soft, hard: ICMP errors that it sent. mtu, mtu_at: of IPv6, as
+    the last packet-too-big told it, and when. reset_at: when it sent a RST that ends the
+    connection for sure. group: it has only sent to or from a group of hosts. groups: how often.
+    overlaps: it has sent text or a FIN more than once.
     credit: segments of its own that may have caused an ACK, less the empty ones that came. window:
     the field of its last segment. marked: the end of text that it sent marked CE, until it sends
     CWR. echoed: when it first sent ECE for text that was under way. old: the start of text that
-    came with an acknowledgement too old to be believed. by_text: it ended the connection by a RST
-    with text.
+    came with an acknowledgement too old to be believed. reset_by: which RST ended the connection.
+    odd: the one thing in which its last segment is not plain, where all before it was. doubtful:
+    that of text that must not be taken, where the text starts, and whether the connection was open.
+    calm: nothing but RSTs far outside of the window, far_resets in number, keeps it from being
+    plain. refused_at: when it reset a connection that was half open. sure: what it has acknowledged
+    while it was plain, sure_at: when; settled: that of a while before. fin_end: the number
+    behind its FIN. orderly: all is plain, but that text may come behind a gap. old_at: when old
+    text came last. round_trip: from the SYN-ACK to its first ACK, in seconds. syn_end: the number
+    behind all of its SYNs and their text.
     """
 
-    def __init__(self) -> None:
-        self.plain = True
-        self.sent_at: float | None = None
-        self.fresh = self.idle = False
-        self.duplicates = self.inflation = 0
-        self.soft = self.hard = 0
-        self.mtu: int | None = None
-        self.mtu_at = 0.0
-        self.reset_at: float | None = None
-        self.group = True
-        self.overlaps = False
-        self.credit = 0
-        self.syns = 0
-        self.fin = False
-        self.groups = 0
-        self.window: int | None = None
-        self.marked: int | None = None
-        self.echoed: float | None = None
-        self.old: int | None = None
-        self.by_text = False
-        self.idles = self.unanswered = 0
-        self._latest: int | None = None
+    plain: bool = True
+    sent_at: float | None = None
+    fresh: bool = False
+    idle: bool = False
+    duplicates: int = 0
+    inflation: int = 0
+    alike: int = 0
+    soft: int = 0
+    hard: int = 0
+    mtu: int | None = None
+    mtu_at: float = 0.0
+    reset_at: float | None = None
+    group: bool = True
+    overlaps: bool = False
+    credit: int = 0
+    syns: int = 0
+    fin: bool = False
+    groups: int = 0
+    window: int | None = None
+    marked: int | None = None
+    echoed: float | None = None
+    old: int | None = None
+    reset_by: Reset = Reset.ALONE
+    odd: Oddity | None = None
+    doubtful: tuple[Oddity, int, bool] | None = None
+    calm: bool = True
+    far_resets: int = 0
+    refused_at: float | None = None
+    sure: int = 0
+    settled: int = 0
+    sure_at: float | None = None
+    orderly: bool = True
+    stamps: Stamps = field(default_factory=Stamps)
+    old_at: float | None = None
+    round_trip: float | None = None
+    syn_end: int = 0
+    fin_end: int | None = None
+    idles: int = 0
+    unanswered: int = 0
+    _latest: int | None = None
+    _ends: tuple[Address, Address] | None = None
+    _to_many: bool = False
 
     def error(self, error: IcmpError | None, at: float | None) -> None:
         """The peer, or a router, sent an ICMP error. None: which one is not known."""
@@ -106,42 +137,110 @@ class PeerRecord:
     def take(self, segment: Segment, at: float | None, place: Place) -> None:
         """The peer sends a segment."""
         flags = segment.flags
-        group = _is_group(segment.src) or _is_group(segment.dst)
-        self.group, self.groups = self.group and group, self.groups + group
+        if self._is_to_many(segment):
+            self.groups += 1
+        else:
+            self.group = False
         self.sent_at = at
-        again = bool(segment.length) and place.start < place.next
+        again = bool(place.length) and place.start < place.next
         self.overlaps = self.overlaps or again or segment.checksum is not None
         before_it = self.plain
         plain = self._is_plain(segment, place)
-        if flags & RST and before_it and plain and place.open and self.reset_at is None:
-            exact = place.start == place.next == place.taken
-            self.reset_at, self.by_text = at if exact else None, bool(segment.payload)
+        if flags & RST:
+            self._reset(segment, at, place, plain=plain)
+        else:
+            self.calm = self.calm and plain
         self.plain = before_it and plain and not flags & RST
-        self.credit += bool(segment.payload or flags & FIN) or not self.plain
-        self.syns += bool(flags & SYN)
+        if self.orderly:
+            self.orderly = self._is_orderly(segment, place, plain=plain)
+        self.odd = oddity(segment, place, self._is_plain) if before_it and not plain else None
+        if self.plain and place.ack is not None and place.ack > self.sure:
+            self._learn_sure(place.ack, at)
+        if segment.payload or flags & FIN or not self.plain:
+            self.credit += 1
+        if flags & SYN:
+            self.syns += 1
         self._count(segment, place, again=again)
-        self._note_marks(segment, at, place)
+        if flags & (ECE | CWR) or segment.traffic_class:
+            self._note_marks(segment, at, place)
+        if segment.payload or flags & FIN:
+            self._note_text(segment, place, again=again)
+        self.window = segment.window
+
+    def _note_text(self, segment: Segment, place: Place, *, again: bool) -> None:
         if segment.payload:
             self.old = place.start if _is_old(place) and not again else None
-        self.fin = self.fin or bool(flags & FIN)
-        self.window = segment.window
+            must_not = self.odd in (Oddity.NO_ACK, Oddity.AHEAD)
+            self.doubtful = (self.odd, place.start, place.open) if must_not and self.odd else None
+        else:
+            # The number of a FIN may be acknowledged.
+            self.old = self.doubtful = None
+        if not segment.flags & FIN:
+            return
+        if self.plain and self.fin_end is None:
+            end = place.start + place.length
+            # One inside of text that was sent, if only in a SYN, is an old one.
+            self.fin_end = end if end > max(place.next, place.taken, self.syn_end) else None
+        self.fin = True
+
+    def _reset(self, segment: Segment, at: float | None, place: Place, *, plain: bool) -> None:
+        """It sends a RST."""
+        far = abs(place.start - place.next) >= _FAR
+        self.far_resets += far
+        self.calm = self.calm and plain and far
+        exact = place.start == place.next == place.taken and at is not None
+        by = Reset.TIMES if self.plain and self._has_old_times(segment, place) else None
+        if plain and not by:
+            by = _kind_of(segment, place)
+        if not (self.plain and exact and by) or self.reset_at is not None:
+            return
+        if place.open:
+            self.reset_at, self.reset_by = at, by
+        elif by is Reset.ALONE and self.refused_at is None:
+            self.refused_at = at
+
+    def _learn_sure(self, ack: int, at: float | None) -> None:
+        if at is not None and self.sure_at is not None and at - self.sure_at > _UNDER_WAY:
+            self.settled = self.sure
+        self.sure, self.sure_at = ack, at
+
+    def _is_orderly(self, segment: Segment, place: Place, *, plain: bool) -> bool:
+        if segment.flags & RST:
+            return False
+        gap = place.start > place.next
+        return plain or (gap and self._is_plain(segment, replace(place, next=place.start)))
+
+    def _has_old_times(self, segment: Segment, place: Place) -> bool:
+        """Whether nothing but its timestamp is wrong with a RST: older than the latest."""
+        times = options_of(segment.options).times
+        if not place.times or times is None or self._latest is None:
+            return False
+        if place.length or not before(times[0], self._latest):
+            return False
+        return self._is_plain(replace(segment, options=b""), replace(place, times=False))
 
     def _count(self, segment: Segment, place: Place, *, again: bool) -> None:
         text = bool(segment.payload or segment.flags & FIN)
-        fits = place.edge is None or place.start + segment.length <= place.edge
+        ack = place.ack
         self.fresh = self.idle = False
         if self.plain and not segment.flags & SYN:
-            self.fresh = text and not again and fits
-            same = segment.window == self.window and place.ack == place.una
-            self.idle = not text and same and place.open
-        # What else it sends is a reason for the ACKs that follow.
-        self.idles = self.idles + 1 if self.idle else 0
-        self.unanswered += self.idle
-        if self.idle and place.end > place.una:
+            if text:
+                fits = place.edge is None or place.start + place.length <= place.edge
+                self.fresh = fits and not again
+            else:
+                self.idle = segment.window == self.window and ack == place.una and place.open
+        if ack is not None and ack > place.una:
+            self.alike = 0
+        if not self.idle:
+            # What else it sends is a reason for the ACKs that follow.
+            self.idles = self.duplicates = 0
+            return
+        self.idles += 1
+        self.unanswered += 1
+        if place.end > place.una:
             self.duplicates += 1
+            self.alike += 1
             self.inflation += 1
-        elif place.ack is None or place.ack > place.una or not self.idle:
-            self.duplicates = 0
 
     def _note_marks(self, segment: Segment, at: float | None, place: Place) -> None:
         if segment.flags & CWR:
@@ -152,52 +251,67 @@ class PeerRecord:
         if place.ecn and self.plain and segment.flags & ECE and new and self.echoed is None:
             self.echoed = at
 
+    def _is_to_many(self, segment: Segment) -> bool:
+        """Whether it comes from a group of hosts, or goes to one: most have the same ends as that
+        before them."""
+        ends = self._ends
+        if ends is None or ends[0] is not segment.src or ends[1] is not segment.dst:
+            self._ends = segment.src, segment.dst
+            self._to_many = any(each.is_multicast or each == _ALL for each in self._ends)
+        return self._to_many
+
     def _is_plain(self, segment: Segment, place: Place) -> bool:
         sound = (
             segment.checksum is None
             and segment.data_offset is None
             and not (segment.reserved or segment.urgent or segment.extensions)
             and segment.hop_limit > 1
-            and not (_is_group(segment.src) or _is_group(segment.dst))
+            and not self._is_to_many(segment)
         )
         if not sound:
             return False
-        if segment.flags & SYN:
-            return self.syns == 0 and segment.flags & ~(ECE | CWR) == SYN
-        times = segment.timestamps if segment.options else None
-        kinds = {each.kind for each in opt.pull_options(segment.options) if segment.options}
-        if not kinds <= _HARMLESS or (times is not None) != place.times:
+        options = options_of(segment.options) if segment.options else NO_OPTIONS
+        times, flags = options.times, segment.flags
+        if flags & SYN:
+            if times is not None:
+                # What is older than the SYN is dropped (RFC 7323 section 5.3).
+                self._latest = times[0]
+            return self.syns == 0 and flags & ~(ECE | CWR) == SYN
+        if not options.kinds <= _HARMLESS or (times is not None) != place.times:
             return False
         if times is not None:
             if self._latest is not None and before(times[0], self._latest):
                 return False
             self._latest = times[0]
-        if segment.flags & RST:
-            known = place.ack is not None and place.una <= place.ack <= place.end
-            return known or not segment.flags & ACK
-        allowed = _FLAGS | (ECE | CWR if place.ecn else 0)
-        if segment.flags & ~allowed or not segment.flags & ACK:
+        ack = place.ack
+        if flags & RST:
+            return (ack is not None and place.una <= ack <= place.end) or not flags & ACK
+        if flags & ~(_MARKED_FLAGS if place.ecn else _FLAGS) or ack is None:
             return False
-        if place.ack is None or not max(place.una, 1) <= place.ack <= place.end:
+        if not max(place.una, 1) <= ack <= place.end:
             return False
-        return self._is_in_turn(segment, place)
+        return self._is_in_turn(place)
 
-    def _is_in_turn(self, segment: Segment, place: Place) -> bool:
-        end = place.start + segment.length
-        if self.fin and end > place.next:
+    def _is_in_turn(self, place: Place) -> bool:
+        start, length, following = place.start, place.length, place.next
+        if self.fin and start + length > following:
             return False
-        if not segment.length:
-            return place.start == place.next
-        edge = place.next if place.edge is None else place.edge
-        if segment.length == 1 and place.start == place.next == edge:
+        if not length:
+            return start == following
+        edge = following if place.edge is None else place.edge
+        if length == 1 and start == following == edge:
             # A probe of a closed window.
             return True
-        return place.start >= 1 and place.start <= place.next and end <= max(edge, place.next)
+        return 1 <= start <= following and start + length <= max(edge, following)
+
+
+def _kind_of(segment: Segment, place: Place) -> Reset:
+    if segment.payload:
+        return Reset.TEXT
+    if segment.flags & FIN:
+        return Reset.FIN
+    return Reset.CLOSED if place.edge == place.next else Reset.ALONE
 
 
 def _is_old(place: Place) -> bool:
     return place.ack is not None and place.ack < place.una - _LARGEST_WINDOW
-
-
-def _is_group(address: object) -> bool:
-    return bool(getattr(address, "is_multicast", False)) or str(address) == "255.255.255.255"

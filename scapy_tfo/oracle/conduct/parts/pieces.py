@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import insort
 
 from scapy_tfo.seq import before
 
@@ -17,38 +17,41 @@ class Pieces:
     highest one. Of the bytes, the last MiB at most is kept.
     """
 
-    __slots__ = ("_ends", "_kept", "_starts", "_texts", "end", "next")
+    __slots__ = ("_kept", "_later", "_texts", "end", "next")
 
-    def __init__(self, start: int) -> None:
-        self.next = self.end = start
-        self._starts: list[int] = []
-        self._ends: list[int] = []
-        self._texts: list[tuple[int, bytes]] = []
+    def __init__(self) -> None:
+        self.next = self.end = 0
+        # Most connections have neither: so they are only made where they are needed.
+        self._later: list[tuple[int, int]] | None = None
+        self._texts: list[tuple[int, bytes]] | None = None
         self._kept = 0
 
     def add(self, start: int, text: bytes, length: int) -> None:
         """Take in `length` numbers, of which the first ones are the bytes of `text`."""
         end = start + length
         if text:
-            self._texts.append((start, text))
-            self._kept += len(text)
-            if self._kept > _MOST_TEXT:
-                self._forget()
-        self.end = max(self.end, end)
-        if start <= self.next:
-            self.next = max(self.next, end)
-        else:
-            at = bisect_right(self._starts, start)
-            self._starts.insert(at, start)
-            self._ends.insert(at, end)
-        while self._starts and self._starts[0] <= self.next:
-            del self._starts[0]
-            self.next = max(self.next, self._ends.pop(0))
+            self._keep(start, text)
+        if end > self.end:
+            self.end = end
+        if start > self.next:
+            if self._later is None:
+                self._later = []
+            insort(self._later, (start, end))
+            return
+        if end > self.next:
+            self.next = end
+        while self._later and self._later[0][0] <= self.next:
+            self.next = max(self.next, self._later.pop(0)[1])
 
-    def _forget(self) -> None:
-        """Drop the bytes that came first, about half of them."""
-        del self._texts[: len(self._texts) // 2 + 1]
-        self._kept = sum(len(text) for _, text in self._texts)
+    def _keep(self, start: int, text: bytes) -> None:
+        if self._texts is None:
+            self._texts = []
+        self._texts.append((start, text))
+        self._kept += len(text)
+        if self._kept > _MOST_TEXT:
+            # Drop the bytes that came first, about half of them.
+            del self._texts[: len(self._texts) // 2 + 1]
+            self._kept = sum(len(each) for _, each in self._texts)
 
     def fill(self, end: int) -> None:
         """Take all numbers before `end` as sent, with bytes that nobody knows."""
@@ -59,7 +62,7 @@ class Pieces:
         if end <= self.next:
             return True
         at = start if start > self.next else self.next
-        for a, b in zip(self._starts, self._ends, strict=True):
+        for a, b in self._later or ():
             if a > at:
                 break
             at = max(at, b)
@@ -70,7 +73,7 @@ class Pieces:
         None where it has none."""
         end = start + len(text)
         allowed: dict[int, set[int]] = {}
-        for a, known in self._texts:
+        for a, known in self._texts or ():
             low, high = max(a, start), min(a + len(known), end)
             if low >= high:
                 continue

@@ -1,0 +1,1 @@
+"""Compares captures of both ends of a path."""

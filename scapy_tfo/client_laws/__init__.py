@@ -1,0 +1,1 @@
+"""Laws that hold in every conversation of a client, and conversations that are drawn by chance."""

@@ -1,0 +1,76 @@
+"""Runs an exploration of a target on the wire, from its opening to its findings."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from scapy_tfo.explore.audits import AUDITED
+from scapy_tfo.explore.conversation.run import Problem, Run
+from scapy_tfo.explore.conversation.schedule import Schedule
+from scapy_tfo.explore.live.explorer import LiveExplorer, LiveResult
+from scapy_tfo.explore.live.opened import open_site
+from scapy_tfo.explore.reduce import reduced
+from scapy_tfo.explore.rows import STRENGTH
+from scapy_tfo.targets.reached import Reach
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRequest:
+    """What is to be explored. seconds: for the schedules, None for as long as the plan takes; what
+    went wrong is played again after that. rate: packets a second at most, None for the target's.
+    first: stop at the first finding. strength: of the covering array of contexts."""
+
+    reach: Reach
+    seed: int = 0
+    faults: int = 2
+    seconds: float | None = None
+    rate: float | None = None
+    first: bool = False
+    strength: int = STRENGTH
+
+
+def explored_live(request: LiveRequest) -> LiveResult:
+    """Explore. Raises SetupError and TargetError, as `open_site`, and where the target is gone."""
+    site = open_site(request.reach)
+    try:
+        end = None if request.seconds is None else time.monotonic() + request.seconds
+
+        def stop() -> bool:
+            if request.first and explorer.result.failed:
+                return True
+            return end is not None and time.monotonic() >= end
+
+        explorer = LiveExplorer(
+            site, seed=request.seed, strength=request.strength, rate=request.rate, stop=stop
+        )
+        result = explorer.explore(request.faults)
+        judge = explorer.judge_for()
+        for each in result.found.values():
+            if each.problem.rule.startswith(AUDITED):
+                continue
+            smaller = reduced(judge, each)
+            if smaller != each.schedule:
+                each.schedule = smaller
+                explorer.show(each)
+        return result
+    finally:
+        site.close()
+
+
+def replayed_live(reach: Reach, schedule: Schedule, seed: int) -> tuple[Run, list[Problem]]:
+    """Play a schedule at a target, with its packets. Raises SetupError and TargetError."""
+    site = open_site(reach)
+    try:
+        return LiveExplorer(site, seed=seed).replay(schedule)
+    finally:
+        site.close()
+
+
+def live_plan(reach: Reach, faults: int, strength: int = STRENGTH) -> dict[str, int]:
+    """Schedules by stage, without those that the target cannot show."""
+    site = open_site(reach)
+    try:
+        return LiveExplorer(site, strength=strength).plan(faults)
+    finally:
+        site.close()

@@ -1,0 +1,30 @@
+"""Where a segment stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Place:
+    """Where a segment of the peer stands, in relative numbers.
+
+    start: of its text. length: numbers that it takes. next: of the text that the peer has sent so
+    far without a gap. ack: None without one. una, end: what the peer has acknowledged before, and
+    the end of what came. taken: what the judged end has acknowledged. edge: the right edge of its
+    window. limit: of the largest that it was offered. times: agreed on. ecn: likewise. open: a
+    segment behind the SYN-ACK has come.
+    """
+
+    start: int
+    length: int
+    next: int
+    ack: int | None
+    una: int
+    end: int
+    taken: int
+    edge: int | None
+    limit: int | None
+    times: bool
+    ecn: bool
+    open: bool

@@ -1,0 +1,1 @@
+"""Reads runs that were written as JSON, and compares them."""

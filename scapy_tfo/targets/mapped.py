@@ -1,0 +1,78 @@
+"""A bench of a stack that tells what it executes: each program with the branches it led to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from scapy_tfo.executor.live.bench import LiveBench
+from scapy_tfo.executor.target_coverage import TargetMap
+from scapy_tfo.executor.verdict import TracedPacket, Verdict
+from scapy_tfo.program.program import Program
+from scapy_tfo.stacks.file import is_target_file
+
+_FEW = 8
+"""Programs awake at a time."""
+
+_KCOV = Path("/sys/kernel/debug/kcov")
+
+
+class MappedBench:
+    """See `Bench`. bench: of the stack, which this one closes. target_map: that the stack writes.
+
+    Where `counts.target` asks for it, few programs are awake at a time, so that what the stack
+    executes can be told to be of one of them: of those that have just sent, or heard, something.
+    """
+
+    def __init__(self, bench: LiveBench, target_map: TargetMap) -> None:
+        self._bench = bench
+        self._map = target_map
+        self.name, self.families = bench.name, bench.families
+        self.counts, self.profile = bench.counts, bench.profile
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._bench, name)
+
+    def run(self, programs: Iterable[tuple[int, Program]]) -> Iterator[tuple[int, Verdict]]:
+        if not self.counts.target:
+            yield from self._bench.run(programs)
+            return
+        self._map.take()
+        self._bench.look(self._map.take, _FEW)
+        try:
+            yield from self._bench.run(programs)
+        finally:
+            self._bench.look(None)
+
+    def trace(self, program: Program) -> tuple[Verdict, Sequence[TracedPacket]]:
+        return self._bench.trace(program)
+
+    def alive(self) -> str:
+        return self._bench.alive()
+
+    def counters(self) -> dict[str, int]:
+        return self._bench.counters()
+
+    def close(self) -> None:
+        self._bench.close()
+        self._map.close()
+
+
+def why_unmapped(name: str) -> str:
+    """Why the target of a name shows nothing of its own code, in one sentence for the user."""
+    if name.startswith("sim:"):
+        return f"{name} is part of this tool, and has no coverage of its own"
+    if name.startswith("lab:"):
+        if not _KCOV.exists():
+            return f"this kernel tells nothing of its code: there is no {_KCOV} (CONFIG_KCOV)"
+        return (
+            "what this kernel does with packets is no work of a process that KCOV could watch, and"
+            " cannot be told by program"
+        )
+    if is_target_file(name):
+        return f"the stack of {name} does not write the map: build it with docs/stacks/coverage.c"
+    return (
+        f"what runs at {name} was started by others: give a target file with 'start', and build"
+        " the stack with docs/stacks/coverage.c"
+    )

@@ -1,0 +1,213 @@
+"""Which branches of the reference all cases, programs and schedules together exercise.
+
+`python scripts/branches.py [--programs N] [--explore SECONDS] [--write FILE]`: the cases of servers
+and of clients, conversations for the rules of TCP, programs of the fuzzer and what exploring plays,
+against the reference; and, for what their settings reach, against its variants and the rows of the
+covering array of freedoms. What is not reached is named with the reason that docs/branches.toml
+gives. Needs the library `coverage`, which `make branches` installs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+import time
+import tomllib
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+
+import coverage
+
+ROOT = Path(__file__).resolve().parent.parent
+WATCHED = ROOT / "scapy_tfo" / "reference"
+REASONS = ROOT / "docs" / "branches.toml"
+PROGRAMS = 2000
+OF_A_VARIANT = 40
+EXPLORE = 60.0
+"""Seconds of CPU."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--programs", type=int, default=PROGRAMS, metavar="N")
+    parser.add_argument("--explore", type=float, default=EXPLORE, metavar="SECONDS")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="each N-th variant only")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the page to this file")
+    chosen = parser.parse_args()
+    measure = coverage.Coverage(
+        branch=True, source=[str(WATCHED)], data_file=None, config_file=False
+    )
+    # What is imported before is not seen.
+    measure.start()
+    with_the_reference(chosen.programs, chosen.explore)
+    measure.stop()
+    alone = rows_of(measure)
+    measure.start()
+    with_its_variants(chosen.every)
+    measure.stop()
+    page = page_of(rows_of(measure), alone, reasons())
+    print(page.partition("\n\n## ")[0])
+    if chosen.write is not None:
+        chosen.write.write_text(page, encoding="utf-8")
+    return 0
+
+
+def with_the_reference(programs: int, seconds: float) -> None:
+    """All that there is, at the reference. seconds: of CPU, for the exploration."""
+    from scapy_tfo import spec
+    from scapy_tfo.clients.judge import Options as ClientOptions
+    from scapy_tfo.clients.registry import all_cases as all_client_cases
+    from scapy_tfo.clients.simulated import simulate as simulate_client
+    from scapy_tfo.explore.explorer import Explorer
+    from scapy_tfo.runner.runner import Options
+    from scapy_tfo.runner.simulation import simulate
+    from scapy_tfo.suite.registry import all_conversations
+
+    options = Options(slow=True, intrusive=True, families=(4, 6), capture=False)
+    catalogue = spec.load()
+    simulate("sim:reference", all_conversations(), catalogue, options)
+    fuzzed("reference", programs)
+    to_clients = ClientOptions(slow=True, families=(4, 6), capture=False)
+    simulate_client("sim:reference", all_client_cases(), catalogue, to_clients)
+    until = time.process_time() + seconds
+    Explorer("reference", stop=lambda: time.process_time() > until).explore()
+
+
+def with_its_variants(every: int) -> None:
+    """What is quick, at each N-th of the stacks that use freedoms differently: the rows, in which
+    all that combine meet, and those that do not."""
+    from scapy_tfo import spec
+    from scapy_tfo.client_variants.registry import all_client_variants
+    from scapy_tfo.clients.judge import Options as ClientOptions
+    from scapy_tfo.clients.registry import all_cases as all_client_cases
+    from scapy_tfo.clients.simulated import simulate as simulate_client
+    from scapy_tfo.runner.runner import Options
+    from scapy_tfo.runner.simulation import simulate
+    from scapy_tfo.suite.registry import all_conversations
+    from scapy_tfo.trust.legal import all_client_rows, all_rows
+    from scapy_tfo.variants.registry import all_variants
+
+    catalogue = spec.load()
+    options = Options(intrusive=True, families=(4, 6), capture=False)
+    servers = [*all_rows(), *(each for each in all_variants() if not each.combines)]
+    for each in servers[::every]:
+        simulate(f"sim:{each.name}", all_conversations(), catalogue, options)
+        fuzzed(each.name, OF_A_VARIANT)
+    to_clients = ClientOptions(families=(4,), capture=False)
+    clients = [*all_client_rows(), *(each for each in all_client_variants() if not each.combines)]
+    for client in clients[::every]:
+        simulate_client(f"sim:{client.name}", all_client_cases(), catalogue, to_clients)
+
+
+def fuzzed(name: str, count: int) -> None:
+    """So many programs."""
+    from scapy_tfo.executor.simulated import SimulatedBench
+    from scapy_tfo.fuzz.generation.grammar import program_for
+
+    with closing(SimulatedBench(f"sim:{name}")) as bench:
+        for _ in bench.run((seed, program_for(seed, "sim")) for seed in range(count)):
+            pass
+
+
+def rows_of(measure: coverage.Coverage) -> list[Row]:
+    """All modules with anything in them."""
+    rows = [row_of(measure, each) for each in sorted(WATCHED.rglob("*.py"))]
+    return [each for each in rows if each.branches or each.lines]
+
+
+def reasons() -> list[dict[str, str]]:
+    """Why branches are not reached: of a module, or of a function or of a line in it."""
+    return tomllib.loads(REASONS.read_text("utf-8"))["branch"]
+
+
+def reason_of(known: list[dict[str, str]], module: str, function: str, line: str) -> str:
+    """The first that fits."""
+    for each in known:
+        fits = each["module"] == module and each.get("function", function) == function
+        if fits and each.get("line", line) == line:
+            return each["reason"]
+    return ""
+
+
+class Row:
+    """One module: its lines and branches, those that were not reached, and where."""
+
+    def __init__(self, path: Path, lines: int, missing: list[int], branches: int) -> None:
+        self.path, self.lines, self.missing, self.branches = path, lines, missing, branches
+        self.lost: list[tuple[int, int]] = []
+
+    @property
+    def name(self) -> str:
+        return str(self.path.relative_to(WATCHED))
+
+
+def row_of(measure: coverage.Coverage, path: Path) -> Row:
+    """What was reached of a module."""
+    found = measure._analyze(str(path))  # the public analysis has no branches
+    row = Row(path, found.numbers.n_statements, sorted(found.missing), found.numbers.n_branches)
+    arcs = found.missing_branch_arcs()
+    row.lost = sorted((start, end) for start, ends in arcs.items() for end in ends)
+    return row
+
+
+def page_of(rows: list[Row], alone: list[Row], known: list[dict[str, str]]) -> str:
+    """The page, in Markdown. alone: of the reference without its variants."""
+    branches, lost = sum(each.branches for each in rows), sum(len(each.lost) for each in rows)
+    by_one = branches - sum(len(each.lost) for each in alone)
+    lines, missing = sum(each.lines for each in rows), sum(len(each.missing) for each in rows)
+    told, unnamed = named(rows, known)
+    out = [
+        "# Branches of the reference",
+        "",
+        "Made by `make branches`: the cases of servers and clients, the conversations for rules of",
+        "TCP, programs of the fuzzer and an exploration, against the reference and its variants.",
+        "",
+        f"{branches - lost:,} of {branches:,} branches ({share(branches - lost, branches)}) and "
+        f"{lines - missing:,} of {lines:,} lines ({share(lines - missing, lines)}) are exercised;",
+        f"{by_one:,} branches ({share(by_one, branches)}) by the reference as it is. Of the "
+        f"{lost} others {lost - unnamed} are named below with a reason.",
+        "",
+        "| module | branches | at the reference | with its variants | |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for each, first in zip(rows, alone, strict=True):
+        there, before = each.branches - len(each.lost), each.branches - len(first.lost)
+        of_all = share(there, each.branches)
+        out.append(f"| {each.name} | {each.branches} | {before} | {there} | {of_all} |")
+    out += ["", "## What is not reached", "", "| where | the branch | why |", "|---|---|---|"]
+    return "\n".join([*out, *told]) + "\n"
+
+
+def named(rows: Iterable[Row], known: list[dict[str, str]]) -> tuple[list[str], int]:
+    """A line for each branch that is not reached, and how many have no reason."""
+    out, unnamed = [], 0
+    for each in rows:
+        names, text = functions(each.path), each.path.read_text(encoding="utf-8").splitlines()
+        for start, end in each.lost:
+            code, function = text[start - 1].strip(), names.get(start, "module")
+            why = reason_of(known, each.name, function, code)
+            unnamed += not why
+            to = "the end" if end < 0 else f"`{text[end - 1].strip()}`"
+            cells = (f"{each.name}, {function}", f"`{code}` to {to}", why)
+            out.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return out, unnamed
+
+
+def share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "-"
+
+
+def functions(path: Path) -> dict[int, str]:
+    """The function of each line."""
+    found: dict[int, str] = {}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                found[line] = node.name
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

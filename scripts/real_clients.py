@@ -1,0 +1,233 @@
+"""Judges real clients of this machine, and writes the table of them into docs/clients.md.
+
+`python scripts/real_clients.py [--write] [NAME ...]`, as root or where user namespaces are allowed.
+A client whose program is missing gets a row that says so. Programs and versions are this machine's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import shutil
+import socketserver
+import ssl
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from scapy_tfo import spec
+from scapy_tfo.clients.command import Command, CommandClient, commands, ready_made
+from scapy_tfo.clients.environment import Namespace
+from scapy_tfo.clients.judge import Options, judge
+from scapy_tfo.clients.registry import all_cases
+from scapy_tfo.errors import SetupError, TargetError
+from scapy_tfo.suite.result import Run, Verdict
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "clients.md"
+BEGIN, END = "<!-- real clients: begin -->\n", "<!-- real clients: end -->\n"
+HTTP = "http://{host}:{port}/"
+CURL = ("curl", "-q", "-sS", "-g", "--noproxy", "*")
+NON_BLOCKING = """
+import select, socket, sys
+end = socket.socket()
+end.setblocking(False)
+text = open(sys.argv[3], "rb").read()
+try:
+    done = end.sendto(text, socket.MSG_FASTOPEN, (sys.argv[1], int(sys.argv[2])))
+except BlockingIOError:
+    done = 0
+select.select([], [end], [])
+end.setblocking(True)
+end.sendall(text[done:])
+while piece := end.recv(65536):
+    sys.stdout.buffer.write(piece)
+"""
+RUBY = """
+require "socket"
+end_ = Socket.new(:INET, :STREAM)
+end_.sendmsg(File.binread(ARGV[2]), Socket::MSG_FASTOPEN, Addrinfo.tcp(ARGV[0], ARGV[1].to_i))
+print end_.read
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """name: of the row. words: the command, () for none. version: words that print it. relay: who
+    answers, "tls" or "dns"; "" for the suite. ready: of the suite's ready-made clients. why_not: no
+    command does it, and why."""
+
+    name: str
+    words: tuple[str, ...] = ()
+    version: tuple[str, ...] = ()
+    relay: str = ""
+    ready: str = ""
+    why_not: str = ""
+
+
+_DAEMON = "a daemon with connections of its own making: no command connects once and ends"
+_PYTHON = (sys.executable, "-V")
+CLIENTS = (
+    Client("curl, HTTP", (*CURL, "--tcp-fastopen", HTTP), ("curl", "-V")),
+    Client(
+        "curl, HTTPS",
+        (*CURL, "-k", "--tcp-fastopen", "https://{host}:{port}/"),
+        ("curl", "-V"),
+        relay="tls",
+    ),
+    Client("wget2", ("wget2", "--tcp-fastopen", "-q", "-O", "-", HTTP), ("wget2", "-V")),
+    Client(
+        "kdig",
+        (
+            "kdig",
+            "+tcp",
+            "+fastopen",
+            "+retry=0",
+            "+time=5",
+            "@{host}",
+            "-p",
+            "{port}",
+            "example.net",
+        ),
+        ("kdig", "-V"),
+        relay="dns",
+    ),
+    Client("Python, `MSG_FASTOPEN`", ready="python-msg", version=_PYTHON),
+    Client("Python, `TCP_FASTOPEN_CONNECT`", ready="python-connect", version=_PYTHON),
+    Client(
+        "Python, `MSG_FASTOPEN` without blocking",
+        (sys.executable, "-I", "-S", "-c", NON_BLOCKING, "{host}", "{port}", "{file}"),
+        _PYTHON,
+    ),
+    Client(
+        "Ruby, `sendmsg(MSG_FASTOPEN)`",
+        ("ruby", "-e", RUBY, "{host}", "{port}", "{file}"),
+        ("ruby", "-v"),
+    ),
+    Client(
+        "Go", why_not="its net package asks for none: a program has to set the socket option itself"
+    ),
+    Client("nginx, outgoing", why_not="it has no fast open towards its upstreams"),
+    Client("haproxy, outgoing", why_not=_DAEMON),
+    Client("unbound", why_not=_DAEMON),
+    Client("dnsdist", why_not=_DAEMON),
+)
+
+
+class _Tls(socketserver.StreamRequestHandler):
+    context: ssl.SSLContext
+
+    def handle(self) -> None:
+        with (
+            contextlib.suppress(OSError),
+            self.context.wrap_socket(self.request, server_side=True) as end,
+        ):
+            request = b"-"
+            while request and b"\r\n\r\n" not in request:
+                request = end.recv(65536)
+            end.sendall(
+                b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\nConnection: close\r\n\r\nserved\n"
+            )
+
+
+class _Dns(socketserver.StreamRequestHandler):
+    def handle(self) -> None:
+        size = self.rfile.read(2)
+        if len(size) == 2:
+            asked = self.rfile.read(struct.unpack("!H", size)[0])
+            question = asked[12 : asked.index(b"\0", 12) + 5]
+            head = asked[:2] + struct.pack("!HHHHH", 0x8180, 1, 1, 0, 0)
+            answer = b"\xc0\x0c" + struct.pack("!HHIH4B", 1, 1, 60, 4, 192, 0, 2, 1)
+            whole = head + question + answer
+            self.wfile.write(struct.pack("!H", len(whole)) + whole)
+            self.rfile.read()
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+
+@contextlib.contextmanager
+def serving(kind: str) -> Iterator[tuple[str, int] | None]:
+    """A real server of that kind on loopback; None for ""."""
+    if not kind:
+        yield None
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        handler: type[socketserver.StreamRequestHandler] = _Dns
+        if kind == "tls":
+            key, certificate = f"{directory}/key.pem", f"{directory}/certificate.pem"
+            words = f"req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=x -keyout {key} -out"
+            subprocess.run(
+                ["openssl", *words.split(), certificate], check=True, capture_output=True
+            )
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate, key)
+            handler = type("_TlsHere", (_Tls,), {"context": context})
+        with _Server(("127.0.0.1", 0), handler) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            yield server.server_address[0], server.server_address[1]
+            server.shutdown()
+
+
+def judged(command: Command) -> Run:
+    client = CommandClient(command, Namespace())
+    options = Options(families=(4,), capture=False, stops_early=True, require_fast_open=True)
+    try:
+        return asyncio.run(judge(client, all_cases(), spec.load(), options))
+    finally:
+        client.close()
+
+
+def row(client: Client) -> str:
+    """The client's row of the table."""
+    if client.why_not:
+        return f"| {client.name} | | | skipped: {client.why_not} |"
+    if client.words and shutil.which(client.words[0]) is None:
+        return f"| {client.name} | | | skipped: `{client.words[0]}` is not installed |"
+    said = subprocess.run(client.version, capture_output=True, text=True, check=False).stdout
+    version = " ".join(said.split("\n")[0].split()[:5])
+    with serving(client.relay) as relay:
+        try:
+            command = (
+                ready_made(client.ready) if client.ready else commands(client.words, relay=relay)
+            )
+            run = judged(command)
+        except (SetupError, TargetError) as error:
+            return f"| {client.name} | {version} | | not judged: {str(error).split(';')[0]} |"
+    failed = [each for each in run.results if each.verdict is Verdict.FAIL]
+    opens = "no" if any("opens-fast-at-all" in each.case for each in failed) else "yes"
+    counts = Counter(each.verdict.name.lower() for each in run.results)
+    hard = sorted({each.case for each in failed if each.level.name != "SHOULD"})
+    passed = f"{counts['pass']} pass, {len(hard)} fail, {len(failed) - len(hard)} warnings"
+    return f"| {client.name} | {version} | {opens} | {'; '.join([passed, *hard])} |"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="begin of a row's name")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/clients.md")
+    chosen = parser.parse_args()
+    rows = ["| client | version | fast open | verdicts |", "|---|---|---|---|"]
+    for client in CLIENTS:
+        if not chosen.names or client.name.startswith(tuple(chosen.names)):
+            rows.append(row(client))
+            print(rows[-1], flush=True)
+    if chosen.write:
+        text = PAGE.read_text("utf-8")
+        head, _, rest = text.partition(BEGIN)
+        PAGE.write_text(
+            head + BEGIN + "\n".join(["", *rows, "", ""]) + END + rest.partition(END)[2]
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""scripts/gain_figures.py: what it keeps, and the tables that it puts into the documents."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("numpy", reason="the extra 'gain' is not installed")
+
+ROOT = Path(__file__).resolve().parents[2]
+
+AROUND = {
+    "tool": "scapy-tfo 0.1.0",
+    "kernel": "6.18",
+    "time": "2026-11-23T16:00:00Z",
+    "clock": "real",
+    "awake": {
+        "way": "loop",
+        "before": {"median": 0.0003, "late": 0.0005},
+        "with_it": {"median": 0.00002, "late": 0.00003},
+    },
+    "surroundings": {"load_before": 0.1, "load_after": 2.0, "steal": 0.01},
+}
+
+
+@pytest.fixture
+def tables(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    import gain_tables
+
+    return gain_tables
+
+
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    import gain_figures
+
+    return gain_figures
+
+
+def interval(value: float, reach: float = 0.01) -> dict[str, float]:
+    return {"value": value, "low": value - reach, "high": value + reach}
+
+
+def page_cell(**changes: Any) -> dict[str, Any]:
+    cell = {
+        "page": "wikipedia",
+        "rtt": 0.2,
+        "tcp": 4.76,
+        "tfo": 4.09,
+        "percent": interval(14.0, 0.5),
+        "control": interval(0.1, 0.2),
+        "again": [0.0, 0.0],
+        "cold": 4.0,
+        "paper": {"tcp": 5.15, "tfo": 3.03, "percent": 41},
+        "cs244": {"tcp": 8.4, "tfo": 7.0, "percent": 16.5},
+        "bytes_need": 0.62,
+        "requests_need": 0.44,
+    }
+    return cell | changes
+
+
+def test_a_table_replaces_the_one_before_and_nothing_else(tables: Any) -> None:
+    cell = {"rtt": 0.02, "size": 1000, "trips": interval(1.0), "control": interval(0.0)}
+    stored = {"latency": {**AROUND, "cells": [cell]}}
+    text = "before\n<!-- figures: latency -->\nold\n<!-- end of figures -->\nafter\n"
+    found = tables.placed(text, stored)
+    assert found.startswith("before\n<!-- figures: latency -->\n| RTT | 1,000 bytes |")
+    assert found.endswith("<!-- end of figures -->\nafter\n")
+    assert "| 20 ms | 1.00 ±0.01 | 0.00 ±0.01 |" in found
+    assert "a wake-up costs 20 µs instead of 300" in found
+    assert "old" not in found
+    assert tables.placed(found, stored) == found
+    assert tables.placed(text, {}) == text
+
+
+def test_a_cell_that_is_no_result_has_no_number(tables: Any) -> None:
+    stored = {"pages": {**AROUND, "cells": [page_cell(percent=None)]}}
+    (row,) = (line for line in tables.pages(stored).splitlines() if "200 ms" in line)
+    assert row.count("no result") == 2
+    assert "| -, -, 10.6, 7.0 |" in row
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "the page of 2011 saved 7.3 round trips more: ours opens 4"),
+        ({"paper": {"tcp": 5.15, "tfo": 4.95, "percent": 4}}, "saved 2.3 round trips less"),
+        ({"paper": {"tcp": 5.15, "tfo": 4.5, "percent": 13}}, "as many round trips"),
+        ({"again": [54.0, 4.0]}, "TCP sends 54 segments again, fast open 4"),
+        ({"requests_need": 3.5}, "the link is full for 3.50 s"),
+    ],
+)
+def test_each_cell_says_why_it_is_another(tables: Any, changes: Any, said: str) -> None:
+    assert said in tables.why(page_cell(**changes))
+
+
+def test_cells_that_are_not_measured_this_time_stay(figures: Any) -> None:
+    before = {"experiment": "pages", "cells": [page_cell(), page_cell(rtt=0.1, tcp=9.0)]}
+    now = {"experiment": "pages", "cells": [page_cell(rtt=0.1, tcp=3.0)]}
+    found = figures.merged(before, now)["cells"]
+    assert [(each["rtt"], each["tcp"]) for each in found] == [(0.1, 3.0), (0.2, 4.76)]
+
+
+def test_samples_are_not_kept(figures: Any) -> None:
+    found = {
+        "experiment": "pages",
+        "loads": [1],
+        "cells": [{"page": "wikipedia", "rtt": 0.1, "samples": {}}],
+    }
+    (cell,) = figures.without_samples(found)["cells"]
+    assert cell["bytes_need"] == pytest.approx(0.62, abs=0.01)
+    assert "samples" not in cell
+
+
+def test_the_experiments_fit_into_the_time(figures: Any) -> None:
+    """What has no share of it takes seconds."""
+    assert sum(each.share or 0 for each in figures.runs(long=False)) <= 0.9
+
+
+def test_every_table_has_its_place_and_every_place_its_table(tables: Any, figures: Any) -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in figures.DOCUMENTS)
+    for name in tables.TABLES:
+        assert text.count(f"<!-- figures: {name} -->") == 1
+    assert text.count("<!-- figures: ") == text.count("<!-- end of figures -->")
+
+
+def test_the_documents_show_what_is_kept(tables: Any, figures: Any) -> None:
+    stored = json.loads(figures.KEPT.read_text(encoding="utf-8"))
+    for path in figures.DOCUMENTS:
+        text = path.read_text(encoding="utf-8")
+        assert tables.placed(text, stored) == text, "run scripts/gain_figures.py --tables"
