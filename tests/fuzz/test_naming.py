@@ -14,7 +14,7 @@ from scapy_tfo.fuzz.campaign.shard import Job
 from scapy_tfo.fuzz.campaign.triage import resolve
 from scapy_tfo.fuzz.findings.causes import leads
 from scapy_tfo.fuzz.findings.finding import Finding, Status, finding_id
-from scapy_tfo.fuzz.findings.known import Known, load_known, new_ones, write_known
+from scapy_tfo.fuzz.findings.known import EACH, Known, load_known, new_ones, unseen, write_known
 from scapy_tfo.fuzz.findings.naming import ANY, ANY_OF_ITS_SIZE, named
 from scapy_tfo.fuzz.findings.store import Store
 from scapy_tfo.fuzz.generation.batches import Tally
@@ -157,6 +157,22 @@ def test_known_ones_hide_only_themselves(tmp_path: Path, target: str, cookie: Co
         known = load_known(path)
         assert known[0].id == finding_id(signature)
         assert bool(new_ones([found], known)) is (held != wrong[target])
+
+
+def test_an_entry_may_stand_for_every_state(tmp_path: Path) -> None:
+    """It still hides no other rule, and no other reply."""
+    found = _settled(tmp_path, "accepts-ones", ONES)
+    path = tmp_path / "known.toml"
+    for rule, reply, is_new in (
+        (found.rule, found.reply, False),
+        ("another", found.reply, True),
+        (found.rule, "rst", True),
+        (found.rule, EACH, False),
+    ):
+        write_known(path, [Known(("SRV-2", EACH, reply, EACH), rule, "a test", found.reduced)])
+        known = load_known(path)
+        assert bool(new_ones([found], known)) is is_new
+        assert bool(unseen([found], known)) is is_new
 
 
 def _settled(tmp_path: Path, target: str, cookie: Cookie) -> Finding:

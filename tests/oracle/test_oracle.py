@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from scapy_tfo.oracle.obligations import debt_of
 from scapy_tfo.oracle.oracle import Oracle
 from scapy_tfo.oracle.parts.events import Icmp, Lies, Sent
 from scapy_tfo.oracle.parts.profile import Profile
@@ -89,6 +90,16 @@ def test_lies(lies: Lies, state: str, feature: str) -> None:
     assert connection.state == state
     assert connection.evidence.features == ({feature} if feature else set())
     assert connection.history.asks_for_ecn is lies.reserved
+
+
+@pytest.mark.parametrize(("lies", "owed"), [(None, "no-rst"), (Lies(fragmented=True), None)])
+def test_nothing_is_owed_for_fragments(lies: Lies | None, owed: str | None) -> None:
+    """Over IPv6 a first one without the whole header of TCP is dropped."""
+    oracle = Oracle(Profile(fresh=True), full_jar())
+    connection = oracle.open(Flow(), isn=ISN)
+    oracle.sent(connection, Sent(1, ACK, 1, 0, 65535, NOTHING, (), 0.0, lies=lies))
+    debt = debt_of(connection)
+    assert (debt and debt.rule) == owed
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,9 @@ from scapy_tfo.shape import ShapeError, sentence, tables, text_of
 
 UNEXPLAINED = "not looked into yet"
 """Reason of an entry that nobody has edited."""
+EACH = "*"
+"""State, reply or cookie of an entry that stands for every one: programs come upon one fault in
+several states."""
 
 _HEAD = """\
 # Known findings of `scapy-tfo fuzz`: a run fails only for others. Say in `reason` why each is
@@ -26,8 +29,9 @@ _EXAMPLE = "[[known]] with requirement, state, reply, rule, reason and program"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """signature, rule: of the finding. reason: why it is known. program: the reduced one, to see
-    whether it still happens."""
+    """signature, rule: of the finding; behind its requirement, a signature has `EACH` where it
+    stands for each. reason: why it is known. program: the reduced one, to see whether it still
+    happens."""
 
     signature: Signature
     rule: str
@@ -37,6 +41,18 @@ class Known:
     @property
     def id(self) -> str:
         return finding_id(self.signature)
+
+    def covers(self, finding: Finding) -> bool:
+        """Whether the finding is the one that is known."""
+        _, *kinds = self.signature
+        if EACH not in kinds:
+            return finding.id == self.id
+        if (finding.signature[0], finding.rule) != (self.signature[0], self.rule):
+            return False
+        return all(
+            mine in (EACH, theirs)
+            for mine, theirs in zip(kinds, finding.signature[1:], strict=True)
+        )
 
 
 def load_known(path: Path) -> tuple[Known, ...]:
@@ -89,14 +105,15 @@ def write_known(path: Path, known: Iterable[Known]) -> None:
 
 def new_ones(findings: Iterable[Finding], known: Iterable[Known]) -> list[Finding]:
     """The confirmed findings that the list lacks."""
-    ids = {each.id for each in known}
-    return [each for each in findings if each.status is Status.CONFIRMED and each.id not in ids]
+    known = list(known)
+    confirmed = [each for each in findings if each.status is Status.CONFIRMED]
+    return [each for each in confirmed if not any(entry.covers(each) for entry in known)]
 
 
 def unseen(findings: Iterable[Finding], known: Iterable[Known]) -> list[Known]:
     """What the list has and this campaign has not come across."""
-    ids = {each.id for each in findings if each.status is Status.CONFIRMED}
-    return [each for each in known if each.id not in ids]
+    confirmed = [each for each in findings if each.status is Status.CONFIRMED]
+    return [each for each in known if not any(map(each.covers, confirmed))]
 
 
 def updated(known: Iterable[Known], gone: Iterable[Known], new: Iterable[Finding]) -> list[Known]:

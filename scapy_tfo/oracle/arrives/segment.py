@@ -63,11 +63,19 @@ def lie(link: Connection, sent: Sent, lies: Lies) -> None:
         link.note("bad-offset")
         if lies.fits:
             link.blur()
+    elif lies.fragmented:
+        _fragmented(link, sent)
     else:
         sound(link, sent)
-    if lies.fragmented:
-        # Some drop every fragment.
-        link.may_end()
+
+
+def _fragmented(link: Connection, sent: Sent) -> None:
+    """We sent a sound segment in fragments. Some drop every fragment, and over IPv6 a first one
+    without the whole TCP header is dropped (RFC 8200 section 4.5): nothing new is owed."""
+    rst, answer = link.owed.rst, link.owed.answer
+    sound(link, sent)
+    link.owed.rst, link.owed.answer = rst, answer
+    link.may_end()
 
 
 def icmp(link: Connection, error: Icmp) -> None:

@@ -19,17 +19,23 @@ def _agreed(history: History) -> bool:
 
 
 def mark_not_agreed(history: History, came: Came) -> Judged:
-    """No packet says that it can be marked before both ends agreed (section 6.1.1)."""
-    if history.offered.ecn or history.offered.experiment:
+    """No packet says that it can be marked before both ends agreed, nor does a SYN-ACK that is sent
+    again (section 6.1.1). A first one may, by RFC 5562."""
+    if history.offered.experiment:
         return False
     mark = came.segment.traffic_class & 3
-    return mark not in _ECT or Breach("not ECT: ECN was not agreed on", f"ECT({mark & 1})")
+    if not history.offered.ecn:
+        return mark not in _ECT or Breach("not ECT: ECN was not agreed on", f"ECT({mark & 1})")
+    first = history.answer
+    if not came.flags & SYN or first is None or first.segment.traffic_class & 3 in _ECT:
+        return False
+    return mark not in _ECT or Breach("not ECT on a SYN-ACK sent again", f"ECT({mark & 1})")
 
 
 def ack_marked(history: History, came: Came) -> Judged:
     """A segment without text is never ECN-capable (sections 6.1.1 and 6.1.4), in the absence of the
     experiments of RFC 8311."""
-    if came.length > bool(came.flags & SYN) or history.offered.experiment:
+    if came.length or history.offered.experiment:
         return False
     mark = came.segment.traffic_class & 3
     return mark not in _ECT or Breach("not ECT without text", f"ECT({mark & 1})")
