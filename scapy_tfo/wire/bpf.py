@@ -8,6 +8,7 @@ import struct
 from collections.abc import Sequence
 from ipaddress import IPv4Address
 
+from scapy_tfo.errors import SetupError
 from scapy_tfo.segment import Address
 
 _SO_ATTACH_FILTER = 26
@@ -114,7 +115,17 @@ def arriving() -> bytes:
 
 
 def attach(sock: socket.socket, program: bytes) -> None:
-    """Hang a program on a socket; it goes with the socket."""
+    """Hang a program on a socket; it goes with the socket.
+
+    Raises SetupError where the kernel wants CAP_NET_ADMIN for that, other OSErrors as they come.
+    """
     code = array.array("B", program)
     address, size = code.buffer_info()
-    sock.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, struct.pack("HP", size // 8, address))
+    given = struct.pack("HP", size // 8, address)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, given)
+    except PermissionError as error:
+        raise SetupError(
+            "this kernel puts a filter on a socket only for who has CAP_NET_ADMIN: run as root, or "
+            "add that capability (docker run --cap-add NET_ADMIN)"
+        ) from error
