@@ -153,6 +153,8 @@ def test_a_run_writes_its_reports_and_names_their_directory_last(
         (["soak", "sim:reference", "--only", "XYZ-1", "--runs", "1"], "matches no case"),
         (["soak", "sim:reference", "--json", "absent/s.json"], "there is no directory"),
         (["soak", "--from", "absent.json"], "cannot read"),
+        (["client", "sim:reference", "--seed", "5"], "give --seed 5 --times 1"),
+        (["client", "sim:reference", "--times=-1"], "no negative number"),
         (["list", "--only", "XYZ-1"], "matches no case"),
         (["spec", "--only", "XYZ-1"], "matches no requirement"),
         (["spec", "--rules", "--only", "ACC-2"], "matches no rule"),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.client_laws.memory import Memory
+from scapy_tfo.client_laws.onset import plain_syn_again
 from scapy_tfo.client_laws.promptness import prompt
 from scapy_tfo.clients.connection import BODY, Incoming
 from scapy_tfo.clients.server import Server
@@ -165,21 +166,7 @@ async def silence(turn: Turn) -> None:
     """One or two SYNs stay unanswered; the SYN-ACK is for the SYN alone, or late for the data."""
     client = turn.client
     for _ in range(turn.dice.choice((1, 1, 2))):
-        again = await client.syn_again("the SYN, sent again", within=_AGAIN)
-        with judging("CLI-5"):
-            client.require(
-                not again.fast_open and not again.payload,
-                "the SYN is sent again with Fast Open option or data",
-                "a SYN without Fast Open option and without data",
-                str(again),
-            )
-        with judging("CLI-6a"):
-            client.require(
-                again.seq == client.first.seq,
-                "the SYN is sent again with another sequence number",
-                f"sequence number {client.first.seq}",
-                str(again),
-            )
+        await plain_syn_again(client, within=_AGAIN)
     taken = turn.dice.choice((0, turn.size))
     client.answer(taken)
     turn.learnt(taken, b"", asked=False)

@@ -56,27 +56,33 @@ _STEPS: tuple[Step, ...] = (_text, _part_of_the_answer)
 MOST = 1 + len(_STEPS)
 
 
+async def plain_syn_again(client: Incoming, *, within: float | None = None) -> None:
+    """Wait for the SYN to come again, and demand that it is the same connection's, without Fast
+    Open option and without data. within: seconds, None for what a server waits."""
+    again = await client.syn_again("the SYN, sent again", within=within)
+    with judging("CLI-5"):
+        client.require(
+            not again.fast_open and not again.payload,
+            "the SYN is sent again with Fast Open option or data",
+            "a SYN without Fast Open option and without data",
+            str(again),
+        )
+    with judging("CLI-6a"):
+        client.require(
+            again.seq == client.first.seq,
+            "the SYN is sent again with another sequence number",
+            f"sequence number {client.first.seq}",
+            str(again),
+        )
+
+
 async def _silence(server: Server, start: Step, number: int) -> Incoming:
     """A fast open of which so many steps of ours are carried. Then nothing is, either way."""
     client = await server.fast_open()
     for step in (start, *_STEPS)[:number]:
         await step(client)
     if not number:
-        again = await client.syn_again("the SYN, sent again")
-        with judging("CLI-5"):
-            client.require(
-                not again.fast_open and not again.payload,
-                "the SYN is sent again with Fast Open option or data",
-                "a SYN without Fast Open option and without data",
-                str(again),
-            )
-        with judging("CLI-6a"):
-            client.require(
-                again.seq == client.first.seq,
-                "the SYN is sent again with another sequence number",
-                f"sequence number {client.first.seq}",
-                str(again),
-            )
+        await plain_syn_again(client)
         return client
     client.lose(lambda _: True)
     await client.pause(_ONCE_MORE)

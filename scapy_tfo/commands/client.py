@@ -139,7 +139,12 @@ def _add_chance(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="judge N conversations of many connections drawn by chance, instead of the cases",
     )
-    add("--seed", type=int, default=0, help="number of the first of these conversations")
+    add(
+        "--seed",
+        type=int,
+        metavar="N",
+        help="number of the first of these conversations (default: 0)",
+    )
 
 
 def _endpoint(text: str) -> tuple[str, int]:
@@ -202,12 +207,18 @@ def _chosen_cases(chosen: argparse.Namespace) -> Sequence[Case]:
     from scapy_tfo.errors import SetupError
     from scapy_tfo.suite.registry import select
 
-    if chosen.times < 0 or (chosen.seed and not chosen.times):
-        raise SetupError("--times is the number of conversations, and --seed that of the first one")
+    if chosen.times < 0 or (chosen.seed or 0) < 0:
+        raise SetupError("--times and --seed take no negative number")
+    if chosen.seed is not None and not chosen.times:
+        raise SetupError(
+            f"--seed is the number of the first conversation that --times N draws: to judge that "
+            f"one alone, give --seed {chosen.seed} --times 1"
+        )
     if chosen.times:
+        first = chosen.seed or 0
         if chosen.only or chosen.exclude:
             raise SetupError("--only and --exclude choose cases, which --times does without")
-        return conversations(range(chosen.seed, chosen.seed + chosen.times))
+        return conversations(range(first, first + chosen.times))
     return select((*all_cases(), *all_laws()), chosen.only, chosen.exclude)
 
 
