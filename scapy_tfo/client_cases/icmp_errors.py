@@ -6,7 +6,7 @@ import asyncio
 
 from scapy_tfo.clients.connection import Incoming
 from scapy_tfo.clients.registry import case
-from scapy_tfo.clients.server import Server
+from scapy_tfo.clients.server import NOT_ENDING, Server
 from scapy_tfo.icmp import IcmpError, packet_too_big, unreachable
 from scapy_tfo.suite.concurrently import at_once
 from scapy_tfo.suite.outcome import Unsupported
@@ -32,6 +32,8 @@ async def _fails_or_goes_on(server: Server, client: Incoming, of: str) -> bool:
             while not waits.done() and len(client.syns) == seen:
                 await asyncio.wait([waits], timeout=0.05)
     except TimeoutError:
+        if await server.cannot_tell(NOT_ENDING):
+            return False
         raise client.missing(f"the application's end, or another SYN, after {of}") from None
     finally:
         gave_up = waits.done() and len(client.syns) == seen

@@ -35,10 +35,10 @@ class SilenceIsTakenForTheEnd(_Hushing):
 
 @client_mutant("CLI-22")
 class RefusedConnectionIsToldToNobody(ActiveConnection):
-    """After a RST in answer to a SYN the application waits forever."""
+    """After a RST in answer to a SYN with the option the application waits forever."""
 
     def refused(self, now: float) -> None:
-        self._application_done = True
+        self._application_done = self.asked
         super().refused(now)
 
 

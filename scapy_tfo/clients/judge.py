@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from scapy_tfo.clients import control
 from scapy_tfo.clients.application import Client
 from scapy_tfo.clients.counters import Balance
-from scapy_tfo.clients.server import NOT_TOLD, Reception, Server
+from scapy_tfo.clients.server import Reception, Server
 from scapy_tfo.runner.record import TOOL, Record
 from scapy_tfo.spec import Catalogue
 from scapy_tfo.suite.concurrently import at_once
@@ -167,7 +167,7 @@ def _left_out(job: _Job, first: Sequence[Result], options: Options) -> str:
 def _notes(board: Reception, told: str) -> tuple[str, ...]:
     """What the report says of the whole run. told: of the counters, "" where there are none."""
     counted = (f"the client's kernel counted: {told}",) if told else ()
-    silent = (NOT_TOLD,) if board.tells is False else ()
+    silent = (board.habit,) if board.habit else ()
     return *board.bounds.notes, *board.watch.notes, *silent, *counted
 
 

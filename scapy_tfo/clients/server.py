@@ -41,6 +41,12 @@ NOT_TOLD = (
     "user is told of failures cannot be judged"
 )
 
+NOT_ENDING = (
+    "the client does not end even if a connection is refused without fast open, maybe because it "
+    "tries again by itself: whether its user is told of failures cannot be judged; let the command "
+    "try once, as with wget2 --tries=1"
+)
+
 _STARTS_AT_ONCE = 8
 """Applications that start at the same time: more of them would only wait for each other."""
 
@@ -54,8 +60,9 @@ class Reception(Switchboard):
     """A switchboard at which servers answer connections that they did not open.
 
     connections: all that came. starting: held by who starts an application. shares: the families
-    have half of the variants each, where a case has many. tells: applications end with another
-    status than 0 where a plain connection is refused; None where nobody needed to know.
+    have half of the variants each, where a case has many. habit: NOT_TOLD or NOT_ENDING where
+    applications end well, or not at all, though a plain connection is refused; "" where they tell
+    of it; None where nobody needed to know. asking: held by who finds that out.
     """
 
     def __init__(
@@ -63,7 +70,8 @@ class Reception(Switchboard):
     ) -> None:
         self.client = client
         self.shares = shares
-        self.tells: bool | None = None
+        self.habit: str | None = None
+        self.asking = asyncio.Lock()
         self.connections: list[Incoming] = []
         self.starting = asyncio.Semaphore(_STARTS_AT_ONCE)
         self._servers: dict[tuple[Address, int], Server] = {}
@@ -278,9 +286,17 @@ class Server:
     ) -> None:
         """Demand that the application hears that its connection failed, if it hears that of plain
         ones."""
-        ended = await self.ended(connection, within=within)
-        if not ended.status and not await self._tells():
-            self.doubts.append(NOT_TOLD)
+        try:
+            ended = await self.ended(connection, within=within)
+        except Missing:
+            if not await self.cannot_tell(NOT_ENDING):
+                raise
+            # What it opens by itself would be taken for the connection of the next application.
+            assert self.application is not None
+            self.application.kill()
+            self._seen = len(self.connections)
+            return
+        if not ended.status and await self.cannot_tell(NOT_TOLD):
             return
         connection.require(
             ended.status != 0,
@@ -290,18 +306,29 @@ class Server:
         )
         self.record(f"the application's word on {of}", ended.said or f"status {ended.status}")
 
-    async def _tells(self) -> bool:
-        """Whether an application ends with another status than 0 where its connection is refused
-        that is no fast open: where it can do without, it does not even ask for a cookie."""
-        if self.board.tells is None:
-            other = self.sibling()
-            try:
-                found = await other.connected(ask=not self.client.can_be_plain)
-                found.refuse()
-                self.board.tells = (await other.ended(found)).status != 0
-            except Ending:
-                return True
-        return self.board.tells
+    async def cannot_tell(self, habit: str) -> bool:
+        """Whether the applications have that habit, NOT_TOLD or NOT_ENDING, also where a connection
+        is refused that is no fast open. If so, the case is in doubt."""
+        async with self.board.asking:
+            if self.board.habit is None:
+                self.board.habit = await self._habit()
+        if self.board.habit == habit:
+            self.doubts.append(habit)
+        return self.board.habit == habit
+
+    async def _habit(self) -> str:
+        """What an application does whose connection is refused: where it can do without, it does
+        not even ask for a cookie."""
+        other = self.sibling()
+        try:
+            found = await other.connected(ask=not self.client.can_be_plain)
+        except Ending:
+            return ""
+        found.refuse()
+        try:
+            return "" if (await other.ended(found)).status else NOT_TOLD
+        except Missing:
+            return NOT_ENDING
 
     async def ended(self, connection: Incoming, *, within: float | None = None) -> Ended:
         """How the application ended. Raises Missing where it does not."""

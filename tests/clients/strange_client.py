@@ -3,8 +3,9 @@
     python strange_client.py WAY HOST PORT [FILE]
 
 short: a whole HTTP request of 18 bytes by MSG_FASTOPEN. quiet: sends FILE, and ends with status 0
-whatever happens. impatient: asks for the name of its peer before it writes, which a connection that
-is to be opened fast does not have yet. plain: sends FILE without fast open.
+whatever happens. stubborn: waits for a minute before it ends where its connection fails. impatient:
+asks for the name of its peer before it writes, which a connection that is to be opened fast does
+not have yet. plain: sends FILE without fast open.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import sys
+import time
 from pathlib import Path
 
 FASTOPEN_CONNECT = 30
@@ -21,7 +23,7 @@ FASTOPEN_CONNECT = 30
 def connected(way: str, host: str, port: int, text: bytes) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
-    if way in ("short", "quiet"):
+    if way in ("short", "quiet", "stubborn"):
         sock.sendto(text, socket.MSG_FASTOPEN, (host, port))
         return sock
     if way == "impatient":
@@ -45,4 +47,8 @@ def main() -> None:
 
 if __name__ == "__main__":
     with contextlib.suppress(OSError) if sys.argv[1] == "quiet" else contextlib.nullcontext():
-        main()
+        try:
+            main()
+        except OSError:
+            time.sleep(60.0 if sys.argv[1] == "stubborn" else 0.0)
+            raise

@@ -13,7 +13,7 @@ from scapy_tfo.clients.command import CommandClient, commands
 from scapy_tfo.clients.environment import Namespace
 from scapy_tfo.clients.judge import Options, judge
 from scapy_tfo.clients.registry import all_cases
-from scapy_tfo.clients.server import NOT_TOLD
+from scapy_tfo.clients.server import NOT_ENDING, NOT_TOLD
 from scapy_tfo.clients.simulated import simulate
 from scapy_tfo.errors import SetupError
 from scapy_tfo.suite.outcome import Failed, judging
@@ -59,10 +59,13 @@ def test_a_client_with_little_in_its_syn_is_not_blamed(name: str) -> None:
     assert not failed(run)
 
 
-def test_who_is_never_told_is_not_judged_by_that() -> None:
-    run = judged("quiet", "CLI-22.a-rst-in-answer-to-a-fast-open-is-told")
-    assert [each.verdict for each in run.results] == [Verdict.INCONCLUSIVE]
-    assert NOT_TOLD in run.notes
+@pytest.mark.parametrize(("way", "habit"), [("quiet", NOT_TOLD), ("stubborn", NOT_ENDING)])
+def test_who_tells_of_no_refusal_is_not_judged_by_that(way: str, habit: str) -> None:
+    only = ("CLI-22.a-rst-in-answer-to-a-fast-open-is-told", "CLI-22.unreachable-in-every-way")
+    run = judged(way, *only)
+    assert not failed(run)
+    assert run.results[0].verdict is Verdict.INCONCLUSIVE
+    assert run.notes.count(habit) == 1
 
 
 def test_a_client_that_a_cookie_breaks_is_told_first_and_at_once() -> None:
