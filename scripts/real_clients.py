@@ -27,6 +27,7 @@ from scapy_tfo.clients.command import Command, CommandClient, commands, ready_ma
 from scapy_tfo.clients.environment import Namespace
 from scapy_tfo.clients.judge import Options, judge
 from scapy_tfo.clients.registry import all_cases
+from scapy_tfo.clients.relay.upstream import Endpoint
 from scapy_tfo.errors import SetupError, TargetError
 from scapy_tfo.suite.result import Run, Verdict
 
@@ -155,7 +156,7 @@ class _Server(socketserver.ThreadingTCPServer):
 
 
 @contextlib.contextmanager
-def serving(kind: str) -> Iterator[tuple[str, int] | None]:
+def serving(kind: str) -> Iterator[Endpoint | None]:
     """A real server of that kind on loopback; None for ""."""
     if not kind:
         yield None
@@ -173,7 +174,7 @@ def serving(kind: str) -> Iterator[tuple[str, int] | None]:
             handler = type("_TlsHere", (_Tls,), {"context": context})
         with _Server(("127.0.0.1", 0), handler) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
-            yield server.server_address[0], server.server_address[1]
+            yield Endpoint(str(server.server_address[0]), server.server_address[1])
             server.shutdown()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from scapy_tfo.clients.relay.upstream import Upstream
 from scapy_tfo.segment import Address
 from scapy_tfo.wire.link import Link
 
@@ -69,12 +70,12 @@ class Application(Protocol):
 
 class Dialogue(Protocol):
     """What client and server say to each other. chosen: whether the client's text is ours to
-    choose, in content and size. relay: the host and port of a server that leads the conversation;
-    None where we do. `is_complete` and `answer` raise Skipped where that is so."""
+    choose, in content and size. relay: a real server that leads the conversation; None
+    where we do. `is_complete` and `answer` raise Skipped where that is so."""
 
     name: str
     chosen: bool
-    relay: tuple[str, int] | None
+    relay: Upstream | None
 
     def is_complete(self, text: bytes, heard: bytes) -> bool:
         """Whether `heard` is all that the client has to say. text: what it was given."""

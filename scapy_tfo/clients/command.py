@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scapy_tfo.clients.application import MD5, Application, Dialogue, Ended, KernelWord
-from scapy_tfo.clients.dialogue import Http, Raw, Relayed, make_dialogue
+from scapy_tfo.clients.dialogue import Http, Raw, make_dialogue
 from scapy_tfo.clients.environment import Place
 from scapy_tfo.clients.launch import Started, Starter, output
+from scapy_tfo.clients.relay.dialogue import Relayed
+from scapy_tfo.clients.relay.upstream import Upstream
 from scapy_tfo.errors import SetupError, did_you_mean
 from scapy_tfo.segment import Address
 
@@ -31,8 +33,8 @@ class Command:
     """name: in reports. words: what to start; {host}, {port} and {file} are put in. plain: the
     same without fast open, None where that is not known. crowded: the same with TCP MD5 among its
     options, None likewise. dialogue: of dialogue.DIALOGUES, "" for what the words suggest. tells:
-    its last words are TCP_INFO in hex. own: it is `linux_client.py`. relay: host and port of a
-    real server that it speaks with, None for our own."""
+    its last words are TCP_INFO in hex. own: it is `linux_client.py`. relay: a real server
+    that it speaks with, None for our own."""
 
     name: str
     words: tuple[str, ...]
@@ -41,7 +43,7 @@ class Command:
     dialogue: str = ""
     tells: bool = False
     own: bool = False
-    relay: tuple[str, int] | None = None
+    relay: Upstream | None = None
 
     def __post_init__(self) -> None:
         joined = " ".join(self.words)
@@ -59,7 +61,7 @@ class Command:
     def dialogue_or_guess(self) -> Dialogue:
         """What it speaks: the text it is given where there is a place for that, else HTTP."""
         if self.relay is not None:
-            return Relayed(*self.relay)
+            return Relayed(self.relay)
         takes_file = any(FILE in each for each in self.words)
         return make_dialogue(self.dialogue or (Raw.name if takes_file else Http.name))
 
@@ -185,7 +187,7 @@ def commands(
     dialogue: str = "",
     ssh: str = "",
     plain: str = "",
-    relay: tuple[str, int] | None = None,
+    relay: Upstream | None = None,
 ) -> Command:
     """A user's command. ssh: the host on which it runs, as `USER@HOST`; "" for this one. plain:
     the same without fast open, as a shell would read it; "" where there is none. relay: see

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.clients.application import Client, Dialogue
-from scapy_tfo.clients.dialogue import relayed
+from scapy_tfo.clients.relay.pump import relayed
 from scapy_tfo.option import Broken, FastOpen, RawOption
 from scapy_tfo.segment import ACK, FIN, PSH, RST, SYN, Flags, Segment
 from scapy_tfo.suite.application import NoApp

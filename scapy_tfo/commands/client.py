@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scapy_tfo.clients.judge import Options
+    from scapy_tfo.clients.relay.upstream import Endpoint
     from scapy_tfo.suite.registry import Case
     from scapy_tfo.suite.result import Run
 
@@ -127,6 +128,13 @@ def _add_chance(parser: argparse.ArgumentParser) -> None:
         help="let this server answer: for clients of TLS, DNS or any other protocol",
     )
     add(
+        "--serve",
+        default="",
+        metavar="SERVER",
+        help="start this server, and let it answer: nginx, nginx-tls, openssl (HTTPS), dnsmasq, or "
+        "a command, as one word, that listens on 127.0.0.1 and {port}",
+    )
+    add(
         "--plain",
         default="",
         metavar="COMMAND",
@@ -147,11 +155,13 @@ def _add_chance(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _endpoint(text: str) -> tuple[str, int]:
+def _endpoint(text: str) -> Endpoint:
+    from scapy_tfo.clients.relay.upstream import Endpoint
+
     host, _, port = text.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
         raise argparse.ArgumentTypeError(f"'{text}' is not HOST:PORT, as in 127.0.0.1:443")
-    return host.strip("[]"), int(port)
+    return Endpoint(host.strip("[]"), int(port))
 
 
 def _run(chosen: argparse.Namespace) -> int:
@@ -222,51 +232,65 @@ def _chosen_cases(chosen: argparse.Namespace) -> Sequence[Case]:
     return select((*all_cases(), *all_laws()), chosen.only, chosen.exclude)
 
 
+def _check(chosen: argparse.Namespace) -> None:
+    """Raise SetupError for options that do not go together."""
+    from scapy_tfo.errors import SetupError
+
+    words, answers = chosen.words, bool(chosen.relay) + bool(chosen.serve) + bool(chosen.dialogue)
+    is_one = len(words) == 1
+    is_simulated = is_one and words[0].startswith("sim:")
+    if chosen.dialogue and is_one and words[0].startswith(("sim:", "lab:")):
+        raise SetupError(
+            "--dialogue needs a command after --: what ready-made clients speak is known"
+        )
+    if (chosen.plain or chosen.relay or chosen.serve) and is_one:
+        raise SetupError(
+            "--plain, --relay and --serve need a command after --: lab: and sim: need none of them"
+        )
+    if answers > 1:
+        raise SetupError(
+            "--relay, --serve and --dialogue are alternatives: with the first two, a server answers"
+        )
+    if is_simulated and (chosen.ssh or chosen.address):
+        raise SetupError("--ssh and --address do not go with sim: clients, which run in memory")
+    if chosen.behind and not is_simulated:
+        raise SetupError(
+            "--behind works only with sim:reference and sim:NAME: other clients have a real path"
+        )
+    if chosen.ssh and not chosen.address:
+        raise SetupError("--ssh needs --address: the other host needs a route to the servers")
+    if chosen.ssh and is_one:
+        raise SetupError("--ssh needs a command after --: ready-made clients run on this host")
+
+
 def _judged(chosen: argparse.Namespace, cases: Sequence[Case], options: Options) -> Run:
     import asyncio
+    from contextlib import ExitStack
 
     from scapy_tfo import spec
     from scapy_tfo.clients.command import CommandClient, commands, ready_made
     from scapy_tfo.clients.environment import Here, Namespace
     from scapy_tfo.clients.judge import judge
+    from scapy_tfo.clients.relay.started import serving
     from scapy_tfo.clients.simulated import simulate
-    from scapy_tfo.errors import SetupError
     from scapy_tfo.middleboxes.registry import boxes_named
     from scapy_tfo.runner.interrupts import interrupts_held
 
-    words, addresses = chosen.words, chosen.address
-    is_one = len(words) == 1
-    if chosen.dialogue and is_one and words[0].startswith(("sim:", "lab:")):
-        raise SetupError(
-            "--dialogue needs a command after --: what ready-made clients speak is known"
-        )
-    if (chosen.plain or chosen.relay) and is_one:
-        raise SetupError("--plain and --relay need a command after --: lab: and sim: need neither")
-    if chosen.relay and chosen.dialogue:
-        raise SetupError("--relay and --dialogue are alternatives: with --relay, a server answers")
+    _check(chosen)
+    words, is_one = chosen.words, len(chosen.words) == 1
     if is_one and words[0].startswith("sim:"):
-        if chosen.ssh or addresses:
-            raise SetupError("--ssh and --address do not go with sim: clients, which run in memory")
         boxes = boxes_named(chosen.behind) if chosen.behind else ()
         with interrupts_held():
             return simulate(words[0], cases, spec.load(), options, boxes)
-    if chosen.behind:
-        raise SetupError(
-            "--behind works only with sim:reference and sim:NAME: other clients have a real path"
-        )
-    if chosen.ssh and not addresses:
-        raise SetupError("--ssh needs --address: the other host needs a route to the servers")
-    if chosen.ssh and is_one:
-        raise SetupError("--ssh needs a command after --: ready-made clients run on this host")
-    if is_one and words[0].startswith("lab:"):
-        command = ready_made(words[0].removeprefix("lab:"))
-    else:
-        command = commands(
-            words, dialogue=chosen.dialogue, ssh=chosen.ssh, plain=chosen.plain, relay=chosen.relay
-        )
-
-    client = CommandClient(command, Here(addresses) if addresses else Namespace())
-    try:
+    with ExitStack() as held:
+        if is_one and words[0].startswith("lab:"):
+            command = ready_made(words[0].removeprefix("lab:"))
+        else:
+            relay = held.enter_context(serving(chosen.serve)) if chosen.serve else chosen.relay
+            command = commands(
+                words, dialogue=chosen.dialogue, ssh=chosen.ssh, plain=chosen.plain, relay=relay
+            )
+        place = Here(chosen.address) if chosen.address else Namespace()
+        client = CommandClient(command, place)
+        held.callback(client.close)
         return asyncio.run(judge(client, cases, spec.load(), options))
-    finally:
-        client.close()

@@ -13,7 +13,8 @@ import pytest
 
 from scapy_tfo.cli import main
 from scapy_tfo.clients.command import commands
-from scapy_tfo.clients.dialogue import Relayed
+from scapy_tfo.clients.relay.dialogue import Relayed
+from scapy_tfo.clients.relay.upstream import Endpoint
 from scapy_tfo.suite.outcome import Skipped
 
 
@@ -63,9 +64,9 @@ def test_a_conversation_of_several_turns_is_carried(
 
 
 def test_what_the_suite_would_have_to_say_itself_is_skipped() -> None:
-    dialogue = Relayed("127.0.0.1", 1)
+    dialogue = Relayed(Endpoint("127.0.0.1", 1))
     for ask in (lambda: dialogue.answer(b""), lambda: dialogue.is_complete(b"", b"")):
-        with pytest.raises(Skipped, match="--relay"):
+        with pytest.raises(Skipped, match="real server"):
             ask()
 
 
@@ -77,5 +78,6 @@ def test_a_server_that_is_none_is_an_error(text: str, capsys: pytest.CaptureFixt
 
 
 def test_a_command_with_a_relay_speaks_by_it() -> None:
-    command = commands(["sh", "{host}", "{port}"], relay=("127.0.0.1", socket.IPPORT_USERRESERVED))
-    assert command.dialogue_or_guess().relay == ("127.0.0.1", socket.IPPORT_USERRESERVED)
+    relay = Endpoint("127.0.0.1", socket.IPPORT_USERRESERVED)
+    command = commands(["sh", "{host}", "{port}"], relay=relay)
+    assert command.dialogue_or_guess().relay == relay

@@ -1,0 +1,1 @@
+"""Real servers that answer a client, while the suite leads its TCP."""
