@@ -151,9 +151,12 @@ local function total_of(raw, ip)
     return payload == 0 and 0 or payload + 40
 end
 
--- Whether an IPv6 packet which seems to begin at `ip` ends within `size` bytes. Where other packets of the capture have
+-- Whether the packet which seems to begin at `ip` ends within `size` bytes. Where other packets of the capture have
 -- another encapsulation, an address or a checksum may look like a header, and its length then tells.
 local function ends_within(raw, ip, size)
+    if byte(raw, ip + 1) < 0x60 then
+        return ip + number16(raw, ip + 2) <= size
+    end
     local payload = number16(raw, ip + 4)
     return payload ~= nil and ip + 40 + payload <= size
 end
@@ -169,7 +172,7 @@ end
 local function read_unusual(tvb, pinfo)
     local raw, ip = tvb:raw(), usual_place
     local tcp, key = read_ip(raw, ip)
-    if not tcp or (byte(raw, ip + 1) >= 0x60 and not ends_within(raw, ip, tvb:reported_len())) then
+    if not tcp or not ends_within(raw, ip, tvb:reported_len()) then
         tcp, key, ip = search(raw, pinfo)
         if not tcp then
             return nil
@@ -412,6 +415,8 @@ end
 --   late                    a sign that the SYN-ACK was under way while the client waited to send its SYN again
 --   GRANTED                 the cookie in the SYN-ACK; had_option where there is an option without one
 --   second_reply            a sign that a second connection took the same data
+--   doubtful_reply          a packet of the server that may be a sign of that
+--   acked_first             ACKED before a SYN-ACK of another server's ISN acknowledged more
 --   after_plain             whether a plain SYN of the same number came before
 --   foreign_reply           a SYN-ACK that answers something else; answers_plain where that was a plain SYN
 --   ESTABLISHED             the client's first packet that is no SYN; established_time, its time where it is the very
@@ -420,6 +425,7 @@ end
 --   SERVED                  the server's first packet without SYN of this connection
 --   RESENT, RESENT_TO, RESENT_IN                bytes of the SYN's data sent again, up to which, where first
 --   REACHED                 bytes of the stream that the client has sent, as its packets without SYN show
+--   answered_to             the same of the server, within REACH
 --   reset, client_reset, icmp                   RST of the server, of the client before an answer; ICMP error
 --   other_answer            the server's ACK in place of a SYN-ACK that is of another connection
 --   ended                   where another connection of the same addresses and ports begins
@@ -442,7 +448,7 @@ local newest_of_pair -- client .. server -> the connection with the newest cooki
 local data_of_pair -- client, server and its port -> the newest connection whose SYN has data
 local accepted_at -- server and port -> the newest frame in which it acknowledged data of a SYN
 local plain_syn, plain_before, plain_count -- key -> header of a SYN without fast open; forgotten by and by
-local early, early_before, early_count -- key -> {header, frame, time} of a SYN-ACK of no connection; likewise
+local early, early_before, early_count -- key -> {header, frame, time, the one before it} of a SYN-ACK
 local cut_count -- SYNs of which the capture has not enough to tell whether they are a fast open's
 local dull_options, dull_count -- options of SYNs, as bytes -> whether none of them matters here
 local has_columns, asked_at -- whether there is a column to write to; the newest frame where that was asked
@@ -478,7 +484,7 @@ local function sweep_up()
     end
 end
 
--- A SYN without fast open; `header`: its TCP header from the sequence number on, "" where the capture cuts it off.
+-- A SYN without fast open; `header`: its TCP header from the sequence number on, as far as it was captured.
 local PLAIN_KEPT, SWEPT_AFTER = 4096, 16 -- the first is a multiple of the second
 local function note_plain_syn(key, header)
     if plain_count % SWEPT_AFTER == 0 then
@@ -497,7 +503,7 @@ local function note_early(key, header, number, time)
     if early_count == EARLY_KEPT then
         early_before, early, early_count = early, {}, 0
     end
-    early[key] = { header, number, time }
+    early[key] = { header, number, time, early[key] }
     early_count = early_count + 1
 end
 
@@ -619,7 +625,8 @@ end
 -- Replies: which packet is a copy of which, and which SYN a SYN-ACK answers ------------------------------------------
 
 -- Not indented: the block only hides its names, as Lua allows 200 of them at the top level.
-local header_from_seq, was_before, is_copy, acknowledged, names_syn, most_sent, note_late, take_reply, take_early
+local header_from_seq, is_cut_header, was_before, is_copy, acknowledged, names_syn, most_sent, note_late
+local take_reply, take_early
 local COPIED_WITHIN = 0.1 -- seconds; no SYN is sent again so soon (RFC 6298: 1 s; Linux: 0.2 s at least)
 -- Bytes beyond the SYN's that a SYN-ACK may acknowledge: more than twice the data that a SYN can hold is no wrong count
 -- but another connection on the same ports, whose SYN was not captured.
@@ -653,9 +660,14 @@ function header_from_seq(segment)
     return sub(segment.raw, segment.options - 15, segment.options_end)
 end
 
+-- Whether the capture ends within such a header.
+function is_cut_header(header)
+    return #header < HEADER_BYTES[byte(header, 9)] - 4
+end
+
 -- Whether a SYN without fast open, or a SYN-ACK, is a copy of one that came before the connection's first frame.
 function was_before(kept, segment)
-    return kept and kept ~= "" and kept == header_from_seq(segment)
+    return kept and not is_cut_header(kept) and kept == header_from_seq(segment)
 end
 
 -- Bytes of the SYN's data that a SYN-ACK acknowledges, or nil where it answers another SYN.
@@ -707,10 +719,12 @@ function take_reply(connection, reply, acked)
     if connection[REPLY] and reply.seq ~= connection[REPLY_SEQ] then
         if not is_within then
             return false
-        elseif acked > 0 and (connection[ACKED] > 0 or connection[RESENT])
-            and names_syn(connection, reply.ecr) ~= false then
-            note_first(connection, "second_reply", max(reply.frame, connection[REPLY]))
+        elseif acked > 0 and (connection[ACKED] > 0 or connection[RESENT]) then
+            -- Where it answers a packet that was not captured, this is no proof.
+            local what = names_syn(connection, reply.ecr) == false and "doubtful_reply" or "second_reply"
+            note_first(connection, what, max(reply.frame, connection[REPLY]))
         end
+        connection.acked_first = connection.acked_first or connection[ACKED]
     end
     connection[ACKED] = max(connection[ACKED] or 0, acked)
     local is_another = connection[REPLY] and (reply.seq ~= connection[REPLY_SEQ] or reply.ts ~= connection[REPLY_TS]
@@ -738,27 +752,45 @@ function take_reply(connection, reply, acked)
     return true
 end
 
--- A SYN-ACK that came before its SYN, as its bytes are kept: see `note_early`.
-function take_early(connection, key)
-    local back = reversed(key)
-    local kept = early[back] or early_before[back]
-    if not kept then
-        return
-    end
-    local header, number, time = kept[1], kept[2], kept[3]
+-- A SYN-ACK that came before its SYN, as its bytes are kept; whether it was taken.
+local function take_one_early(connection, header, number, time)
     local segment = the_early
     local acked = acknowledged(connection, number32(header, 4))
     segment.raw, segment.options, segment.options_end = header, 16, #header
     local ts, ecr = times_of(segment)
-    if connection.after_plain then
-        connection.answers_plain = number
-    elseif acked and acked <= most_sent(connection) and ecr ~= 0 and (not ecr or ecr == connection[SYN_TS]) then
-        local reply = { frame = number, time = time, seq = number32(header, 0), ts = ts, ecr = ecr }
-        take_reply(connection, reply, acked)
-        local cookie = last_valid((read_options(header, 16, #header)))
-        connection[GRANTED] = cookie and cookie ~= "" and cookie or connection[GRANTED]
-        connection.foreign_reply = nil
-        early[back], early_before[back] = nil, nil
+    if not acked or (ecr and ecr ~= connection[SYN_TS]) then
+        return false
+    elseif not ecr and acked > most_sent(connection) then
+        note_first(connection, "doubtful_reply", number) -- it may be of a connection before
+        return false
+    end
+    local reply = { frame = number, time = time, seq = number32(header, 0), ts = ts, ecr = ecr }
+    local is_taken = take_reply(connection, reply, acked)
+    local cookie = is_taken and last_valid((read_options(header, 16, #header)))
+    connection[GRANTED] = cookie and cookie ~= "" and cookie or connection[GRANTED]
+    return is_taken
+end
+
+-- The SYN-ACKs that came before their SYN: see `note_early`.
+function take_early(connection, key)
+    local back = reversed(key)
+    local kept, newest = {}, early[back] or early_before[back]
+    if newest and connection.after_plain then
+        connection.answers_plain = newest[2]
+        return
+    end
+    for _, from in ipairs({ early, early_before }) do
+        local each = from[back]
+        while each do
+            kept[#kept + 1] = each
+            each = each[4]
+        end
+    end
+    for place = #kept, 1, -1 do
+        if take_one_early(connection, kept[place][1], kept[place][2], kept[place][3]) then
+            connection.foreign_reply = nil
+            early[back], early_before[back] = nil, nil
+        end
     end
 end
 
@@ -774,7 +806,7 @@ local function open_by_syn(key, segment, options, related, number)
         if segment.cut then
             cut_count = cut_count + 1
         end
-        note_plain_syn(key, segment.cut and "" or header_from_seq(segment))
+        note_plain_syn(key, header_from_seq(segment))
         return nil
     end
     return open_connection(key, number)
@@ -845,7 +877,7 @@ local function feed_syn(key, segment, options, related, number, pinfo)
         connection[COOKIE] = cookie
     end
     local plain = plain_syn[key] or plain_before[key]
-    connection.after_plain = plain and plain ~= "" and number32(plain, 0) == segment.seq or nil
+    connection.after_plain = plain and number32(plain, 0) == segment.seq or nil
     take_early(connection, key)
     return connection
 end
@@ -854,7 +886,7 @@ end
 local function open_by_syn_ack(key, segment, number)
     local connection = open_connection(key, number)
     local plain = plain_syn[key] or plain_before[key]
-    if plain == "" then
+    if plain and is_cut_header(plain) then
         connection.cut_syn = true
     elseif plain and number32(plain, 0) == (segment.ack - 1) % WRAP then
         the_early.raw, the_early.options, the_early.options_end = plain, 16, #plain
@@ -969,16 +1001,25 @@ local function feed_from_client(connection, segment, number, pinfo)
     return true
 end
 
+-- Seconds within which no server sends as many bytes as are beyond REACH.
+local SOON = 3
+
 -- The first byte that the server sends. Where the capture lacks it, a later one is not the first.
 local function note_answer(connection, segment, number, pinfo)
-    local first = connection[REPLY] and distance(connection[REPLY_SEQ], segment.seq)
+    local first = distance(connection[REPLY_SEQ], segment.seq)
     if first == 1 and note_first(connection, ANSWER, number) then
         connection[ANSWER_TIME] = pinfo.abs_ts
         return true
+    elseif first >= 0 and first <= REACH then
+        connection.answered_to = max(connection.answered_to or 0, first)
+        return false
     end
-    -- Data before the first byte that the SYN-ACK announced, acknowledging this SYN's, is another connection's.
-    local acked = first and first < 0 and connection[ACKED] > 0 and distance(connection[ISN], segment.ack) - 1
-    return acked and acked > 0 and acked <= connection[LEN] and note_first(connection, "second_reply", number) or false
+    -- Data outside of any window behind what the SYN-ACK announced, acknowledging this SYN's, is another connection's;
+    -- or what follows gigabytes that were not captured.
+    local acked = connection[ACKED] > 0 and distance(connection[ISN], segment.ack) - 1
+    local is_soon = pinfo.abs_ts - connection[REPLY_TIME] < SOON
+    return acked and acked > 0 and acked <= connection[LEN]
+        and note_first(connection, is_soon and "second_reply" or "doubtful_reply", number) or false
 end
 
 local function feed_from_server(connection, segment, number, pinfo)
@@ -1016,7 +1057,8 @@ local function is_settled(connection)
     end
     local is_told = connection[ACKED] + (connection[RESENT] or 0) >= len
     -- A megabyte later, what was not seen of the beginning was not captured.
-    return (is_told and connection[ANSWER] and true) or (connection[REACHED] or 0) > len + 1048576
+    return (is_told and connection[ANSWER] and true)
+        or max((connection[REACHED] or 0) - len, connection.answered_to or 0) > 1048576
 end
 
 -- A segment without SYN of a connection that is known, or with an option that has no business there.
@@ -1189,9 +1231,14 @@ function named_reply(facts)
     return nil
 end
 
+-- Bytes of which no server has sent more when the client's first packet acknowledges them.
+local MOST_AT_FIRST = 16777216
+
 -- What the capture lacks of a handshake that looks complete, or nil.
 local function missing_frame(facts, again)
-    if names_syn(facts, facts[REPLY_ECR]) == false then
+    if facts.doubtful_reply then
+        return format("the server's packet in %d may be of this connection, too", facts.doubtful_reply)
+    elseif names_syn(facts, facts[REPLY_ECR]) == false then
         return format("a SYN is missing: the SYN-ACK in %d answers another one", facts[REPLY])
     elseif facts.client_reset and facts.client_reset < facts[REPLY] then
         return format("a frame is missing before %d: what the client answered by RST", facts.client_reset)
@@ -1200,9 +1247,11 @@ local function missing_frame(facts, again)
     end
     -- Where a plain SYN of the same number came before, the client's packets may be of that one's connection.
     local third, is_answered = is_third(facts), facts[ESTABLISHED] and facts[ESTABLISHED] < facts[REPLY]
+    local is_beyond = facts.established_ack
+        and (facts.established_ack - facts[REPLY_SEQ] - 1) % WRAP > MOST_AT_FIRST
     local names_another = facts.established_ecr and facts[REPLY_TS] and facts.established_ecr ~= facts[REPLY_TS]
         and (third or distance(facts[REPLY_TS], facts.established_ecr) < 0) and not named_reply(facts)
-    if not facts.after_plain and (names_another or (is_answered and not third)) then
+    if not facts.after_plain and (names_another or is_beyond or (is_answered and not third)) then
         return format("a frame is missing before %d: the SYN-ACK that it answers", facts[ESTABLISHED])
     end
     return nil
@@ -1538,8 +1587,8 @@ end
 
 -- Bytes of the SYN's data that were sent again; nil where the capture lacks some of them.
 local function resent_of(facts)
-    local resent = facts[LEN] and (facts[RESENT] or 0)
-    if resent and facts[REPLY] and facts[ACKED] + resent < min(facts[LEN], facts[REACHED] or 0) then
+    local resent, acked = facts[LEN] and (facts[RESENT] or 0), facts.acked_first or facts[ACKED]
+    if resent and facts[REPLY] and acked + resent < min(facts[LEN], facts[REACHED] or 0) then
         return nil
     end
     return resent or nil
@@ -1995,7 +2044,8 @@ local function is_usual(tvb, pinfo, size)
     end
     local first = raw_bytes(tvb, ip, 1)
     if first == "E" then
-        if raw_bytes(tvb, ip + 9, 1) ~= TCP_BYTE then
+        if raw_bytes(tvb, ip + 9, 1) ~= TCP_BYTE
+            or not (ip == FIRST_PLACE or ends_within(raw_bytes(tvb, ip, 4), 0, size - ip)) then
             return false
         end
         tcp = ip + 20
@@ -2034,7 +2084,7 @@ local function dissect(tvb, pinfo, tree, size)
     -- Of IPv4 the packet's bytes, the protocol and the ports; of TCP all, and four bytes of options.
     local first, _, total, n2, n3, n4, next_header, _, _, protocol, _, _, _, _, _, _, _, _, _, _, p1, p2, q1, q2,
         s1, s2, s3, s4, k1, k2, k3, k4, offset, flags, _, _, _, _, _, _, o1, o2, o3, o4 = byte(raw, ip + 1, ip + 44)
-    if first == 0x45 and protocol == TCP then
+    if first == 0x45 and protocol == TCP and ip + total * 256 + n2 <= size then
         tcp, total, key = ip + 20, total * 256 + n2, sub(raw, ip + 13, ip + 24)
     elseif
         next_header == TCP

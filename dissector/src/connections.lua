@@ -19,6 +19,8 @@
 --   late                    a sign that the SYN-ACK was under way while the client waited to send its SYN again
 --   GRANTED                 the cookie in the SYN-ACK; had_option where there is an option without one
 --   second_reply            a sign that a second connection took the same data
+--   doubtful_reply          a packet of the server that may be a sign of that
+--   acked_first             ACKED before a SYN-ACK of another server's ISN acknowledged more
 --   after_plain             whether a plain SYN of the same number came before
 --   foreign_reply           a SYN-ACK that answers something else; answers_plain where that was a plain SYN
 --   ESTABLISHED             the client's first packet that is no SYN; established_time, its time where it is the very
@@ -27,6 +29,7 @@
 --   SERVED                  the server's first packet without SYN of this connection
 --   RESENT, RESENT_TO, RESENT_IN                bytes of the SYN's data sent again, up to which, where first
 --   REACHED                 bytes of the stream that the client has sent, as its packets without SYN show
+--   answered_to             the same of the server, within REACH
 --   reset, client_reset, icmp                   RST of the server, of the client before an answer; ICMP error
 --   other_answer            the server's ACK in place of a SYN-ACK that is of another connection
 --   ended                   where another connection of the same addresses and ports begins
@@ -49,7 +52,7 @@ local newest_of_pair -- client .. server -> the connection with the newest cooki
 local data_of_pair -- client, server and its port -> the newest connection whose SYN has data
 local accepted_at -- server and port -> the newest frame in which it acknowledged data of a SYN
 local plain_syn, plain_before, plain_count -- key -> header of a SYN without fast open; forgotten by and by
-local early, early_before, early_count -- key -> {header, frame, time} of a SYN-ACK of no connection; likewise
+local early, early_before, early_count -- key -> {header, frame, time, the one before it} of a SYN-ACK
 local cut_count -- SYNs of which the capture has not enough to tell whether they are a fast open's
 local dull_options, dull_count -- options of SYNs, as bytes -> whether none of them matters here
 local has_columns, asked_at -- whether there is a column to write to; the newest frame where that was asked
@@ -85,7 +88,7 @@ local function sweep_up()
     end
 end
 
--- A SYN without fast open; `header`: its TCP header from the sequence number on, "" where the capture cuts it off.
+-- A SYN without fast open; `header`: its TCP header from the sequence number on, as far as it was captured.
 local PLAIN_KEPT, SWEPT_AFTER = 4096, 16 -- the first is a multiple of the second
 local function note_plain_syn(key, header)
     if plain_count % SWEPT_AFTER == 0 then
@@ -104,7 +107,7 @@ local function note_early(key, header, number, time)
     if early_count == EARLY_KEPT then
         early_before, early, early_count = early, {}, 0
     end
-    early[key] = { header, number, time }
+    early[key] = { header, number, time, early[key] }
     early_count = early_count + 1
 end
 

@@ -8,7 +8,7 @@ local function open_by_syn(key, segment, options, related, number)
         if segment.cut then
             cut_count = cut_count + 1
         end
-        note_plain_syn(key, segment.cut and "" or header_from_seq(segment))
+        note_plain_syn(key, header_from_seq(segment))
         return nil
     end
     return open_connection(key, number)
@@ -79,7 +79,7 @@ local function feed_syn(key, segment, options, related, number, pinfo)
         connection[COOKIE] = cookie
     end
     local plain = plain_syn[key] or plain_before[key]
-    connection.after_plain = plain and plain ~= "" and number32(plain, 0) == segment.seq or nil
+    connection.after_plain = plain and number32(plain, 0) == segment.seq or nil
     take_early(connection, key)
     return connection
 end
@@ -88,7 +88,7 @@ end
 local function open_by_syn_ack(key, segment, number)
     local connection = open_connection(key, number)
     local plain = plain_syn[key] or plain_before[key]
-    if plain == "" then
+    if plain and is_cut_header(plain) then
         connection.cut_syn = true
     elseif plain and number32(plain, 0) == (segment.ack - 1) % WRAP then
         the_early.raw, the_early.options, the_early.options_end = plain, 16, #plain
@@ -203,16 +203,25 @@ local function feed_from_client(connection, segment, number, pinfo)
     return true
 end
 
+-- Seconds within which no server sends as many bytes as are beyond REACH.
+local SOON = 3
+
 -- The first byte that the server sends. Where the capture lacks it, a later one is not the first.
 local function note_answer(connection, segment, number, pinfo)
-    local first = connection[REPLY] and distance(connection[REPLY_SEQ], segment.seq)
+    local first = distance(connection[REPLY_SEQ], segment.seq)
     if first == 1 and note_first(connection, ANSWER, number) then
         connection[ANSWER_TIME] = pinfo.abs_ts
         return true
+    elseif first >= 0 and first <= REACH then
+        connection.answered_to = max(connection.answered_to or 0, first)
+        return false
     end
-    -- Data before the first byte that the SYN-ACK announced, acknowledging this SYN's, is another connection's.
-    local acked = first and first < 0 and connection[ACKED] > 0 and distance(connection[ISN], segment.ack) - 1
-    return acked and acked > 0 and acked <= connection[LEN] and note_first(connection, "second_reply", number) or false
+    -- Data outside of any window behind what the SYN-ACK announced, acknowledging this SYN's, is another connection's;
+    -- or what follows gigabytes that were not captured.
+    local acked = connection[ACKED] > 0 and distance(connection[ISN], segment.ack) - 1
+    local is_soon = pinfo.abs_ts - connection[REPLY_TIME] < SOON
+    return acked and acked > 0 and acked <= connection[LEN]
+        and note_first(connection, is_soon and "second_reply" or "doubtful_reply", number) or false
 end
 
 local function feed_from_server(connection, segment, number, pinfo)
@@ -250,7 +259,8 @@ local function is_settled(connection)
     end
     local is_told = connection[ACKED] + (connection[RESENT] or 0) >= len
     -- A megabyte later, what was not seen of the beginning was not captured.
-    return (is_told and connection[ANSWER] and true) or (connection[REACHED] or 0) > len + 1048576
+    return (is_told and connection[ANSWER] and true)
+        or max((connection[REACHED] or 0) - len, connection.answered_to or 0) > 1048576
 end
 
 -- A segment without SYN of a connection that is known, or with an option that has no business there.

@@ -111,7 +111,8 @@ local function is_usual(tvb, pinfo, size)
     end
     local first = raw_bytes(tvb, ip, 1)
     if first == "E" then
-        if raw_bytes(tvb, ip + 9, 1) ~= TCP_BYTE then
+        if raw_bytes(tvb, ip + 9, 1) ~= TCP_BYTE
+            or not (ip == FIRST_PLACE or ends_within(raw_bytes(tvb, ip, 4), 0, size - ip)) then
             return false
         end
         tcp = ip + 20
@@ -150,7 +151,7 @@ local function dissect(tvb, pinfo, tree, size)
     -- Of IPv4 the packet's bytes, the protocol and the ports; of TCP all, and four bytes of options.
     local first, _, total, n2, n3, n4, next_header, _, _, protocol, _, _, _, _, _, _, _, _, _, _, p1, p2, q1, q2,
         s1, s2, s3, s4, k1, k2, k3, k4, offset, flags, _, _, _, _, _, _, o1, o2, o3, o4 = byte(raw, ip + 1, ip + 44)
-    if first == 0x45 and protocol == TCP then
+    if first == 0x45 and protocol == TCP and ip + total * 256 + n2 <= size then
         tcp, total, key = ip + 20, total * 256 + n2, sub(raw, ip + 13, ip + 24)
     elseif
         next_header == TCP

@@ -105,9 +105,14 @@ function named_reply(facts)
     return nil
 end
 
+-- Bytes of which no server has sent more when the client's first packet acknowledges them.
+local MOST_AT_FIRST = 16777216
+
 -- What the capture lacks of a handshake that looks complete, or nil.
 local function missing_frame(facts, again)
-    if names_syn(facts, facts[REPLY_ECR]) == false then
+    if facts.doubtful_reply then
+        return format("the server's packet in %d may be of this connection, too", facts.doubtful_reply)
+    elseif names_syn(facts, facts[REPLY_ECR]) == false then
         return format("a SYN is missing: the SYN-ACK in %d answers another one", facts[REPLY])
     elseif facts.client_reset and facts.client_reset < facts[REPLY] then
         return format("a frame is missing before %d: what the client answered by RST", facts.client_reset)
@@ -116,9 +121,11 @@ local function missing_frame(facts, again)
     end
     -- Where a plain SYN of the same number came before, the client's packets may be of that one's connection.
     local third, is_answered = is_third(facts), facts[ESTABLISHED] and facts[ESTABLISHED] < facts[REPLY]
+    local is_beyond = facts.established_ack
+        and (facts.established_ack - facts[REPLY_SEQ] - 1) % WRAP > MOST_AT_FIRST
     local names_another = facts.established_ecr and facts[REPLY_TS] and facts.established_ecr ~= facts[REPLY_TS]
         and (third or distance(facts[REPLY_TS], facts.established_ecr) < 0) and not named_reply(facts)
-    if not facts.after_plain and (names_another or (is_answered and not third)) then
+    if not facts.after_plain and (names_another or is_beyond or (is_answered and not third)) then
         return format("a frame is missing before %d: the SYN-ACK that it answers", facts[ESTABLISHED])
     end
     return nil

@@ -1,7 +1,8 @@
 -- Replies: which packet is a copy of which, and which SYN a SYN-ACK answers ------------------------------------------
 
 -- Not indented: the block only hides its names, as Lua allows 200 of them at the top level.
-local header_from_seq, was_before, is_copy, acknowledged, names_syn, most_sent, note_late, take_reply, take_early
+local header_from_seq, is_cut_header, was_before, is_copy, acknowledged, names_syn, most_sent, note_late
+local take_reply, take_early
 local COPIED_WITHIN = 0.1 -- seconds; no SYN is sent again so soon (RFC 6298: 1 s; Linux: 0.2 s at least)
 -- Bytes beyond the SYN's that a SYN-ACK may acknowledge: more than twice the data that a SYN can hold is no wrong count
 -- but another connection on the same ports, whose SYN was not captured.
@@ -35,9 +36,14 @@ function header_from_seq(segment)
     return sub(segment.raw, segment.options - 15, segment.options_end)
 end
 
+-- Whether the capture ends within such a header.
+function is_cut_header(header)
+    return #header < HEADER_BYTES[byte(header, 9)] - 4
+end
+
 -- Whether a SYN without fast open, or a SYN-ACK, is a copy of one that came before the connection's first frame.
 function was_before(kept, segment)
-    return kept and kept ~= "" and kept == header_from_seq(segment)
+    return kept and not is_cut_header(kept) and kept == header_from_seq(segment)
 end
 
 -- Bytes of the SYN's data that a SYN-ACK acknowledges, or nil where it answers another SYN.
@@ -89,10 +95,12 @@ function take_reply(connection, reply, acked)
     if connection[REPLY] and reply.seq ~= connection[REPLY_SEQ] then
         if not is_within then
             return false
-        elseif acked > 0 and (connection[ACKED] > 0 or connection[RESENT])
-            and names_syn(connection, reply.ecr) ~= false then
-            note_first(connection, "second_reply", max(reply.frame, connection[REPLY]))
+        elseif acked > 0 and (connection[ACKED] > 0 or connection[RESENT]) then
+            -- Where it answers a packet that was not captured, this is no proof.
+            local what = names_syn(connection, reply.ecr) == false and "doubtful_reply" or "second_reply"
+            note_first(connection, what, max(reply.frame, connection[REPLY]))
         end
+        connection.acked_first = connection.acked_first or connection[ACKED]
     end
     connection[ACKED] = max(connection[ACKED] or 0, acked)
     local is_another = connection[REPLY] and (reply.seq ~= connection[REPLY_SEQ] or reply.ts ~= connection[REPLY_TS]
@@ -120,27 +128,45 @@ function take_reply(connection, reply, acked)
     return true
 end
 
--- A SYN-ACK that came before its SYN, as its bytes are kept: see `note_early`.
-function take_early(connection, key)
-    local back = reversed(key)
-    local kept = early[back] or early_before[back]
-    if not kept then
-        return
-    end
-    local header, number, time = kept[1], kept[2], kept[3]
+-- A SYN-ACK that came before its SYN, as its bytes are kept; whether it was taken.
+local function take_one_early(connection, header, number, time)
     local segment = the_early
     local acked = acknowledged(connection, number32(header, 4))
     segment.raw, segment.options, segment.options_end = header, 16, #header
     local ts, ecr = times_of(segment)
-    if connection.after_plain then
-        connection.answers_plain = number
-    elseif acked and acked <= most_sent(connection) and ecr ~= 0 and (not ecr or ecr == connection[SYN_TS]) then
-        local reply = { frame = number, time = time, seq = number32(header, 0), ts = ts, ecr = ecr }
-        take_reply(connection, reply, acked)
-        local cookie = last_valid((read_options(header, 16, #header)))
-        connection[GRANTED] = cookie and cookie ~= "" and cookie or connection[GRANTED]
-        connection.foreign_reply = nil
-        early[back], early_before[back] = nil, nil
+    if not acked or (ecr and ecr ~= connection[SYN_TS]) then
+        return false
+    elseif not ecr and acked > most_sent(connection) then
+        note_first(connection, "doubtful_reply", number) -- it may be of a connection before
+        return false
+    end
+    local reply = { frame = number, time = time, seq = number32(header, 0), ts = ts, ecr = ecr }
+    local is_taken = take_reply(connection, reply, acked)
+    local cookie = is_taken and last_valid((read_options(header, 16, #header)))
+    connection[GRANTED] = cookie and cookie ~= "" and cookie or connection[GRANTED]
+    return is_taken
+end
+
+-- The SYN-ACKs that came before their SYN: see `note_early`.
+function take_early(connection, key)
+    local back = reversed(key)
+    local kept, newest = {}, early[back] or early_before[back]
+    if newest and connection.after_plain then
+        connection.answers_plain = newest[2]
+        return
+    end
+    for _, from in ipairs({ early, early_before }) do
+        local each = from[back]
+        while each do
+            kept[#kept + 1] = each
+            each = each[4]
+        end
+    end
+    for place = #kept, 1, -1 do
+        if take_one_early(connection, kept[place][1], kept[place][2], kept[place][3]) then
+            connection.foreign_reply = nil
+            early[back], early_before[back] = nil, nil
+        end
     end
 end
 

@@ -127,9 +127,12 @@ local function total_of(raw, ip)
     return payload == 0 and 0 or payload + 40
 end
 
--- Whether an IPv6 packet which seems to begin at `ip` ends within `size` bytes. Where other packets of the capture have
+-- Whether the packet which seems to begin at `ip` ends within `size` bytes. Where other packets of the capture have
 -- another encapsulation, an address or a checksum may look like a header, and its length then tells.
 local function ends_within(raw, ip, size)
+    if byte(raw, ip + 1) < 0x60 then
+        return ip + number16(raw, ip + 2) <= size
+    end
     local payload = number16(raw, ip + 4)
     return payload ~= nil and ip + 40 + payload <= size
 end
@@ -145,7 +148,7 @@ end
 local function read_unusual(tvb, pinfo)
     local raw, ip = tvb:raw(), usual_place
     local tcp, key = read_ip(raw, ip)
-    if not tcp or (byte(raw, ip + 1) >= 0x60 and not ends_within(raw, ip, tvb:reported_len())) then
+    if not tcp or not ends_within(raw, ip, tvb:reported_len()) then
         tcp, key, ip = search(raw, pinfo)
         if not tcp then
             return nil

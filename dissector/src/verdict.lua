@@ -131,8 +131,8 @@ end
 
 -- Bytes of the SYN's data that were sent again; nil where the capture lacks some of them.
 local function resent_of(facts)
-    local resent = facts[LEN] and (facts[RESENT] or 0)
-    if resent and facts[REPLY] and facts[ACKED] + resent < min(facts[LEN], facts[REACHED] or 0) then
+    local resent, acked = facts[LEN] and (facts[RESENT] or 0), facts.acked_first or facts[ACKED]
+    if resent and facts[REPLY] and acked + resent < min(facts[LEN], facts[REACHED] or 0) then
         return nil
     end
     return resent or nil

@@ -219,6 +219,26 @@ def test_an_address_that_looks_like_a_header_where_headers_were_is_none(tmp_path
     assert [each["outcome"] for each in found] == ["accepted", "accepted"]
 
 
+@pytest.mark.parametrize("first", [0x45, 0x4E])
+def test_a_tag_that_looks_like_a_header_where_headers_were_is_none(
+    first: int, tmp_path: Path
+) -> None:
+    """A VLAN of priority 2 stands where IPv4 began in untagged frames, with a 6 in the place
+    of the protocol: in the packet's identification."""
+    plain, tagged = Talk(sport=40001), Talk(sport=40002)
+    accepted(plain)
+    accepted(tagged)
+    frames = []
+    for here, there in zip(plain.packets, tagged.packets, strict=True):
+        packet = there.data[:4] + b"\x00\x06" + there.data[6:]
+        frames += [
+            ethernet(here.data, IPV4),
+            MACS + b"\x81\x00" + bytes([first, 5]) + IPV4 + packet,
+        ]
+    found = connections(write_pcap(tmp_path / "tags.pcap", ETHERNET, frames))
+    assert [each["outcome"] for each in found] == ["accepted"] * 2
+
+
 def test_a_fragment_without_a_header_is_no_segment(tmp_path: Path) -> None:
     (syn, *_) = spoken(4)
     # The bytes of a SYN with a cookie, as they might stand in the middle of a large datagram.

@@ -50,9 +50,9 @@ def by_port(capture: Path, ports: Iterable[int]) -> dict[int, list[Packet]]:
     return found
 
 
-def write(path: Path, packets: Iterable[Packet]) -> Path:
+def write(path: Path, packets: Iterable[Packet], link: int = _ETHERNET) -> Path:
     """A pcap file with nanoseconds, in the order of time."""
-    records = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 1 << 16, _ETHERNET)]
+    records = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 1 << 16, link)]
     for each in sorted(packets, key=lambda packet: packet.when):
         seconds, nanoseconds = divmod(each.when, 1_000_000_000)
         held = each.frame[: each.snap]
@@ -108,6 +108,24 @@ def copied(packets: list[Packet], dice: Random) -> list[Packet]:
     return packets + [
         replace(each, when=each.when + later) for each in packets if dice.random() < share
     ]
+
+
+def linked(packets: Iterable[Packet], head: Callable[[bytes], bytes]) -> list[Packet]:
+    """On another link layer; head: what stands before a packet of that EtherType."""
+    return [replace(each, frame=head(each.frame[12:14]) + each.frame[14:]) for each in packets]
+
+
+LINKS: dict[str, tuple[int, Callable[[bytes], bytes]]] = {
+    "raw IP": (101, lambda _kind: b""),
+    "loopback of BSD": (0, lambda kind: struct.pack("<I", 2 if kind == _IPV4 else 30)),
+    "cooked": (113, lambda kind: bytes(5) + b"\x01\x00\x06" + bytes(6) + kind),
+    "cooked, version 2": (276, lambda kind: kind + bytes(7) + b"\x01\x00\x06" + bytes(8)),
+    "802.11": (105, lambda kind: b"\x08" + bytes(23) + b"\xaa\xaa\x03" + bytes(3) + kind),
+}
+"""The number of a link layer in a pcap file, and its header."""
+
+FORMATS = ("pcap", "pcapng", "snoop", "netmon2")
+"""Formats of files that editcap writes."""
 
 
 def in_microseconds(packets: list[Packet], _dice: Random) -> list[Packet]:
