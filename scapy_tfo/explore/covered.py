@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 
+from scapy_tfo.explore.conversation.deeds import KINDS as DEEDS
 from scapy_tfo.explore.conversation.met import POSSIBLE, SORTS, STATES, Met
 from scapy_tfo.explore.conversation.run import Run
 from scapy_tfo.explore.conversation.schedule import FAULTS, Schedule
 from scapy_tfo.explore.conversation.wrong import KINDS
+from scapy_tfo.explore.deeds import TALKERS
 from scapy_tfo.explore.ends.context import FACTORS
 from scapy_tfo.explore.ends.opening import USUAL
 from scapy_tfo.explore.plan import CLIENTS, SERVERS
@@ -21,9 +23,11 @@ _NONE, _ODD = "none", "odd"
 DIMENSIONS: dict[str, tuple[str, ...]] = {
     "opening": (*USUAL, _ODD),
     "server": SERVERS,
-    "client": CLIENTS,
+    "client": tuple(dict.fromkeys((*CLIENTS, *TALKERS))),
     "fault": FAULTS,
     "second fault": FAULTS,
+    "deed": tuple(DEEDS),
+    "second deed": tuple(DEEDS),
     "wrong segment": tuple(KINDS),
     **{name: tuple(levels) for name, levels in FACTORS.items()},
 }
@@ -97,6 +101,8 @@ def _rows(schedule: Schedule) -> list[tuple[Level, ...]]:
     rest: list[Level] = []
     for name, fault in zip(("fault", "second fault"), schedule.faults, strict=False):
         rest.append((name, fault.kind))
+    for name, deed in zip(("deed", "second deed"), schedule.deeds, strict=False):
+        rest.append((name, deed.kind))
     if schedule.wrong is not None:
         rest.append(("wrong segment", schedule.wrong.kind))
     odd = dict(schedule.context)

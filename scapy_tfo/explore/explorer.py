@@ -18,6 +18,7 @@ from scapy_tfo.explore.conversation.schedule import FAULTS, Schedule
 from scapy_tfo.explore.conversation.world import World
 from scapy_tfo.explore.conversation.wrong import KINDS
 from scapy_tfo.explore.covered import Covered
+from scapy_tfo.explore.deeds import Length, how_many, with_deeds
 from scapy_tfo.explore.limits import closed
 from scapy_tfo.explore.plan import (
     batches,
@@ -138,6 +139,7 @@ class Explorer:
             (in_contexts(run.schedule, self._rows) for run in bases),
             batches(with_three_faults()[shard::of] if faults > 2 else (), dice),
             batches(alone()[shard::of], dice),
+            with_deeds(random.Random(self._seed), self.length_of, shard=shard, of=of),
         ]
         firsts: list[plan.First] = []
         marks: set[tuple[Schedule, int]] = {(run.schedule, run.mark) for run in bases}
@@ -178,6 +180,12 @@ class Explorer:
         if problems:
             self._wrong(first_of(problems), schedule)
         return run
+
+    def length_of(self, schedule: Schedule) -> Length:
+        """How long a conversation is without deeds, for which it is played."""
+        world = World(self._stack, self._profile, self._seed)
+        run = Play(world, schedule).play()
+        return run.passed, run.talks
 
     def _serve_first(self, application: str) -> None:
         """See what a listener does in a new world, and what is wrong with that."""
@@ -280,6 +288,7 @@ def sizes(some: Sequence[Run], faults: int, contexts: int) -> dict[str, int]:
     if faults:
         counts[plan.FAULT] = sum(size * len(FAULTS) for size in packets)
     counts[plan.WRONG] = sum((run.passed + 1) * len(KINDS) for run in some)
+    counts[plan.DEEDS] = how_many()
     counts[plan.CONTEXT] = len(some) * contexts
     if faults > 1:
         each = len(FAULTS) ** 2

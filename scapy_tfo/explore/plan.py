@@ -26,6 +26,7 @@ CELLS, ALONE, FAULT, WRONG, CONTEXT, FAULTS_TWO, FAULTS_THREE = (
     *("cells", "one odd thing", "one fault", "one wrong segment", "contexts", "two faults"),
     "three faults",
 )
+DEEDS = "legal deeds"
 BATCH = 48
 """Schedules with one application of the target that are played in one world."""
 
@@ -110,6 +111,8 @@ def interleaved(many: Sequence[Iterable[Batch]], firsts: list[First]) -> Iterato
 
 def stage_of(schedule: Schedule) -> str:
     """What it is played for."""
+    if schedule.deeds:
+        return DEEDS
     if schedule.faults:
         return (FAULT, FAULTS_TWO, FAULTS_THREE)[len(schedule.faults) - 1]
     if schedule.wrong is not None:

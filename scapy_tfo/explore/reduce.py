@@ -18,7 +18,7 @@ _CLIENTS = ("write-end:100", "write:100")
 
 
 def reduced(judge: Judge, found: Found) -> Schedule:
-    """The schedule of a finding without what its rule does not need: faults, wrong segment,
+    """The schedule of a finding without what its rule does not need: faults, wrong segment, deeds,
     context, applications that do something special. It is as it was where it takes others before.
     """
     schedule = found.schedule
@@ -42,6 +42,8 @@ def simpler(schedule: Schedule) -> Iterator[Schedule]:
     for at in range(len(schedule.faults)):
         rest = schedule.faults[:at] + schedule.faults[at + 1 :]
         yield replace(schedule, faults=rest)
+    for at in range(len(schedule.deeds)):
+        yield replace(schedule, deeds=schedule.deeds[:at] + schedule.deeds[at + 1 :])
     for at in range(len(schedule.context)):
         yield replace(schedule, context=schedule.context[:at] + schedule.context[at + 1 :])
     for each in _easier(_SERVERS, schedule.server):

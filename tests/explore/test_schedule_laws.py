@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scapy_tfo.errors import SetupError
+from scapy_tfo.explore.conversation.deeds import KINDS as DEEDS
 from scapy_tfo.explore.conversation.schedule import (
     FAULTS,
     LOST,
+    Deed,
     Fault,
     Schedule,
     Wrong,
@@ -46,6 +48,9 @@ schedules = st.builds(
     contexts,
     st.lists(faults, max_size=2).map(tuple),
     st.none() | st.builds(Wrong, st.sampled_from(sorted(KINDS)), st.integers(0, 30)),
+    st.lists(st.builds(Deed, st.sampled_from(sorted(DEEDS)), st.integers(0, 30)), max_size=3).map(
+        tuple
+    ),
 )
 
 

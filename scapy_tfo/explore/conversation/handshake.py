@@ -11,8 +11,13 @@ from scapy_tfo.option import FastOpen
 from scapy_tfo.oracle.parts.profile import ANY, REQUEST, Profile
 from scapy_tfo.segment import ACK, RST, SYN, Segment
 
-_ANSWERS_WITHIN = 0.9
-"""Seconds, less than the client's first timeout."""
+_AGAIN = 0.9
+"""Seconds between two SYNs, where the second is none that a path made: less than the client's first
+timeout."""
+_AT_ONCE = 0.1
+"""Seconds within which what answers a SYN answers none before it."""
+_NEVER = 6.0
+"""Seconds for which no host makes a client wait."""
 _OFFERS = {opt.MSS, opt.WINDOW_SCALE, opt.SACK_PERMITTED, opt.TIMESTAMPS}
 
 
@@ -34,6 +39,7 @@ class Handshake:
         self._syns: list[Segment] = []
         self._text_end = 0
         self._asked_at: float | None = None
+        self._latest = 0.0
         self.answered = self.acked = False
 
     def forgot(self, segment: Segment, first: int, accepted: bool, gone: bool) -> str:
@@ -51,6 +57,7 @@ class Handshake:
         """A segment of the client's came to the target; what that shows. now: seconds."""
         if segment.flags & SYN:
             self._syns.append(segment)
+            self._latest = now
             return self._asked(now)
         if segment.flags & (RST | ACK) == ACK:
             self.acked = self.answered
@@ -64,11 +71,30 @@ class Handshake:
         first = self._asked_at
         if first is None:
             self._asked_at = now
-        if first is None or self.answered or now - first <= _ANSWERS_WITHIN:
+        if first is None or self.answered or now - first <= _NEVER:
             return None
+        return self._unanswered(now - first)
+
+    def _unanswered(self, seconds: float) -> Problem:
         self._asked_at = math.inf
-        told = f"nothing in {now - first:.1f} s"
+        told = f"nothing in {seconds:.1f} s"
         return Problem("syn-unanswered", -1, "an answer to a SYN at a listener", told)
+
+    def answers(self, segment: Segment, now: float) -> Problem | None:
+        """The target sent a segment; whether it ignored a SYN before it. now: seconds.
+
+        A host may take its time for an answer. One that answers a SYN at once, and none of those
+        before it, did not want them.
+        """
+        first = self._asked_at
+        if first is None or self.answered or not segment.flags & (SYN | RST):
+            return None
+        if segment.flags & RST:
+            # An application that aborts in SYN-RECEIVED (RFC 9293 section 3.10.5) is an answer.
+            self._asked_at = None
+            return None
+        ignored = self._latest - first > _AGAIN and now - self._latest <= _AT_ONCE
+        return self._unanswered(self._latest - first) if ignored else None
 
     def _is_good(self, segment: Segment) -> bool:
         """Whether its data may be taken at once."""

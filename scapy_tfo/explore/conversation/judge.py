@@ -8,6 +8,7 @@ that does not read.
 from __future__ import annotations
 
 import functools
+from collections.abc import Collection
 
 from scapy_tfo import tcp_rules
 from scapy_tfo.explore.conversation.run import OVER, Problem, Run
@@ -29,7 +30,8 @@ def judged(run: Run) -> list[Problem]:
     """All that is wrong with a run, what its packets showed first."""
     found = list(run.problems)
     server, client = run.server, run.client
-    found += _kept("text", server, client)
+    apart = _apart(run)
+    found += _kept("text", server, client, apart)
     found += _kept("answer", client, server)
     if server.accepted > 1:
         found.append(_wrong("handed-over-twice", "one connection", f"{server.accepted}"))
@@ -37,7 +39,7 @@ def judged(run: Run) -> list[Problem]:
     # more SYN that ends TIME-WAIT may take with it what a slow application had not read.
     gone = server.done or server.error or run.killed or run.excuse == OVER
     alive = server.accepted and server.reading and not gone
-    if alive and len(server.received) < run.acked:
+    if alive and len(server.received) + len(apart) < run.acked:
         found.append(
             _wrong(
                 "acknowledged-not-delivered",
@@ -48,7 +50,9 @@ def judged(run: Run) -> list[Problem]:
     if run.killed and server.accepted and not server.ended:
         found.append(_wrong("reset-not-believed", "the connection ended", "it goes on"))
     if not reasons(run):
-        found += _complete(run)
+        found += _complete(run, len(apart))
+    for each in run.also:
+        found += judged(each)
     return found
 
 
@@ -69,9 +73,28 @@ def reasons(run: Run) -> set[str]:
     return found
 
 
-def _kept(what: str, reader: Actor, writer: Actor) -> list[Problem]:
-    """The reader got what the writer wrote, from its beginning, and the end where it ended."""
-    got, wrote = bytes(reader.received), bytes(writer.wrote)
+def _apart(run: Run) -> set[int]:
+    """Bytes of the client's text that the target's application got beside its stream: an urgent one
+    may be (RFC 6093 section 3.1)."""
+    if not run.urgent:
+        return set()
+    got, wrote, at = run.server.received, run.client.wrote, 0
+    apart = set()
+    for number, byte in enumerate(wrote):
+        if at < len(got) and got[at] == byte:
+            at += 1
+        elif number in run.urgent and (at < len(got) or number < run.acked):
+            apart.add(number)
+        else:
+            break
+    return apart
+
+
+def _kept(what: str, reader: Actor, writer: Actor, apart: Collection[int] = ()) -> list[Problem]:
+    """The reader got what the writer wrote, from its beginning, and the end where it ended. apart:
+    numbers of bytes that it got otherwise."""
+    got = bytes(reader.received)
+    wrote = bytes(byte for at, byte in enumerate(writer.wrote) if at not in apart)
     if not wrote.startswith(got):
         at = next(
             (at for at, (one, two) in enumerate(zip(got, wrote, strict=False)) if one != two),
@@ -87,16 +110,18 @@ def _kept(what: str, reader: Actor, writer: Actor) -> list[Problem]:
     return []
 
 
-def _complete(run: Run) -> list[Problem]:
-    """Both ends got all, and both have ended in order."""
+def _complete(run: Run, apart: int) -> list[Problem]:
+    """Both ends got all, and both have ended in order. apart: bytes that the target's application
+    got beside its stream."""
     server, client = run.server, run.client
     for name, actor in (("server", server), ("client", client)):
         if actor.error:
             return [_wrong(f"{name}-failed", "a connection that ends in order", actor.error)]
     if not server.accepted:
         return [_wrong("never-accepted", "a connection for the application", "none")]
-    for name, reader, writer in (("text", server, client), ("answer", client, server)):
-        if len(reader.received) < len(writer.wrote):
+    ways = ("text", server, client, apart), ("answer", client, server, 0)
+    for name, reader, writer, more in ways:
+        if len(reader.received) + more < len(writer.wrote):
             return [
                 _wrong(
                     f"{name}-missing",

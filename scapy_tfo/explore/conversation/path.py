@@ -32,6 +32,7 @@ class Path:
     takes what arrives at the target with a wrong checksum, as bytes.
 
     order: of the packets so far, which went to the target. trace: they, where they are kept.
+    began: where their time is counted from, in seconds.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class Path:
         self.order: list[bool] = []
         self.trace: list[Traced] | None = None
         self._world = world
-        self._began = world.now
+        self.began = world.now
         self._faults = {(each.to_target, each.index): each.kind for each in faults}
         self._takers = to_client, to_target
         self._spoilt = spoilt
@@ -59,7 +60,7 @@ class Path:
         self.order.append(to_target)
         fate = self._faults.get((to_target, index), "") if self._faults else ""
         if self.trace is not None:
-            at = self._world.now - self._began
+            at = self._world.now - self.began
             self.trace.append(Traced(at, to_target, segment.to_bytes(), fate))
         arrive = self._takers[to_target]
         held, self._held[to_target] = self._held[to_target], None

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from scapy_tfo import seq
 from scapy_tfo.explore.conversation.connecting import prepared
+from scapy_tfo.explore.conversation.deeds import KINDS
+from scapy_tfo.explore.conversation.doing import Deeds
 from scapy_tfo.explore.conversation.handshake import Handshake
-from scapy_tfo.explore.conversation.met import met
-from scapy_tfo.explore.conversation.owed import Owed
 from scapy_tfo.explore.conversation.path import Path
-from scapy_tfo.explore.conversation.run import OVER, Problem, Run, Traced
+from scapy_tfo.explore.conversation.run import WAITED, Run
 from scapy_tfo.explore.conversation.schedule import Schedule
+from scapy_tfo.explore.conversation.watching import Watching
 from scapy_tfo.explore.conversation.world import Setting
-from scapy_tfo.explore.conversation.wrong import KINDS, Situation
-from scapy_tfo.explore.ends.actor import Actor
-from scapy_tfo.explore.ends.actors import Writer, client_of, server_of
-from scapy_tfo.explore.ends.context import Context, context_of
-from scapy_tfo.explore.ends.dressing import dressed
-from scapy_tfo.explore.ends.opening import OLD_KEY
-from scapy_tfo.oracle.conduct.conduct import Broken, Conduct
+from scapy_tfo.explore.conversation.wrong import Situation
+from scapy_tfo.explore.ends.opening import OLD_KEY, PLAIN
+from scapy_tfo.oracle.conduct.conduct import Conduct
 from scapy_tfo.oracle.conduct.history import Population
-from scapy_tfo.reference.client import ActiveConnection
-from scapy_tfo.reference.states import Accepted, Connected
-from scapy_tfo.segment import ACK, RST, SYN, MalformedPacketError, Segment
+from scapy_tfo.oracle.parts.profile import MANY
+from scapy_tfo.segment import ACK, RST, Segment
 
 HORIZON = 120.0
 """Seconds after which a conversation should have ended, whatever two faults did to it."""
@@ -35,38 +31,25 @@ _MOST = 3000
 """Packets of one schedule at most: a stack that never comes to rest is a finding, not a hang."""
 
 
-class Play:
+_PAUSES = (0.02, 1.0, 20.0, 300.0)
+"""Seconds between the end of a connection and the next one of the same two ends: within TIME-WAIT,
+and beyond four minutes."""
+_WAITS = 240.0
+"""Seconds of TIME-WAIT, at most (RFC 9293 section 3.4.2)."""
+_GUEST = "write-end:60"
+"""The application of another client."""
+_FURTHER = 70_000
+"""By how much the ISN of the next connection is beyond the last number of the one before."""
+
+
+class Play(Watching):
     """One schedule in a world. keep: whether its packets are kept."""
 
     def __init__(self, world: Setting, schedule: Schedule, *, keep: bool = False) -> None:
-        self.world, self.schedule = world, schedule
-        self.context: Context = context_of(schedule.context)
-        self.server: Actor = server_of(schedule.server, self)
-        self.client: Writer = client_of(schedule.client, self)
-        self.client.filling = self.context.filling
-        self.run = Run(schedule, self.server, self.client)
-        self._keep = keep
-        self._marks: list[tuple[float, int, int, int]] = []
-        self._spare: Actor | None = None
-        self._over = False
-        self._owed = Owed()
-        self._waits = schedule.wrong is not None
-        self._answers_wrong = False
-        self._fin_acked = 0
-
-    # What its applications use, see `actors.Clock`.
-
-    @property
-    def now(self) -> float:
-        return self.world.now
-
-    def later(self, seconds: float, act: Callable[[], None]) -> None:
-        def done() -> None:
-            act()
-            self._pump_client()
-            self._pump_target()
-
-        self.world.later(seconds, done)
+        super().__init__(world, schedule, keep=keep)
+        self._before: Play | None = None
+        self._invited: list[Play] = []
+        self._guests: list[Play] = []
 
     # The whole
 
@@ -74,29 +57,87 @@ class Play:
         """From the first SYN to the last packet, or until time is over."""
         self.begin()
         self._drive()
-        return self._ended()
+        run = self._ended()
+        if self._deeds is not None and self._deeds.again is not None:
+            run.also.append(self._next(self._deeds).play())
+        return run
+
+    def _next(self, deeds: Deeds) -> Play:
+        """The same two ends connect once more."""
+        pause = _PAUSES[(deeds.again.after if deeds.again is not None else 0) % len(_PAUSES)]
+        self.world.pass_time(pause)
+        then = Play(self.world, replace(self.schedule, deeds=deeds.then), keep=self._keep)
+        send = self.connection.send
+        # A new connection has numbers and times above those of the old one (RFC 9293 MAY-2).
+        then.context = replace(
+            then.context,
+            settings=replace(then.context.settings, first_isn=seq.add(send.nxt, _FURTHER)),
+            clock=seq.add(self.connection.timestamp(self.world.now), 1000),
+        )
+        then._before = self
+        then._follows = True
+        # Some stacks remember a connection behind LAST-ACK as long.
+        then._may_wait = pause <= _WAITS and not (self.run.reset or self.run.killed)
+        then.run.trace = self.run.trace
+        then._trace_from = self._trace_from
+        return then
 
     def begin(self) -> None:
         """Up to the first SYN."""
         world = self.world
         world.make_room()
-        self._port = port = world.port_of(self.schedule.server)
-        target = self._target = world.addresses[self.context.family]
-        self._make_client(port)
+        if self._deeds is not None:
+            self._invite(self._deeds)
+        self._prepare()
+        self._connect()
+
+    def _invite(self, deeds: Deeds) -> None:
+        """Prepare other clients that connect meanwhile, where the target takes several."""
+        if self.world.profile.connections < MANY:
+            return
+        for each in deeds.company:
+            own = self.schedule
+            # Some targets take no cookie of a key that is no longer the first.
+            opening = PLAIN if own.opening == OLD_KEY else KINDS[each.kind].company
+            other = Schedule(opening, own.server, _GUEST, own.context)
+            guest = Play(self.world, other, keep=self._keep)
+            guest._plays, guest.run.trace = self._plays, self.run.trace
+            guest._prepare()
+            self._invited.append(guest)
+
+    def _welcome(self) -> None:
+        """See Watching."""
+        if self._invited:
+            guest = self._invited.pop(0)
+            self._plays.append(guest)
+            self._guests.append(guest)
+            guest._trace_from = self._trace_from
+            guest._connect()
+
+    def _prepare(self) -> None:
+        """Know both ends, and have a client that holds the cookie that its opening wants."""
+        self._port = self.world.port_of(self.schedule.server)
+        self._target = self.world.addresses[self.context.family]
+        self._make_client(self._port)
+
+    def _connect(self) -> None:
+        world, port, target = self.world, self._port, self._target
         world.played += 1
         self._began = world.now
         takers = self._at_client, self._at_target, self._spoilt_at_target
         self._path = Path(world, self.schedule.faults, *takers)
+        self._trace_from = self._began if self._trace_from is None else self._trace_from
         if self._keep:
-            self._path.trace = self.run.trace
+            self._path.trace, self._path.began = self.run.trace, self._trace_from
         history = world.history((target, port, self._address, self._stack.port))
         if self.context.iss is not None:
             # That others had this number is no fault of the target's.
             history.population = Population()
         world.choose_iss(self.context.iss)
+        world.allow_ecn(port, self.context.settings.ecn)
         self._conduct = Conduct(history, world.tally)
         self.server.on_reading = self._conduct.reads
-        self._connection: ActiveConnection = self._stack.connect(
+        self.connection = self._stack.connect(
             self._address,
             target,
             port,
@@ -104,8 +145,8 @@ class Play:
             fast_open=self._opening.asks,
             now=world.now,
         )
-        self._isn = self._connection.send.iss
-        self._sport = self._connection.local[1]
+        self._isn = self.connection.send.iss
+        self._sport = self.connection.local[1]
         self._situation = Situation(
             client=self._address,
             target=target,
@@ -120,8 +161,8 @@ class Play:
             world.profile, self._isn, self.cookie, taken=taken, narrowed=world.narrowed
         )
         self._pump_client()
-        if self.schedule.wrong is not None:
-            self._go_wrong()
+        if self._waits:
+            self._go_on()
 
     def _make_client(self, port: int) -> None:
         """A client that holds the cookie that its opening wants."""
@@ -131,12 +172,15 @@ class Play:
         self.run.broken = made.opening.broken
         if made.problem is not None:
             self.run.problems.append(made.problem)
+        if self._before is not None:
+            self._stack.port = self._before._sport
 
     def _drive(self) -> None:
-        world, target, client = self.world, self.world.target, self._stack
+        world, target, plays = self.world, self.world.target, self._plays
         end = self._began + HORIZON
         while len(self._path.order) < _MOST:
-            act, ours, theirs = world.next_act(), client.deadline(), target.deadline()
+            act, theirs = world.next_act(), target.deadline()
+            ours = self._stack.deadline() if len(plays) == 1 else self._soonest()
             # No deadline is at the very beginning, and so none is 0.
             due = min(act or _NEVER, ours or _NEVER, theirs or _NEVER)
             if due == _NEVER:
@@ -150,22 +194,36 @@ class Play:
                 world.do_next()
             elif ours is not None and ours <= due:
                 world.now = max(world.now, ours)
-                client.on_timer(world.now)
-                self._pump_client()
+                for each in plays:
+                    each._stack.on_timer(world.now)
+                    each._pump_client()
             else:
                 world.now = max(world.now, due)
                 target.on_timer(world.now)
                 self._pump_target()
         self.run.quiet = False
 
+    def _soonest(self) -> float | None:
+        """When the first of all clients has something to do."""
+        due = [each._stack.deadline() for each in self._plays]
+        return min((each for each in due if each is not None), default=None)
+
     def _is_over(self, act: float | None) -> bool:
         """Both ends are done, and nothing is on its way."""
-        served = self.server.ended or not self.server.accepted
-        return act is None and self.client.ended and served
+        if act is not None:
+            return False
+        return all(
+            each.client.ended and (each.server.ended or not each.server.accepted)
+            for each in self._plays
+        )
 
     def _ended(self) -> Run:
         run, world = self.run, self.world
+        for each in self._guests:
+            run.also.append(each._ended())
         self._settle()
+        if self._may_wait and not self._handshake.answered:
+            run.excuse = run.excuse or WAITED
         if not self._is_gone:
             self._broken(self._conduct.waited(world.now), len(self._marks))
         world.forget_agenda()
@@ -189,206 +247,3 @@ class Play:
             flags=RST if now.iss is None else RST | ACK,
         )
         self.world.exchange(reset)
-
-    @property
-    def _is_gone(self) -> bool:
-        """The target may have forgotten the connection: it was reset, or both ends have ended."""
-        now = self._situation
-        ended = self._fin_acked and now.fin is not None and now.unacked == now.fin
-        return self._over or self.server.ended or bool(ended)
-
-    @property
-    def _next_at_target(self) -> int:
-        """The number that the target expects next, by what it acknowledged."""
-        return seq.add(self._isn, self.run.acked + 1 + self._fin_acked)
-
-    # To the target
-
-    def _pump_client(self) -> None:
-        client = self._stack
-        while True:
-            out, client.outgoing = client.outgoing, []
-            for segment in out:
-                self._path.carry(True, segment)
-            events = client.take_events()
-            if not events and not client.outgoing:
-                return
-            for event in events:
-                if isinstance(event, Connected):
-                    self.client.begin(event.connection)
-                else:
-                    self.client.tell(event)
-
-    def _at_target(self, segment: Segment) -> None:
-        world, run = self.world, self.run
-        self._settle()
-        run.passed += 1
-        self._marks.append((world.now - self._began, 0, segment.flags, segment.length))
-        self._conduct.sent(segment, world.now)
-        first = seq.add(self._isn, 1 + self.run.acked)
-        known, gone = bool(self.server.accepted), self._is_gone
-        self.run.excuse = self._handshake.forgot(segment, first, known, gone) or self.run.excuse
-        self._conduct.history.mixed |= gone and world.profile.stateless
-        end, is_next = self.run.acked + len(segment.payload), self._situation.is_next(segment)
-        self.run.met.append(met(self._situation, segment, self._fin_acked))
-        self._situation.sent(segment)
-        if segment.flags & SYN and self._is_gone:
-            # It may open another connection (RFC 7413 section 2.1).
-            self._conduct.history.mixed = True
-        elif segment.flags & RST:
-            self._over = True
-            self.run.killed |= self._kills(segment)
-        unanswered = self._handshake.sent(segment, world.now)
-        if unanswered is not None and not (run.injected or run.excuse or run.broken):
-            run.problems.append(unanswered)
-        packet = segment.to_bytes()
-        world.target.receive(
-            dressed(packet, self.context.dress) if self.context.dress else packet, world.now
-        )
-        self._pump_target()
-        if segment.payload and is_next and self.run.acked < end and self._must_take():
-            self._owed.text(end, world.now)
-        if self._waits:
-            self._go_wrong()
-
-    # Wrong segments
-
-    def _go_wrong(self) -> None:
-        """Send the wrong segment, where its place has come."""
-        wrong, world, run = self.schedule.wrong, self.world, self.run
-        if wrong is None or run.passed < wrong.after:
-            return
-        self._waits = False
-        kind = KINDS[wrong.kind]
-        if self._situation.over or self._is_gone:
-            # The connection is gone; what comes now belongs to none, or opens another.
-            run.excuse = OVER
-            self._conduct.history.mixed = True
-        made = kind.make(self._situation)
-        if made is None:
-            return
-        is_open = self._handshake.acked and self.server.accepted
-        run.excuse = run.excuse or kind.ends or ("" if is_open else kind.early)
-        run.injected = True
-        run.met.append(met(self._situation, made, self._fin_acked))
-        packet = made.to_bytes()
-        if self._keep:
-            run.trace.append(Traced(world.now - self._began, True, packet, "wrong"))
-        if isinstance(made, Segment):
-            told = made.sport == self._sport and self._situation.syn is not None
-            if made.checksum is None and told:
-                self._conduct.sent(made, world.now)
-                run.killed |= bool(made.flags & RST) and self._kills(made)
-                if made.flags & (SYN | RST | ACK) == ACK:
-                    self._handshake.sent(made, world.now)
-                if made.flags & SYN and made.seq != self._isn:
-                    self._conduct.history.mixed = True
-        else:
-            self._conduct.error(made, world.now)
-            world.narrowed = world.narrowed or bool(made.mtu)
-        self._answers_wrong = True
-        world.target.receive(packet, world.now)
-        self._pump_target()
-        self._answers_wrong = False
-
-    def _kills(self, segment: Segment) -> bool:
-        awaits = self._next_at_target
-        # What came and is not acknowledged yet may have moved the number.
-        is_all = self._situation.got is None or not seq.before(awaits, self._situation.got)
-        return segment.seq == awaits and is_all and self._handshake.answered
-
-    def _must_take(self) -> bool:
-        """Whether the target has to take the text that comes next."""
-        return (
-            self._handshake.acked
-            and not (self._over or self._conduct.history.mixed)
-            and self.server.accepted == 1
-            and self.server.reading
-            and not self.server.done
-        )
-
-    def _settle(self) -> None:
-        excused = self._over or self.server.done or not self.server.reading
-        now, at = self.world.now, len(self._marks)
-        self.run.problems += self._owed.settle(self.run.acked, now, at, excused=excused)
-
-    def _spoilt_at_target(self, packet: bytes) -> None:
-        self.run.passed += 1
-        self.world.target.receive(packet, self.world.now)
-        self._pump_target()
-
-    # To the client
-
-    def _pump_target(self) -> None:
-        target = self.world.target
-        while True:
-            for packet in target.take_packets():
-                # No interface takes more, however wrong the stack is.
-                if len(packet) <= target.settings.mtu:
-                    self._came(packet)
-            events = target.take_events()
-            if not events:
-                return
-            for event in events:
-                connection = event.connection
-                if connection.remote != (self._address, self._sport):
-                    continue
-                actor = self.server
-                if isinstance(event, Accepted):
-                    if actor.accepted and self._is_gone:
-                        # A copy of the SYN came when all was over (RFC 7413 section 2.1).
-                        self._spare = server_of(self.schedule.server, self)
-                        actor = self._spare
-                    elif early := self._handshake.handed_over():
-                        self.run.problems.append(early)
-                    actor.begin(connection)
-                    continue
-                if self._spare is not None:
-                    actor = self._spare
-                if actor.accepted:
-                    actor.tell(event)
-
-    def _came(self, packet: bytes) -> None:
-        try:
-            segment = Segment.read_back(packet)
-        except MalformedPacketError:
-            return
-        if segment.dst != self._address or segment.dport != self._sport:
-            return
-        if self._answers_wrong and self._situation.syn is None:
-            return  # It answers what came before the connection.
-        world, run = self.world, self.run
-        number = len(self._marks)
-        self._marks.append((world.now - self._began, 1, segment.flags, segment.length))
-        run.passed += 1
-        self._broken(self._conduct.came(segment, world.now, number), number)
-        self._settle()
-        flags = segment.flags
-        wrong = self._handshake.came(segment, number)
-        if wrong is not None and not self._conduct.history.mixed:
-            run.problems.append(wrong)
-        if flags & RST:
-            run.reset = self._over = True
-        elif flags & ACK:
-            acked = seq.distance(self._isn, segment.ack) - 1
-            most = len(self.client.wrote)
-            if acked > run.acked:
-                run.acked = min(acked, most)
-                self._fin_acked = int(acked > most)
-        shift = self._conduct.history.their_shift
-        self._situation.came(segment, packet, self._next_at_target, shift)
-        if flags & RST and self._answers_wrong:
-            return  # It answers what the client never sent: nobody waits for it.
-        self._path.carry(False, segment)
-
-    def _broken(self, found: Sequence[Broken], number: int) -> None:
-        for each in found:
-            breach = each.breach
-            self.run.problems.append(Problem(each.rule, number, breach.expected, breach.actual))
-
-    def _at_client(self, segment: Segment) -> None:
-        if self._stack.is_sound(segment):
-            self._stack.segment_arrives(segment, self.world.now)
-            self._pump_client()
-        if self._waits:
-            self._go_wrong()

@@ -10,6 +10,9 @@ from scapy_tfo.explore.ends.actor import Actor
 OVER = "the connection was over"
 """The excuse of what was sent when there was no connection any more, or what opens another."""
 
+WAITED = "TIME-WAIT of the connection before may last (RFC 9293 section 3.10.7.4)"
+"""The excuse of a SYN that got no SYN-ACK."""
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -42,7 +45,9 @@ class Run:
     end it, or "". injected: something was. mark: alike for runs in which the same packets came at
     the same times. seconds: on the virtual clock. quiet: it ended by itself, and not because its
     time was over. met: states of the target, each with the sort of segment that came in it, see
-    `met`.
+    `met`. also: other connections of it, at the same time or behind it. talks: packets before the
+    client's last text left. urgent: bytes of the client's text, counted from 0, that the target may
+    take for urgent.
     """
 
     schedule: Schedule
@@ -62,6 +67,9 @@ class Run:
     quiet: bool = True
     trace: list[Traced] = field(default_factory=list)
     met: list[tuple[str, str]] = field(default_factory=list)
+    also: list[Run] = field(default_factory=list)
+    talks: int = 0
+    urgent: set[int] = field(default_factory=set)
 
 
 def outcome(run: Run) -> str:

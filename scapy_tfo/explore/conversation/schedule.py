@@ -43,12 +43,25 @@ class Wrong:
         return f"{self.kind}@{self.after}"
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Deed:
+    """Something legal that few clients do, of a kind that `deeds.KINDS` has. after: the number of
+    packets that the target has got and sent before it may be done."""
+
+    kind: str
+    after: int
+
+    def __str__(self) -> str:
+        return f"{self.kind}@{self.after}"
+
+
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """opening: see `opening`. server, client: applications, by their names in `actors`.
 
     context: what differs from the usual in addresses, ports, options and the like, by the names of
     `context.FACTORS`; what is not named is as usual. faults: in the order of their packets.
+    deeds: in the order in which they are done where several may be.
     """
 
     opening: str = "good"
@@ -57,25 +70,26 @@ class Schedule:
     context: tuple[tuple[str, str], ...] = ()
     faults: tuple[Fault, ...] = ()
     wrong: Wrong | None = None
+    deeds: tuple[Deed, ...] = ()
 
     def __str__(self) -> str:
         text = f"{self.opening}, {self.server}, {self.client}"
         if self.context:
             text += " {" + ", ".join(f"{name} {level}" for name, level in self.context) + "}"
-        marks = [str(each) for each in self.faults]
+        marks = [str(each) for each in (*self.faults, *self.deeds)]
         if self.wrong is not None:
             marks.append(str(self.wrong))
         return text + ("; " + " ".join(marks) if marks else "")
 
     @property
     def cell(self) -> Schedule:
-        """The same without faults and wrong segments."""
-        return replace(self, faults=(), wrong=None)
+        """The same without faults, wrong segments and deeds."""
+        return replace(self, faults=(), wrong=None, deeds=())
 
     @property
     def size(self) -> tuple[int, int, int]:
         """By which schedules are ordered: smaller ones are easier to understand."""
-        count = len(self.faults) + (self.wrong is not None)
+        count = len(self.faults) + len(self.deeds) + (self.wrong is not None)
         last = max((each.index for each in self.faults), default=0)
         return count, len(self.context), last
 
@@ -98,11 +112,13 @@ def to_json(schedule: Schedule) -> dict[str, Any]:
             for each in schedule.faults
         ],
         "wrong": None if wrong is None else {"kind": wrong.kind, "after": wrong.after},
+        "deeds": [{"kind": each.kind, "after": each.after} for each in schedule.deeds],
     }
 
 
 def from_json(values: Mapping[str, Any]) -> Schedule:
-    """The schedule that `to_json` wrote. Raises SetupError for anything else."""
+    """The schedule that `to_json` wrote, now or before there were deeds. Raises SetupError for
+    anything else."""
     try:
         wrong = values["wrong"]
         made = Schedule(
@@ -117,6 +133,7 @@ def from_json(values: Mapping[str, Any]) -> Schedule:
                 for each in values["faults"]
             ),
             None if wrong is None else Wrong(str(wrong["kind"]), int(wrong["after"])),
+            tuple(Deed(str(each["kind"]), int(each["after"])) for each in values.get("deeds", ())),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise SetupError(f"this is no schedule: {type(error).__name__} {error}") from None

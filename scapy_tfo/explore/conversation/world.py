@@ -6,6 +6,7 @@ import heapq
 import itertools
 import random
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import replace
 from ipaddress import ip_address
 from typing import Protocol
 
@@ -98,6 +99,9 @@ class Setting:
         """What is left of a schedule happens no more."""
         self._agenda.clear()
 
+    def pass_time(self, seconds: float) -> None:
+        """Nothing happens for a while but the target's timers, where its clock is ours."""
+
     def make_room(self) -> None:
         """See to it that the target has room for one more connection."""
 
@@ -110,6 +114,10 @@ class Setting:
     def choose_iss(self, iss: int | None) -> None:
         """The ISN of the connections that the target takes from now on, where it can be told: None
         for its own choice."""
+
+    def allow_ecn(self, port: int, allows: bool) -> None:
+        """Whether connections that a listener takes from now on may agree on ECN, where that can be
+        told."""
 
     def history(self, key: Hashable) -> History:
         """What the rules of conduct shall know of a connection. key: its ends."""
@@ -185,6 +193,13 @@ class World(Setting):
         self._is_told = iss is not None
         if iss is not None:
             self.stack.__setattr__("choose_isn", lambda _local, _remote: iss)
+
+    def allow_ecn(self, port: int, allows: bool) -> None:
+        """See Setting. A stack that always agrees goes on to."""
+        listener = self.stack.listeners[port]
+        allows = allows or self.stack.settings.ecn
+        if listener.settings.ecn is not allows:
+            listener.settings = replace(listener.settings, ecn=allows)
 
     # Listeners and cookies
 

@@ -177,6 +177,31 @@ class TwoWrites(Writer):
         self.shutdown()
 
 
+class Several(Writer):
+    """Writes again and again, a little later each time, and ends its stream with the last one."""
+
+    writes = 5
+
+    def more(self) -> None:
+        self.write(self.text(99 * self.writes))
+        self.writes -= 1
+        if self.writes:
+            self.clock.later(_SOON, self.more)
+        else:
+            self.last()
+
+    def last(self) -> None:
+        """All is written."""
+        self.shutdown()
+
+
+class SeveralAndRest(Several):
+    """Writes again and again, and ends its stream three seconds after the last one."""
+
+    def last(self) -> None:
+        self.clock.later(3.0, self.shutdown)
+
+
 class WriteAndEnd(Writer):
     """Ends its stream behind what it wrote, at once, and reads on."""
 
@@ -227,6 +252,8 @@ _CLIENTS: dict[str, tuple[type[Writer], str]] = {
     "write-later": (WriteLater, "size"),
     "write-rest": (WriteAndRest, "size"),
     "two-writes": (TwoWrites, "size"),
+    "several": (Several, "size"),
+    "several-rest": (SeveralAndRest, "size"),
     "write-end": (WriteAndEnd, "size"),
     "write-close": (WriteAndClose, "size"),
     "write-abort": (WriteAndAbort, "size"),

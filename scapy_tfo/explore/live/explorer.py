@@ -15,6 +15,7 @@ from itertools import takewhile
 from scapy_tfo.explore.conversation.judge import judged
 from scapy_tfo.explore.conversation.run import Problem, Run, outcome
 from scapy_tfo.explore.conversation.schedule import Schedule
+from scapy_tfo.explore.deeds import Length
 from scapy_tfo.explore.explorer import Explorer, Found, Result, first_of, sizes
 from scapy_tfo.explore.live import audits
 from scapy_tfo.explore.live.causes import cause_of
@@ -28,6 +29,7 @@ from scapy_tfo.explore.rows import STRENGTH, rows
 
 _CONFIRMS = 60.0
 """Seconds for playing again what went wrong; what is under way then is finished."""
+_LENGTH: Length = (10, 6)
 _REDUCES = 60.0
 """Seconds for making a finding smaller."""
 
@@ -152,6 +154,10 @@ class LiveExplorer(Explorer):
         shown = [each for each in cells() if not lacks(self._site, each)]
         runs = [play.run for play in self._engine.run(shown)]
         return sizes(runs, faults, len(self._rows))
+
+    def length_of(self, schedule: Schedule) -> Length:
+        """See Explorer: of most, for nothing is played for this alone."""
+        return _LENGTH
 
     def replay(self, schedule: Schedule, before: object = ()) -> tuple[Run, list[Problem]]:
         """Play a schedule in calm, with its packets."""

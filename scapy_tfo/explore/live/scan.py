@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scapy_tfo.explore.conversation.deeds import KINDS
 from scapy_tfo.explore.conversation.schedule import Schedule
 from scapy_tfo.explore.ends.context import FACTORS, context_of
 from scapy_tfo.explore.ends.opening import OLD_KEY, PLAIN, REQUEST, relative_of
@@ -43,6 +44,12 @@ def lacks(site: Site, schedule: Schedule) -> str:
         sources = site.sources[context.family]
         if not all(site.reaches(relative_of(each, bit)) for each in sources):
             return "openings with the cookie of a neighbour: such an address is not ours"
+    for each in schedule.deeds:
+        kind = KINDS[each.kind]
+        if kind.company or kind.again:
+            return "deeds with other connections: schedules run side by side"
+        if each.kind.startswith("urgent"):
+            return "urgent text: the target's application may get it apart"
     if schedule.wrong is not None and not schedule.wrong.after and not site.ours:
         return "wrong segments before the SYN: their answers may come behind it"
     if leaves_a_mark(schedule) and not site.spare:

@@ -13,6 +13,7 @@ from scapy_tfo.oracle.conduct.parts.conditions import (
     SYNS_ALONE,
     UNSIZED,
 )
+from scapy_tfo.oracle.conduct.parts.facts import PROMPT
 from scapy_tfo.oracle.conduct.rule import Breach, Judged, Rule
 from scapy_tfo.segment import FIN, RST, SYN
 
@@ -96,10 +97,15 @@ def _in_the_window(history: History, came: Came) -> Judged:
         # SYN-ACK with a window of zero refuses.
         return False
     most = history.limit + _PROBE
-    if history.peer.window == 0 and history.is_quiet(came):
+    if history.peer.window == 0 and (history.is_quiet(came) or _persists(history, came)):
         # A probe has one octet at least, and may have as many as a segment takes (3.8.6.1).
         most = max(most, max(history.their_una, 1) + history.largest)
     return end <= most or Breach(f"up to {history.limit}", f"up to {end}")
+
+
+def _persists(history: History, came: Came) -> bool:
+    """Nothing but a timer is the reason, though an ACK was sent a moment ago."""
+    return not history.spoke_since and came.at - history.text_at > PROMPT
 
 
 def over_the_mss(history: History, came: Came) -> Judged:

@@ -1,0 +1,239 @@
+"""Legal deeds: what few clients do, and each of them may.
+
+A deed is done once in a conversation, as soon as its place has come and it can be done: to the next
+segment that is fit for it, or beside the segments that are sent anyway. It gives a target no reason
+to do less than it does without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from scapy_tfo import seq
+from scapy_tfo.explore.ends.actors import Writer
+from scapy_tfo.explore.ends.opening import GOOD, PLAIN
+from scapy_tfo.reference.client import ActiveConnection
+from scapy_tfo.segment import ACK, CWR, FIN, RST, SYN, URG, Segment
+
+Pieces = list[tuple[float, Segment]]
+"""What is sent instead of a segment: seconds to wait, and a segment."""
+
+_SHORTLY, _LONGER = 0.03, 0.6
+"""Seconds that text is late: less than most delayed acknowledgements wait, and more."""
+_BYTES = 24
+"""Segments of one byte at most."""
+_MOST_POINTER = 0xFFFF
+_STEP, _FAR_STEP = 1 << 20, (1 << 31) - (1 << 26)
+"""Of the clock of the timestamps: some minutes, and as far as it can go ahead (RFC 7323 5.4)."""
+_OPENS_BY = 600
+"""Bytes by which a window opens."""
+SYN_AGAIN = "syn-again"
+_CONGESTED = 3
+_CAPABLE = (1, 2)
+
+
+class Doing(Protocol):
+    """What a deed uses of a conversation. connection: the client's, past its handshake."""
+
+    connection: ActiveConnection
+    client: Writer
+
+    @property
+    def now(self) -> float: ...
+
+    def later(self, seconds: float, act: Callable[[], None]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One of these: edit, of a segment of the client's that goes on its way; back, of one of the
+    target's that has left it: both return [] where the segment is not fit. joins: text waits for
+    the FIN behind it. act: of the client, False where it cannot be done yet. beside: what is sent
+    beside the conversation, by its name in `wrong.KINDS`. waits: it must not come before the
+    handshake is over. company: how another client opens a connection meanwhile. again: the same two
+    ends connect once more, when all is over.
+
+    settings: of the client's stack that it takes.
+    """
+
+    edit: Callable[[Segment], Pieces] | None = None
+    back: Callable[[Segment], Pieces] | None = None
+    joins: bool = False
+    act: Callable[[Doing], bool] | None = None
+    beside: str = ""
+    waits: bool = True
+    company: str = ""
+    again: bool = False
+    settings: tuple[tuple[str, object], ...] = ()
+
+    @property
+    def takes_text(self) -> bool:
+        """Whether it is done to a segment of the client's with text."""
+        return self.edit is not None or self.joins
+
+
+def _is_text(segment: Segment) -> bool:
+    return bool(segment.payload) and not segment.flags & (SYN | RST)
+
+
+def _capable(segment: Segment) -> bool:
+    return segment.traffic_class & _CONGESTED in _CAPABLE
+
+
+def marked(segment: Segment) -> Pieces:
+    """A router tells of congestion on the path (RFC 3168 section 5)."""
+    if not _capable(segment):
+        return []
+    return [(0.0, replace(segment, traffic_class=segment.traffic_class | _CONGESTED))]
+
+
+def _reduced(segment: Segment) -> Pieces:
+    """The client made its congestion window smaller (RFC 3168 section 6.1.2)."""
+    fit = _is_text(segment) and _capable(segment)
+    return [(0.0, replace(segment, flags=segment.flags | CWR))] if fit else []
+
+
+def _urgent(pointer: Callable[[Segment], int]) -> Callable[[Segment], Pieces]:
+    def edit(segment: Segment) -> Pieces:
+        if not _is_text(segment):
+            return []
+        return [(0.0, replace(segment, flags=segment.flags | URG, urgent=pointer(segment)))]
+
+    return edit
+
+
+def split(segment: Segment, at: int) -> tuple[Segment, Segment]:
+    """A segment as two, the second one from byte `at` of its text on."""
+    ahead = max(segment.urgent - at, 0)
+    behind = segment.flags if ahead else segment.flags & ~URG
+    first = replace(segment, flags=segment.flags & ~FIN, payload=segment.payload[:at])
+    start = seq.add(segment.seq, at)
+    text = segment.payload[at:]
+    return first, replace(segment, seq=start, flags=behind, payload=text, urgent=ahead)
+
+
+def _gap(seconds: float) -> Callable[[Segment], Pieces]:
+    """The second half of a segment comes before the first."""
+
+    def edit(segment: Segment) -> Pieces:
+        if not _is_text(segment) or len(segment.payload) < 2:
+            return []
+        first, second = split(segment, len(segment.payload) // 2)
+        return [(0.0, second), (seconds, first)]
+
+    return edit
+
+
+def _late(segment: Segment) -> Pieces:
+    """What is sent behind a segment overtakes it."""
+    return [(_LONGER, segment)] if _is_text(segment) else []
+
+
+def _by_bytes(segment: Segment) -> Pieces:
+    """Text comes in segments of one byte, the last one excepted."""
+    if not _is_text(segment) or len(segment.payload) < 2:
+        return []
+    made: Pieces = []
+    rest = segment
+    while len(rest.payload) > 1 and len(made) < _BYTES:
+        one, rest = split(rest, 1)
+        made.append((0.0, one))
+    return [*made, (0.0, rest)]
+
+
+def joined(first: Segment, second: Segment) -> Segment | None:
+    """Two segments as one, None where the second is no FIN right behind the first."""
+    alone = second.flags & FIN and not second.payload and not second.flags & (SYN | RST)
+    if not alone or second.seq != first.end:
+        return None
+    flags = second.flags | first.flags & (CWR | URG)
+    return replace(first, flags=flags, ack=second.ack, window=second.window, options=second.options)
+
+
+# What the client does beside.
+
+
+def _probe(text: bytes) -> Callable[[Doing], bool]:
+    """A keep-alive, with a byte that was acknowledged or without (RFC 9293 section 3.8.4)."""
+
+    def act(doing: Doing) -> bool:
+        connection = doing.connection
+        send = connection.send
+        if send.outstanding or send.fin_sent or not connection.is_synchronized:
+            return False
+        connection.transmit(seq.add(send.nxt, -1), ACK, doing.now, text)
+        return True
+
+    return act
+
+
+def _opens_window(doing: Doing) -> bool:
+    connection = doing.connection
+    if not connection.is_synchronized or connection.recv.finished:
+        return False
+    connection.enlarge_window(connection.recv.wnd + _OPENS_BY, doing.now)
+    return True
+
+
+def _rests(seconds: float) -> Callable[[Doing], bool]:
+    """The application does not read for a while: the window closes, and opens again."""
+
+    def act(doing: Doing) -> bool:
+        if doing.connection.is_synchronized and doing.client.reading:
+            doing.client.pause()
+            doing.later(seconds, doing.client.resume)
+            return True
+        return False
+
+    return act
+
+
+def _steps(ahead: int) -> Callable[[Doing], bool]:
+    """The clock of the timestamps goes ahead by so many units."""
+
+    def act(doing: Doing) -> bool:
+        connection, now = doing.connection, doing.now
+        if not connection.timestamps:
+            return False
+        connection.set_clock(connection.timestamp(now) + ahead, now)
+        return True
+
+    return act
+
+
+_ECN = (("ecn", True),)
+_SMALL = (("receive_window", 96),)
+_UNSCALED = (*_SMALL, ("window_scaling", False))
+
+KINDS: dict[str, Kind] = {
+    "ce": Kind(edit=marked, settings=_ECN),
+    "ce-answer": Kind(back=marked, settings=_ECN),
+    "cwr": Kind(edit=_reduced, settings=_ECN),
+    "urgent-near": Kind(edit=_urgent(lambda _segment: 1)),
+    "urgent-end": Kind(edit=_urgent(lambda segment: len(segment.payload))),
+    "urgent-far": Kind(edit=_urgent(lambda _segment: _MOST_POINTER)),
+    "gap": Kind(edit=_gap(_SHORTLY)),
+    "gap-long": Kind(edit=_gap(_LONGER)),
+    "late": Kind(edit=_late),
+    "one-byte": Kind(edit=_by_bytes),
+    "fin-with-text": Kind(joins=True),
+    "host-unreachable": Kind(beside="host-unreachable"),
+    "net-unreachable": Kind(beside="net-unreachable"),
+    "time-exceeded": Kind(beside="time-exceeded"),
+    "parameter-problem": Kind(beside="parameter-problem"),
+    SYN_AGAIN: Kind(beside=SYN_AGAIN, waits=False),
+    "rest": Kind(act=_rests(0.4), settings=_SMALL),
+    "rest-long": Kind(act=_rests(5.0), settings=_SMALL),
+    "rest-unscaled": Kind(act=_rests(2.0), settings=_UNSCALED),
+    "keep-alive": Kind(act=_probe(b"")),
+    "keep-alive-byte": Kind(act=_probe(b"\0")),
+    "window-update": Kind(act=_opens_window),
+    "step": Kind(act=_steps(_STEP)),
+    "step-far": Kind(act=_steps(_FAR_STEP)),
+    "beside-plain": Kind(company=PLAIN),
+    "beside-fast": Kind(company=GOOD),
+    "again": Kind(again=True),
+}
+"""Every kind, by name."""

@@ -1,0 +1,148 @@
+"""Legal deeds: what they are, that no right stack minds two of them, and which stacks are found."""
+
+from __future__ import annotations
+
+import functools
+import random
+from dataclasses import replace
+from ipaddress import ip_address
+
+import pytest
+
+from scapy_tfo.address import known_address
+from scapy_tfo.executor.simulated import SimulatedBench
+from scapy_tfo.explore.conversation.deeds import KINDS, joined, split
+from scapy_tfo.explore.conversation.judge import advice, judged
+from scapy_tfo.explore.conversation.play import Play
+from scapy_tfo.explore.conversation.run import Run
+from scapy_tfo.explore.conversation.schedule import Deed, Schedule
+from scapy_tfo.explore.conversation.world import World
+from scapy_tfo.explore.deeds import PAIRS, SERVERS, TALKERS, with_deeds
+from scapy_tfo.oracle.parts.profile import Profile
+from scapy_tfo.segment import ACK, FIN, PSH, URG, Segment
+from scapy_tfo.variants.registry import named
+from tests.explore.two_deeds import WRONG
+
+
+@functools.cache
+def profile_of(name: str) -> Profile:
+    return SimulatedBench(f"sim:{name}").profile
+
+
+def played(name: str, schedule: Schedule, *, keep: bool = False) -> Run:
+    if name in WRONG:
+        world = World(WRONG[name], profile_of("reference"))
+    else:
+        world = World(named(name), profile_of(name))
+    return Play(world, schedule, keep=keep).play()
+
+
+def rules(run: Run) -> list[str]:
+    return [each.rule for each in judged(run) if each.rule not in advice()]
+
+
+def scene(text: str) -> Schedule:
+    """A schedule from what `str` makes of one."""
+    base, _, marks = text.partition("; ")
+    deeds = [mark.split("@") for mark in marks.split()]
+    return Schedule(*base.split(", "), deeds=tuple(Deed(kind, int(at)) for kind, at in deeds))
+
+
+def segment(**fields: object) -> Segment:
+    ends = {
+        name: known_address(ip_address(text).packed)
+        for name, text in (("src", "192.0.2.10"), ("dst", "192.0.2.1"))
+    }
+    return Segment(**ends, sport=1, dport=2, seq=100, flags=ACK | PSH, **fields)  # type: ignore[arg-type]
+
+
+def test_a_segment_is_split_with_its_pointer_and_its_fin() -> None:
+    whole = replace(segment(payload=b"abcd", urgent=3), flags=ACK | FIN | URG)
+    first, second = split(whole, 1)
+    assert (first.payload, first.seq, first.urgent) == (b"a", 100, 3)
+    assert (second.payload, second.seq, second.urgent) == (b"bcd", 101, 2)
+    assert first.flags == ACK | URG
+    assert second.flags == ACK | FIN | URG
+    assert split(whole, 3)[1].flags == ACK | FIN
+
+
+def test_a_fin_is_joined_with_the_text_right_before_it() -> None:
+    text = segment(payload=b"abcd")
+    fin = replace(segment(), seq=104, flags=ACK | FIN)
+    made = joined(text, fin)
+    assert made is not None
+    assert (made.seq, made.payload, made.is_fin) == (100, b"abcd", True)
+    assert joined(text, replace(fin, seq=105)) is None
+    assert joined(text, replace(fin, flags=ACK)) is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_deed_is_done_and_the_reference_does_not_mind(kind: str) -> None:
+    base = Schedule("plain", "echo", "several:60")
+    run = played("reference", replace(base, deeds=(Deed(kind, 3),)), keep=True)
+    usual = played("reference", base, keep=True)
+    assert rules(run) == []
+    sent = [each.data for each in run.trace if each.to_target]
+    assert sent != [each.data for each in usual.trace if each.to_target]
+
+
+def test_each_pair_meets_each_application() -> None:
+    met = set()
+    servers, clients = set(), set()
+    for batch in with_deeds(random.Random(0), lambda _: (12, 6)):
+        for each in batch:
+            one, two = each.deeds
+            assert one.after <= two.after
+            met.add(frozenset((one.kind, two.kind)))
+            if one.kind == "ce":
+                servers.add((each.server, two.kind))
+                clients.add((each.client, two.kind))
+    assert met == set(map(frozenset, PAIRS))
+    others = set(KINDS) - {"ce"}
+    assert servers >= {(server, kind) for server in SERVERS for kind in others - {"gap"}}
+    assert clients >= {(client, kind) for client in TALKERS for kind in others - {"gap"}}
+
+
+def test_the_same_ends_connect_again() -> None:
+    run = played("reference", scene("good, half-close:100, several:60; again@0"))
+    (again,) = run.also
+    assert rules(run) == []
+    assert bytes(again.client.received) == bytes(again.server.wrote) != b""
+
+
+def test_two_clients_open_in_turn() -> None:
+    run = played("reference", scene("plain, echo, several:60; beside-fast@2 beside-plain@3"))
+    assert [len(each.client.received) for each in run.also] == [60, 60]
+    assert rules(run) == []
+
+
+def test_a_stack_may_give_its_application_the_urgent_byte_apart() -> None:
+    run = played("urgent-byte-is-apart", scene("plain, mute, several:60; urgent-near@2"))
+    assert len(run.server.received) == len(run.client.wrote) - 1
+    assert rules(run) == []
+
+
+def test_an_abort_before_the_syn_ack_is_an_answer() -> None:
+    assert rules(played("variants-row-6", scene("good, abort, write-end:100"))) == []
+
+
+TWO = {
+    "second-soft-error-aborts": (
+        "request, think:20, several-rest:60; net-unreachable@5 host-unreachable@10"
+    ),
+    "soft-error-stops-retransmission": (
+        "old-key, slow-reader:100, several:60; rest-long@8 net-unreachable@23"
+    ),
+    "urgent-text-by-the-byte": "good, echo, two-writes:100; urgent-far@3 one-byte@3",
+    "gap-of-a-neighbour": "refused, half-close:100, two-writes:100; late@2 beside-plain@8",
+    "urgency-outlives-the-connection": ("request, think:20, several-rest:60; urgent-end@2 again@3"),
+}
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_a_stack_that_takes_two_deeds_is_found_by_both(name: str) -> None:
+    schedule = scene(TWO[name])
+    assert rules(played(name, schedule)) != []
+    assert rules(played("reference", schedule)) == []
+    for deed in schedule.deeds:
+        assert rules(played(name, replace(schedule, deeds=(deed,)))) == []
