@@ -15,6 +15,7 @@ import pytest
 
 from scapy_tfo import spec, tcp_rules
 from scapy_tfo.cli import main
+from scapy_tfo.suite.registry import all_conversations, all_stimuli
 
 ONE = ("--only", "ACC-2.syn-data-is-acknowledged")
 
@@ -75,6 +76,35 @@ def test_the_cases_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     (first, *_) = written["cases"]
     assert first["requirements"][0] == "LIM-1"
     assert set(first) >= {"id", "title", "level", "needs", "slow", "intrusive", "exclusive"}
+
+
+def test_list_and_spec_take_what_test_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    every = [each.id for each in all_conversations()]
+    assert main(["list", "--json"]) == 0
+    written = json.loads(capsys.readouterr().out)["cases"]
+    assert [each["id"] for each in written] == every
+    assert {each["id"] for each in written if each["stimulus"]} == {
+        each.id for each in all_stimuli()
+    }
+    stimulus = all_stimuli()[0].id
+    for only in (stimulus, stimulus.partition(".")[0], "TCP"):
+        assert main(["list", "--only", only]) == 0
+        assert stimulus in capsys.readouterr().out
+        assert main(["spec", "--only", f"{only},ACC-2.*"]) == 0
+        shown = capsys.readouterr().out
+        assert f"brought about by {stimulus}" in shown
+        assert "ACC-2  step" in shown
+
+
+@pytest.mark.parametrize(
+    "line", ["test sim:", "test lab:", "soak sim:", "explore sim:", "fuzz sim:"]
+)
+@pytest.mark.usefixtures("elsewhere")
+def test_a_client_is_no_target_and_the_error_says_what_judges_it(
+    line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(f"{line}client-row-1".split()) == 2
+    assert "'scapy-tfo client sim:client-row-1'" in complaint(capsys)
 
 
 def test_runs_beside_each_other(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:

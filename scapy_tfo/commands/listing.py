@@ -17,7 +17,7 @@ from scapy_tfo.mutants.registry import Mutant, all_context_mutants, all_mutants
 from scapy_tfo.pkt.library import scripts_by_requirement
 from scapy_tfo.report.tables.rules import names_of_states, rules_markdown
 from scapy_tfo.runner.record import TOOL
-from scapy_tfo.suite.registry import Case, all_cases, select
+from scapy_tfo.suite.registry import Case, all_cases, all_conversations, all_stimuli, select
 from scapy_tfo.variants.registry import Variant, all_variants
 from scapy_tfo.variants.rows import all_rows
 
@@ -25,12 +25,13 @@ _WIDTH = 100
 
 
 def print_cases(only: Sequence[str], exclude: Sequence[str]) -> None:
-    """Print each case: its id, what it checks, what it needs."""
-    show_cases(select(all_cases(), only, exclude))
+    """Print each case and stimulus: its id, what it checks, what it needs."""
+    show_cases(select(all_conversations(), only, exclude))
 
 
 def print_cases_as_json(only: Sequence[str], exclude: Sequence[str]) -> None:
-    """Print each case as an object: its id, title, requirements, level, needs and kind."""
+    """Print each case and stimulus as an object: its id, title, requirements, level, needs and
+    kind."""
     catalogue = spec.load()
     cases = [
         {
@@ -42,8 +43,9 @@ def print_cases_as_json(only: Sequence[str], exclude: Sequence[str]) -> None:
             "slow": each.slow,
             "intrusive": each.intrusive,
             "exclusive": each.exclusive,
+            "stimulus": not each.judges,
         }
-        for each in select(all_cases(), only, exclude)
+        for each in select(all_conversations(), only, exclude)
     ]
     print(json.dumps({"schema": 1, "tool": TOOL, "cases": cases}, indent=1))
 
@@ -52,11 +54,14 @@ def show_cases(chosen: Sequence[Case]) -> None:
     """The same for cases of any registry."""
     catalogue = spec.load()
     for each in chosen:
-        marks = [str(each.level(catalogue)), *each.requirements[1:], *sorted(each.needs)]
+        kind = str(each.level(catalogue)) if each.judges else "stimulus"
+        marks = [kind, *each.requirements[1:], *sorted(each.needs)]
         marks += [word for word in ("slow", "intrusive", "exclusive") if getattr(each, word)]
         print(f"{each.id}  ({', '.join(marks)})")
         print(textwrap.fill(each.title, _WIDTH, initial_indent="    ", subsequent_indent="    "))
-    print(f"\n{len(chosen)} cases")
+    stimuli = sum(not each.judges for each in chosen)
+    among = f", {stimuli} of them stimuli of rules of TCP ('scapy-tfo spec --rules')"
+    print(f"\n{len(chosen)} cases{among if stimuli else ''}")
 
 
 def print_mutants() -> None:
@@ -105,7 +110,39 @@ def _show_variants(variants: Sequence[Variant], kind: str) -> None:
 
 
 def print_requirements(only: Sequence[str], exclude: Sequence[str]) -> None:
-    """Print each requirement with its cases and scripts, and name those that nothing checks yet."""
+    """Print each requirement with its cases and scripts, and name those that nothing checks yet.
+
+    Entries may be all that chooses cases: ids of cases stand for their requirements, those of
+    rules and stimuli print the rules.
+    """
+    named = [each for entry in only for each in _requirements_of(entry)]
+    of_rules, others = _apart(named)
+    if of_rules:
+        print_rules(of_rules, _apart(exclude)[0])
+        if not others:
+            return
+        print()
+    _print_requirements(others, exclude)
+
+
+def _requirements_of(entry: str) -> Sequence[str]:
+    """Of the cases that an id or a pattern of ids chooses; the entry itself where it is none."""
+    if "." not in entry:
+        return (entry,)
+    wanted = entry.casefold()
+    every = (*all_conversations(), *all_client_cases())
+    chosen = (each for each in every if fnmatchcase(each.id.casefold(), wanted))
+    found = dict.fromkeys(name for each in chosen for name in each.requirements)
+    return tuple(found) or (entry,)
+
+
+def _apart(entries: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Those that name rules of TCP, and the others."""
+    of_rules = [each for each in entries if each.upper().partition("-")[0] == "TCP"]
+    return of_rules, [each for each in entries if each not in of_rules]
+
+
+def _print_requirements(only: Sequence[str], exclude: Sequence[str]) -> None:
     catalogue = spec.load()
     scripts = scripts_by_requirement()
     checked: dict[str, list[Case]] = {each: [] for each in catalogue}
@@ -138,6 +175,10 @@ def print_rules(only: Sequence[str], exclude: Sequence[str]) -> None:
     chosen = chosen_ids(
         list(rules), only, exclude, kind="rule", example="TCP-RST-2, a topic such as RST"
     )
+    stimuli: dict[str, list[str]] = {}
+    for case in all_stimuli():
+        for name in case.requirements:
+            stimuli.setdefault(name, []).append(case.id)
     for identity in chosen:
         each = rules[identity]
         print(f"{identity}  {each.level}  {each.source}")
@@ -152,6 +193,8 @@ def print_rules(only: Sequence[str], exclude: Sequence[str]) -> None:
             f"- {form}; {who} in {names_of_states(each)}; by a {each.witness}{oracle}{problem}", 6
         )
         _print_indented(f"- allowed: {each.allows}", 6)
+        for name in stimuli.get(identity, ()):
+            print(f"      - brought about by {name}")
     judged = sum(bool(rules[identity].rule) for identity in chosen)
     print(f"\n{len(chosen)} of {len(rules)} rules; the oracle judges {judged} of them today")
 

@@ -29,7 +29,7 @@ def kept_target(name: object, where: str, option: str) -> str:
     if not all(_is_here(each) for each in name.split(AGAINST, 1)):
         raise SetupError(
             f"{where} names the target {name!r}, which is not on this machine or runs commands: "
-            f"if you trust it, name it yourself with {option}"
+            f"if you trust it, name it yourself: {option} {name!r}"
         )
     return name
 

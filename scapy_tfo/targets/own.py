@@ -12,7 +12,7 @@ from scapy_tfo.lab.links.impairment import Impairment
 from scapy_tfo.mutants.registry import REFERENCE, all_context_mutants, all_mutants
 from scapy_tfo.suite.application import Echo, Http
 from scapy_tfo.suite.target import Service, Target
-from scapy_tfo.variants.registry import AnyStack, all_variants, named
+from scapy_tfo.variants.registry import AnyStack, all_variants, is_client, named
 from scapy_tfo.variants.rows import all_rows
 
 if TYPE_CHECKING:
@@ -101,6 +101,8 @@ def _stack(name: str) -> AnyStack:
     try:
         return named(name.removeprefix("lab:"))
     except SetupError:
+        if is_client(name.removeprefix("lab:")):
+            raise
         raise SetupError(
             f"no such lab target: '{name}'; give {', '.join(LABS)}, or lab:NAME with a name "
             "that 'scapy-tfo mutants' or 'scapy-tfo variants' lists"

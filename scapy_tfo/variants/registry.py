@@ -183,6 +183,18 @@ def _rows() -> tuple[Variant, ...]:
     return found
 
 
+def is_client(name: str) -> bool:
+    """Whether a mutant, variant or row of clients has that name. Variants may be of both ends."""
+    rows = importlib.import_module("scapy_tfo.client_variants.rows")
+    registry = importlib.import_module("scapy_tfo.client_variants.registry")
+    every = (
+        *mutants.all_client_mutants(),
+        *registry.all_client_variants(),
+        *rows.all_client_rows(),
+    )
+    return any(each.name == name for each in every)
+
+
 def named(name: str) -> AnyStack:
     """The variant, row or mutant of that name, or `reference`. Raises SetupError where there is
     none."""
@@ -197,6 +209,8 @@ def named(name: str) -> AnyStack:
     known = [mutants.REFERENCE.name, *(each.name for each in wrong)]
     if name in known:
         return mutants.named(name)
+    if is_client(name):
+        raise SetupError(f"'{name}' is a client: judge it with 'scapy-tfo client sim:{name}'")
     raise SetupError(
         f"no such stack: '{name}'; there are reference, the mutants that 'scapy-tfo mutants' lists "
         "and the variants that 'scapy-tfo variants' lists" + did_you_mean(name, [*known, *every])

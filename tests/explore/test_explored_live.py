@@ -89,6 +89,19 @@ def test_a_duplicate_report_of_text_before_the_first_is_right(linux: Site) -> No
     assert rules(linux, schedule)[str(schedule)] == set()
 
 
+@pytest.mark.parametrize("name", ["reference", "linux"])
+@pytest.mark.parametrize("after", [2, 3, 4])
+def test_packets_are_kept_in_the_order_in_which_they_left_and_came(
+    name: str, after: int, request: pytest.FixtureRequest
+) -> None:
+    site = request.getfixturevalue(name)
+    schedule = Schedule("good", client="write-end:100", wrong=Wrong("rst-before", after))
+    (play,) = Engine(site).run([schedule], keep=True)
+    kept = [(each.to_target, each.data) for each in play.run.trace]
+    assert kept == [(each.outbound, each.data) for each in play.packets]
+    assert [each.fate for each in play.run.trace].count("wrong") == 1
+
+
 def test_linux_believes_a_reset_with_the_number_of_the_fin(linux: Site) -> None:
     # The fifth packet acknowledges the FIN; the application thinks for 300 ms before it writes.
     schedule = Schedule("good", "think:300", "write-end:100", wrong=Wrong("rst-before", 5))

@@ -62,6 +62,11 @@ def test_others_must_be_named_by_the_user(name: object) -> None:
         kept_target(name, "f.json", "--target")
 
 
+def test_the_error_says_what_to_add_to_the_command() -> None:
+    with pytest.raises(SetupError, match="if you trust it, .*: --target 'stack.toml'$"):
+        kept_target("stack.toml", "f.json", "--target")
+
+
 def test_a_file_is_never_meant_by_a_name_that_may_be_kept() -> None:
     """What begins as our own targets do is taken from a file: it must not open one."""
     for name in ("sim:stack.toml", "lab:stack.toml", "lab:linux.toml"):

@@ -143,7 +143,11 @@ def _add_replay(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     replay.set_defaults(command=replay_command)
     replay.add_argument("file", type=Path, metavar="FILE", help="a finding of 'explore'")
-    replay.add_argument("--target", metavar="TARGET", help="another target than the finding's")
+    replay.add_argument(
+        "--target",
+        metavar="TARGET",
+        help="another target than the finding's; needed for a target file, and off this machine",
+    )
     add_way(replay)
 
 
@@ -289,7 +293,8 @@ def replay_command(chosen: argparse.Namespace) -> int:
 def _tell_packets(run: Run) -> None:
     from scapy_tfo.segment import MalformedPacketError, Segment
 
-    for each in run.trace:
+    # What was lost stands where it would have arrived.
+    for each in sorted(run.trace, key=lambda each: each.at):
         try:
             text = str(Segment.from_bytes(each.data))
         except MalformedPacketError as error:

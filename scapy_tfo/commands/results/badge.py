@@ -23,7 +23,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser = described(commands, "badge", SUMMARY, _BADGE)
     parser.set_defaults(command=_badge)
     add = parser.add_argument
-    add("file", type=Path, metavar="FILE", help="results.json of a run")
+    add("file", type=Path, metavar="FILE", help="results.json of a run, or its directory")
     add("--out", type=Path, metavar="SVG", help="write it here (default: standard output)")
 
 

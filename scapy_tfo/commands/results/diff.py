@@ -14,10 +14,10 @@ SUMMARY = "say what changed between two runs, by requirement and case"
 _DIFF = """Say what changed between two runs, by requirement and case.
 
 OLD and NEW are results.json files, as 'scapy-tfo test' writes them, and so do 'client' and 'pkt
-run' with --json. A new failure is a case that fails the new run and did not fail in the old one,
-where it may have passed, had no verdict, or been absent. A failed SHOULD is told as a warning; it
-counts as a failure with --strict, or where the new run had --strict. What a list of known failures
-holds is told as a warning, too.
+run' with --json; or directories of runs, in which such a file is. A new failure is a case that
+fails the new run and did not fail in the old one, where it may have passed, had no verdict, or been
+absent. A failed SHOULD is told as a warning; it counts as a failure with --strict, or where the new
+run had --strict. What a list of known failures holds is told as a warning, too.
 
 exit status:
   0  no failure is new
@@ -32,8 +32,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser = described(commands, "diff", SUMMARY, _DIFF)
     parser.set_defaults(command=_diff)
     add = parser.add_argument
-    add("old", type=Path, metavar="OLD", help="results.json of the earlier run")
-    add("new", type=Path, metavar="NEW", help="results.json of the later run")
+    add("old", type=Path, metavar="OLD", help="results.json of the earlier run, or its directory")
+    add("new", type=Path, metavar="NEW", help="results.json of the later run, or its directory")
     add("--strict", action="store_true", help="a failed SHOULD counts as a failure")
     add("--json", type=Path, metavar="FILE", help="also write the changes as JSON")
 

@@ -30,7 +30,13 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser = described(commands, "matrix", SUMMARY, _MATRIX)
     parser.set_defaults(command=_matrix)
     add = parser.add_argument
-    add("files", nargs="+", type=Path, metavar="FILE", help="results.json of a run")
+    add(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="results.json of a run, or its directory",
+    )
     add("--markdown", type=Path, metavar="FILE", help="write it as Markdown")
     add("--html", type=Path, metavar="FILE", help="write it as one HTML page")
     group = parser.add_argument_group("which rows and results")

@@ -22,7 +22,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser = described(commands, "summary", SUMMARY, _SUMMARY)
     parser.set_defaults(command=_summary)
     add = parser.add_argument
-    add("file", type=Path, metavar="FILE", help="results.json of a run")
+    add("file", type=Path, metavar="FILE", help="results.json of a run, or its directory")
     add("--annotations", action="store_true", help="print workflow commands of GitHub Actions")
 
 

@@ -31,7 +31,8 @@ class Path:
     """faults: of the packets of one schedule. to_client, to_target: take what arrives. spoilt:
     takes what arrives at the target with a wrong checksum, as bytes.
 
-    order: of the packets so far, which went to the target. trace: they, where they are kept.
+    order: of the packets so far, which went to the target. trace: they, where they are kept, as the
+    target gets and sends them: those that are lost come when they would have arrived.
     began: where their time is counted from, in seconds.
     """
 
@@ -59,10 +60,9 @@ class Path:
         self._sent[to_target] = index + 1
         self.order.append(to_target)
         fate = self._faults.get((to_target, index), "") if self._faults else ""
-        if self.trace is not None:
-            at = self._world.now - self.began
-            self.trace.append(Traced(at, to_target, segment.to_bytes(), fate))
         arrive = self._takers[to_target]
+        if self.trace is not None:
+            arrive = self._traced(to_target, segment, fate, arrive)
         held, self._held[to_target] = self._held[to_target], None
         later = self._world.later
         if not fate:
@@ -82,6 +82,27 @@ class Path:
             assert fate == LOST
         if held is not None:
             later(LATENCY + _SHORTLY, held)
+
+    def _traced(
+        self, to_target: bool, segment: Segment, fate: str, arrive: Callable[[Segment], None]
+    ) -> Callable[[Segment], None]:
+        """Keep a packet: now, or when it arrives, which `arrive` brings about."""
+
+        def keep(after: float = 0.0) -> None:
+            if self.trace is not None:
+                at = self._world.now - self.began + after
+                self.trace.append(Traced(at, to_target, segment.to_bytes(), fate))
+
+        def arrived(it: Segment) -> None:
+            keep()
+            arrive(it)
+
+        if not to_target:
+            keep()
+            return arrive
+        if fate in (LOST, CORRUPTED):
+            keep(LATENCY)
+        return arrived
 
     def _hold(self, to_target: bool, act: Callable[[], None]) -> None:
         """Until the next packet of the direction has gone, or for a while."""

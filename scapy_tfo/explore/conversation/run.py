@@ -27,7 +27,8 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """A packet on the way. at: seconds from the start. fate: what befell it, or ""."""
+    """A packet on the way. at: seconds from the start, where the target is. fate: what befell it,
+    or ""."""
 
     at: float
     to_target: bool

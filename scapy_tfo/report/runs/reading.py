@@ -14,6 +14,9 @@ from scapy_tfo.report.json_report import SCHEMA
 from scapy_tfo.shape import fault_of, sentence
 from scapy_tfo.suite.result import INTERRUPTED, Level, Result, Run, Stack, Verdict
 
+RESULTS = "results.json"
+"""The results in the directory of a run."""
+
 GONE = "the target stopped answering before the end"
 
 _RUN = {
@@ -55,8 +58,17 @@ class Recorded:
 
 
 def read_run(path: Path) -> Recorded:
-    """Read a results.json of `test`, `client` or `pkt run`. Raises SetupError, which says what is
-    wrong with the file."""
+    """Read a results.json of `test`, `client` or `pkt run`, or the one in a run's directory.
+
+    Raises SetupError, which says what is wrong with the file.
+    """
+    if path.is_dir():
+        path /= RESULTS
+        if not path.exists():
+            raise SetupError(
+                f"{path.parent} is a directory without {RESULTS}: give the directory of a run, or "
+                "a file of its results"
+            )
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
         fault = fault_of(raw, _RUN) or _fault_of_version(raw["schema"])

@@ -55,6 +55,13 @@ def test_a_file_of_an_older_release_is_read(written: Path) -> None:
     assert (found.run.stack, found.name) == (None, "192.0.2.7:80")
 
 
+def test_the_directory_of_a_run_stands_for_its_results(written: Path) -> None:
+    assert read_run(written.parent).path == written
+    written.unlink()
+    with pytest.raises(SetupError, match=r"directory without results\.json: give"):
+        read_run(written.parent)
+
+
 def without(name: str) -> Any:
     return lambda raw: raw.pop(name)
 
