@@ -74,6 +74,11 @@ static ssize_t stack_write(int fd, const void *data, size_t length)
     return write(fd, data, length);
 }
 
+static void stack_shutdown(int fd)
+{
+    shutdown(fd, SHUT_WR);
+}
+
 static void stack_close(int fd)
 {
     close(fd);
@@ -100,8 +105,11 @@ static int turn(int control, int timeout, int *has_line)
     for (struct listener *l = listeners; l; l = l->next)
         for (int i = 0; i < 2; i++)
             polled[at++] = (struct pollfd){l->fd[i], POLLIN, 0};
-    for (struct connection *c = connections; c; c = c->next)
-        polled[at++] = (struct pollfd){c->fd, c->length ? POLLOUT : POLLIN, 0};
+    for (struct connection *c = connections; c; c = c->next) {
+        /* poll() passes over -1: who reads nothing is not told of an end again and again. */
+        int fd = c->of->app == NEVER_READS ? -1 : c->fd;
+        polled[at++] = (struct pollfd){fd, c->length ? POLLOUT : POLLIN, 0};
+    }
     int found = poll(polled, n, timeout);
     *has_line = polled[0].revents != 0;
     at = 1;

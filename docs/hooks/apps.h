@@ -24,14 +24,20 @@ static int stack_listen(int family, int port, int limit, int backlog);
 static int stack_turn(void);
 static ssize_t stack_read(int fd, void *to, size_t room);
 static ssize_t stack_write(int fd, const void *data, size_t length);
+/* End its stream behind what was written; it still reads. */
+static void stack_shutdown(int fd);
 static void stack_close(int fd);
 static void stack_reset(int fd);
 
 /* ---- Listeners, sessions, applications ---- */
 
-enum app { ECHO, SEND, SEND_CLOSE, SEND_ABORT, TWO_SENDS, HTTP, MUTE, CLOSE, ABORT, APPS };
-static const char *const app_names[APPS] = {"echo",      "send", "send-close", "send-abort",
-                                            "two-sends", "http", "mute",       "close", "abort"};
+/* Those from SEND to HALF_CLOSE have a number of bytes. */
+enum app {
+    ECHO, SEND, SEND_CLOSE, SEND_ABORT, TWO_SENDS, HALF_CLOSE, HTTP, MUTE, CLOSE, ABORT, NEVER_READS, APPS
+};
+static const char *const app_names[APPS] = {"echo",       "send", "send-close", "send-abort", "two-sends",
+                                            "half-close", "http", "mute",       "close",      "abort",
+                                            "never-reads"};
 
 struct session { /* what the application saw; kept after the connection has ended */
     char peer[INET6_ADDRSTRLEN];
@@ -48,7 +54,7 @@ struct listener {
     struct listener *next;
 };
 struct connection {
-    int fd, closing, ended; /* closing: when all is written; 1 with FIN, 2 with RST */
+    int fd, closing, ended; /* closing: when all is written; 1 with FIN, 2 with RST, 3 reads on */
     struct listener *of;
     struct session *seen;
     unsigned char *out, head[4];
@@ -125,6 +131,12 @@ static void serve(struct connection *it)
             over(it, 0);
             return;
         }
+        if (it->closing == 3) {
+            stack_shutdown(it->fd);
+            it->closing = 0;
+        }
+        if (it->of->app == NEVER_READS)
+            return;
         ssize_t got = stack_read(it->fd, data, sizeof data);
         if (got < 0 && errno == EAGAIN) {
             if (it->closing) /* only now: to close with bytes unread sends RST */
@@ -179,8 +191,9 @@ static void greet(struct listener *of, int fd, const struct sockaddr_storage *fr
     connections = it;
     it->closing = app == ABORT || app == SEND_ABORT                        ? 2
                   : app == CLOSE || app == SEND_CLOSE || app == TWO_SENDS ? 1
+                  : app == HALF_CLOSE                                     ? 3
                                                                           : 0;
-    if (app >= SEND && app <= TWO_SENDS)
+    if (app >= SEND && app <= HALF_CLOSE)
         put(it, NULL, of->size);
     if (app == TWO_SENDS && flush(it) >= 0)
         put(it, NULL, of->size);

@@ -61,7 +61,7 @@ static void do_listen(FILE *to, char *app, int limit, int backlog, int port)
     long bytes = size ? strtol(size, &end, 10) : 0;
     while (name < APPS && strcmp(app, app_names[name]))
         name++;
-    if (name == APPS || !!size != (name >= SEND && name <= TWO_SENDS) || *end ||
+    if (name == APPS || !!size != (name >= SEND && name <= HALF_CLOSE) || *end ||
         bytes < 0 || bytes > MAX_SIZE) {
         fprintf(to, "no application %s", app);
         return;

@@ -217,7 +217,8 @@ class Verdicts:
 
 
 def with_breaches(run: Run, rules: Mapping[str, TcpRule]) -> Run:
-    """The run, with a failure for each rule of TCP that its conversations saw broken.
+    """The run, with a failure for each rule of TCP that its conversations saw broken. What a rule
+    only allows is unsupported where it was not done.
 
     A breach that was mostly seen in cases that failed is the same fault: its result names the
     first of them as its cause. So the causes of those have to be known (`causes.explained`).
@@ -256,16 +257,21 @@ def _result(
         theirs = [each for each in theirs if each.family == family]
     if theirs:
         cause = theirs[0].cause or theirs[0].case
+    statement = rule.statement.rstrip(".")
+    binds = rule.level.can_fail
     return Result(
         case=f"{rule.id}.{first.rule}",
         title=rule.statement,
         family=family,
         requirements=(rule.id,),
         level=rule.level,
-        verdict=Verdict.FAIL if rule.level.can_fail else Verdict.UNSUPPORTED,
-        reason=f"{rule.statement.rstrip('.')} ({rule.source}): {first.actual}",
-        expected=first.expected,
-        actual=first.actual,
+        verdict=Verdict.FAIL if binds else Verdict.UNSUPPORTED,
+        reason=f"{statement} ({rule.source}): {first.actual}"
+        if binds
+        else f"{rule.source} allows this and does not demand it, and the target does not do it:"
+        f" {statement}",
+        expected=first.expected if binds else "",
+        actual=first.actual if binds else "",
         flow=first.flow,
         packets=tuple(each.packet for each in breaches[:_CITED] if each.packet),
         observed={"seen in": _told(owners)},

@@ -59,7 +59,7 @@ class AgentHooks:
     """`Hooks` of a stack that speaks docs/hooks.md. verbs: those that it has.
 
     Every method raises NotOfferedError where the agent cannot do it, and HooksBrokenError where it
-    fails. An agent that breaks the rules is asked nothing more; `broken` says why.
+    fails. An agent that breaks the rules is asked nothing more; `broken` says what it did.
     """
 
     def __init__(
@@ -195,6 +195,6 @@ class AgentHooks:
         return self._understood(lambda line: values_of(line, verb), line)
 
     def _break(self, why: str) -> HooksBrokenError:
-        self.broken = self.broken or f"the hooks can be used no more: {why}"
+        self.broken = self.broken or why
         self.abort()
         return HooksBrokenError(self.broken)

@@ -37,7 +37,8 @@ class Running:
     def broken(self) -> str:
         """Why it cannot be judged any more, or not with its hooks; "" where it can."""
         ended = next(filter(None, (each.ended() for each in self._programs)), "")
-        return ended or (self._agent.broken if self._agent is not None else "")
+        why = self._agent.broken if self._agent is not None else ""
+        return ended or (f"the hooks can be used no more: {why}" if why else "")
 
 
 @contextlib.asynccontextmanager

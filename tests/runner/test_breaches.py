@@ -73,6 +73,18 @@ def test_it_has_the_level_of_its_rule() -> None:
     assert run.results[-1].level is Level.SHOULD
 
 
+def test_what_a_rule_only_allows_reads_as_no_breach() -> None:
+    run = judged([], breach("ACC-1.a", "old-ack-taken"))
+    (found,) = run.results
+    assert found.verdict is Verdict.UNSUPPORTED
+    assert found.reason.startswith("RFC 5961 section 5.2 allows this and does not demand it")
+    assert not found.expected
+    assert not found.actual
+    told = summary(run)
+    assert "UNSUPPORTED (1): this target does not do it, which is allowed" in told
+    assert "exit 0" in told
+
+
 def test_the_report_cites_the_rule() -> None:
     told = summary(judged([], breach("ACC-1.a")))
     assert "An end never acknowledges what was not sent" in told

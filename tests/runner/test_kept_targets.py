@@ -63,7 +63,7 @@ def test_others_must_be_named_by_the_user(name: object) -> None:
 
 
 def test_the_error_says_what_to_add_to_the_command() -> None:
-    with pytest.raises(SetupError, match="if you trust it, .*: --target 'stack.toml'$"):
+    with pytest.raises(SetupError, match=r"if you trust it, .*: --target 'stack\.toml'$"):
         kept_target("stack.toml", "f.json", "--target")
 
 

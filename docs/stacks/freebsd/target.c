@@ -80,6 +80,11 @@ static ssize_t stack_write(int fd, const void *data, size_t length)
     return ff_write(fd, data, length);
 }
 
+static void stack_shutdown(int fd)
+{
+    ff_shutdown(fd, SHUT_WR);
+}
+
 static void stack_close(int fd)
 {
     by_fd[fd] = NULL;

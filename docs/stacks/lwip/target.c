@@ -154,6 +154,13 @@ static ssize_t stack_write(int fd, const void *data, size_t length)
     return length;
 }
 
+static void stack_shutdown(int fd)
+{
+    struct tcp_pcb *pcb = slots[fd].pcb;
+    if (pcb && tcp_shutdown(pcb, 0, 1))
+        tcp_abort(pcb); /* no memory for a FIN */
+}
+
 /* Nothing is heard of the connection any more. */
 static struct tcp_pcb *let_go(int fd)
 {

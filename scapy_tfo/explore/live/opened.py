@@ -150,7 +150,7 @@ def _listen(site: Site, target: Target, opened: _Opened) -> None:
         except (NotOfferedError, ValueError) as error:
             site.lacks[f"application {application}"] = str(error)
         except HooksBrokenError as error:
-            raise TargetError(f"{site.name}: {error}") from error
+            raise TargetError(f"{site.name}: the hooks failed: {error}") from error
     if not target.offers("keys"):
         return
     new, old = os.urandom(16), os.urandom(16)

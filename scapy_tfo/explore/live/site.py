@@ -73,7 +73,7 @@ class Site:
             else:
                 sessions = [each for each in await hooks.sessions(port) if each.peer in peers]
         except (HooksBrokenError, NotOfferedError) as error:
-            raise TargetError(f"{self.name}: {error}") from error
+            raise TargetError(f"{self.name}: the hooks failed: {error}") from error
         found: dict[Peer, list[Session]] = {each: [] for each in peers}
         for each in sessions:
             found[each.peer].append(each)
