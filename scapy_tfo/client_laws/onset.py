@@ -17,10 +17,10 @@ from scapy_tfo.suite.outcome import judging
 
 Step = Callable[[Incoming], Awaitable[None]]
 
-_AGAIN_WITHIN = 8.0
+AGAIN_WITHIN = 8.0
 """Seconds within which what was lost comes again, twice in a row."""
 
-_ONCE_MORE = 1.2
+ONCE_MORE = 1.2
 """Seconds of silence: longer than the first timer of any stack of RFC 6298."""
 
 
@@ -37,7 +37,7 @@ async def _nothing_taken(client: Incoming) -> None:
 
 
 async def _text(client: Incoming) -> None:
-    await client.text(within=_AGAIN_WITHIN)
+    await client.text(within=AGAIN_WITHIN)
 
 
 async def _part_of_the_answer(client: Incoming) -> None:
@@ -85,7 +85,7 @@ async def _silence(server: Server, start: Step, number: int) -> Incoming:
         await plain_syn_again(client)
         return client
     client.lose(lambda _: True)
-    await client.pause(_ONCE_MORE)
+    await client.pause(ONCE_MORE)
     return client
 
 
@@ -96,7 +96,7 @@ async def heals(server: Server, start: Step, number: int) -> None:
     if not number:
         client.answer(0)
     with judging("CLI-6a"):
-        await client.serve(within=_AGAIN_WITHIN)
+        await client.serve(within=AGAIN_WITHIN)
 
 
 async def stays(server: Server, start: Step, number: int) -> None:

@@ -18,8 +18,10 @@ class Balance:
     """What a client must have counted, as the least and the most of each counter.
 
     A connection whose SYN came twice may count as one that was not taken besides (older kernels
-    do so), and one whose SYN-ACK the client has not acknowledged may count or not. One whose SYN
-    crossed ours, or got no answer, does not count.
+    do so), and so may one that lost packets later: Linux counts the second timeout of a connection
+    with SYN data as a path that swallows them (tcp_fastopen_active_detect_blackhole). One whose
+    SYN-ACK the client has not acknowledged may count or not. One whose SYN crossed ours, or got no
+    answer, does not count.
     """
 
     least: dict[str, int]
@@ -36,6 +38,8 @@ class Balance:
 
     def _note(self, connection: Incoming) -> None:
         if len(connection.syns) > 1:
+            self.most[NOT_TAKEN] += 1
+        if connection.lost:
             self.most[NOT_TAKEN] += 1
         if connection.crossed or not connection.has_answered:
             return
