@@ -1,7 +1,8 @@
 """Judges real clients of this machine, and writes the table of them into docs/clients.md.
 
-`python scripts/real_clients.py [--write] [NAME ...]`, as root or where user namespaces are allowed.
-A client whose program is missing gets a row that says so. Programs and versions are this machine's.
+`python scripts/real_clients.py [--write] [NAME ...]`, as root or where user namespaces are allowed:
+all clients, or those whose names begin so. A client whose program is missing gets a row that says
+so. Programs and versions are this machine's.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import os
 import shutil
 import socketserver
 import ssl
@@ -34,6 +36,8 @@ from scapy_tfo.suite.result import Run, Verdict
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "clients.md"
 BEGIN, END = "<!-- real clients: begin -->\n", "<!-- real clients: end -->\n"
 HTTP = "http://{host}:{port}/"
+PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/local/go/bin"])
+"""Go is where its own installer puts it."""
 CURL = ("curl", "-q", "-sS", "-g", "--noproxy", "*")
 NON_BLOCKING = """
 import select, socket, sys
@@ -56,19 +60,61 @@ end_ = Socket.new(:INET, :STREAM)
 end_.sendmsg(File.binread(ARGV[2]), Socket::MSG_FASTOPEN, Addrinfo.tcp(ARGV[0], ARGV[1].to_i))
 print end_.read
 """
+GO = """\
+package main
+
+import (
+	"io"
+	"log"
+	"net"
+	"os"
+	"syscall"
+)
+
+const fastOpenConnect = 30 // TCP_FASTOPEN_CONNECT, which package syscall does not name
+
+func ask(_, _ string, end syscall.RawConn) error {
+	var failed error
+	if err := end.Control(func(fd uintptr) {
+		failed = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, fastOpenConnect, 1)
+	}); err != nil {
+		return err
+	}
+	return failed
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func main() {
+	text, err := os.ReadFile(os.Args[3])
+	check(err)
+	dialer := net.Dialer{Control: ask}
+	end, err := dialer.Dial("tcp", net.JoinHostPort(os.Args[1], os.Args[2]))
+	check(err)
+	_, err = end.Write(text)
+	check(err)
+	_, err = io.Copy(os.Stdout, end)
+	check(err)
+}
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
     """name: of the row. words: the command, () for none. version: words that print it. relay: who
-    answers, "tls" or "dns"; "" for the suite. ready: of the suite's ready-made clients. why_not: no
-    command does it, and why."""
+    answers, "tls" or "dns"; "" for the suite. ready: of the suite's ready-made clients. go: source
+    of a program to build, which stands before the words. why_not: no command does it, and why."""
 
     name: str
     words: tuple[str, ...] = ()
     version: tuple[str, ...] = ()
     relay: str = ""
     ready: str = ""
+    go: str = ""
     why_not: str = ""
 
 
@@ -82,7 +128,9 @@ CLIENTS = (
         ("curl", "-V"),
         relay="tls",
     ),
-    Client("wget2", ("wget2", "--tcp-fastopen", "-q", "-O", "-", HTTP), ("wget2", "-V")),
+    Client(
+        "wget2", ("wget2", "--tries=1", "--tcp-fastopen", "-q", "-O", "-", HTTP), ("wget2", "-V")
+    ),
     Client(
         "kdig",
         (
@@ -112,7 +160,10 @@ CLIENTS = (
         ("ruby", "-v"),
     ),
     Client(
-        "Go", why_not="its net package asks for none: a program has to set the socket option itself"
+        "Go, `TCP_FASTOPEN_CONNECT` by net.Dialer.Control",
+        ("{host}", "{port}", "{file}"),
+        ("go", "version"),
+        go=GO,
     ),
     Client("nginx, outgoing", why_not="it has no fast open towards its upstreams"),
     Client("haproxy, outgoing", why_not=_DAEMON),
@@ -178,6 +229,19 @@ def serving(kind: str) -> Iterator[Endpoint | None]:
             server.shutdown()
 
 
+@contextlib.contextmanager
+def built(source: str) -> Iterator[tuple[str, ...]]:
+    """The program of a Go source, built; nothing for ""."""
+    if not source:
+        yield ()
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory, "main.go").write_text(source, "utf-8")
+        words = ("go", "build", "-o", f"{directory}/client", f"{directory}/main.go")
+        subprocess.run(words, check=True, env=os.environ | {"PATH": PATH, "CGO_ENABLED": "0"})
+        yield (f"{directory}/client",)
+
+
 def judged(command: Command) -> Run:
     client = CommandClient(command, Namespace())
     options = Options(families=(4,), capture=False, stops_early=True, require_fast_open=True)
@@ -191,42 +255,50 @@ def row(client: Client) -> str:
     """The client's row of the table."""
     if client.why_not:
         return f"| {client.name} | | | skipped: {client.why_not} |"
-    if client.words and shutil.which(client.words[0]) is None:
-        return f"| {client.name} | | | skipped: `{client.words[0]}` is not installed |"
-    said = subprocess.run(client.version, capture_output=True, text=True, check=False).stdout
+    needed = "go" if client.go else client.words[0] if client.words else sys.executable
+    if shutil.which(needed, path=PATH) is None:
+        return f"| {client.name} | | | skipped: `{needed}` is not installed |"
+    said = subprocess.run(
+        client.version, capture_output=True, text=True, check=False, env=os.environ | {"PATH": PATH}
+    ).stdout
     version = " ".join(said.split("\n")[0].split()[:5])
-    with serving(client.relay) as relay:
-        try:
-            command = (
-                ready_made(client.ready) if client.ready else commands(client.words, relay=relay)
-            )
+    try:
+        with serving(client.relay) as relay, built(client.go) as program:
+            words = (*program, *client.words)
+            command = ready_made(client.ready) if client.ready else commands(words, relay=relay)
             run = judged(command)
-        except (SetupError, TargetError) as error:
-            return f"| {client.name} | {version} | | not judged: {str(error).split(';')[0]} |"
+    except (SetupError, TargetError, subprocess.CalledProcessError) as error:
+        # A program of several lines, which its name is, would break the table.
+        why = str(error).partition(" cannot be judged ")[2] or str(error)
+        return f"| {client.name} | {version} | | not judged {why.split(';')[0]} |"
     failed = [each for each in run.results if each.verdict is Verdict.FAIL]
     opens = "no" if any("opens-fast-at-all" in each.case for each in failed) else "yes"
     counts = Counter(each.verdict.name.lower() for each in run.results)
     hard = sorted({each.case for each in failed if each.level.name != "SHOULD"})
     passed = f"{counts['pass']} pass, {len(hard)} fail, {len(failed) - len(hard)} warnings"
+    passed += f", {counts['inconclusive']} inconclusive" if counts["inconclusive"] else ""
     return f"| {client.name} | {version} | {opens} | {'; '.join([passed, *hard])} |"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="begin of a row's name")
-    parser.add_argument("--write", action="store_true", help="write the table into docs/clients.md")
+    parser.add_argument(
+        "--write", action="store_true", help="write these rows into docs/clients.md"
+    )
     chosen = parser.parse_args()
+    head, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
+    before, _, rest = rest.partition(END)
+    known = {line.split(" | ")[0].removeprefix("| "): line for line in before.splitlines()}
     rows = ["| client | version | fast open | verdicts |", "|---|---|---|---|"]
     for client in CLIENTS:
-        if not chosen.names or client.name.startswith(tuple(chosen.names)):
-            rows.append(row(client))
-            print(rows[-1], flush=True)
+        if chosen.names and not client.name.startswith(tuple(chosen.names)):
+            rows += [known[client.name]] if client.name in known else []
+            continue
+        rows.append(row(client))
+        print(rows[-1], flush=True)
     if chosen.write:
-        text = PAGE.read_text("utf-8")
-        head, _, rest = text.partition(BEGIN)
-        PAGE.write_text(
-            head + BEGIN + "\n".join(["", *rows, "", ""]) + END + rest.partition(END)[2]
-        )
+        PAGE.write_text(head + BEGIN + "\n".join(["", *rows, "", ""]) + END + rest)
     return 0
 
 
