@@ -1127,7 +1127,7 @@ end
 -- The outcome: from the facts of a connection, without looking at anything else ------------------------------------
 
 -- Not indented: see replies.
-local bytes_of, judge, repetition, last_before, is_third, named_reply
+local bytes_of, judge, repetition, last_before, is_third, named_reply, missing_frame
 do
 
 function bytes_of(count)
@@ -1235,7 +1235,7 @@ end
 local MOST_AT_FIRST = 16777216
 
 -- What the capture lacks of a handshake that looks complete, or nil.
-local function missing_frame(facts, again)
+function missing_frame(facts, again)
     if facts.doubtful_reply then
         return format("the server's packet in %d may be of this connection, too", facts.doubtful_reply)
     elseif names_syn(facts, facts[REPLY_ECR]) == false then
@@ -1534,14 +1534,16 @@ function is_remarkable(facts, number)
     return number == facts[REPLY] and facts[ACKED] > 0 and facts[ACKED] ~= facts[LEN]
 end
 
--- The time of the SYN that the SYN-ACK answers.
+-- The time of the SYN that the SYN-ACK answers; nil where the server's own timer may have sent it.
 local function time_of_answered(facts, again, outcome)
     for _, syn in ipairs(again or NONE) do
         if facts[REPLY_ECR] and syn.ts == facts[REPLY_ECR] then
             return syn.time
         end
     end
-    if again and again[1].frame < facts[REPLY] and (outcome == "syn-lost-fallback" or outcome == "syn-ack-lost") then
+    if again and again[1].frame < facts[REPLY] and outcome == "syn-ack-lost" then
+        return nil
+    elseif again and again[1].frame < facts[REPLY] and outcome == "syn-lost-fallback" then
         return last_before(again, facts[REPLY]).time
     end
     return facts[SYN_TIME]
@@ -1550,11 +1552,17 @@ end
 -- A packet's hops left that no router has counted down: it was captured where it was sent.
 local FRESH = { [64] = true, [128] = true, [255] = true }
 
+-- Whether the times of a connection are those of another, as far as the capture shows.
+local function are_times_open(facts, again, outcome)
+    return outcome == "unknown" and (again or facts.replies or missing_frame(facts, again)) and true
+end
+
 -- Seconds of a round trip from the client's side: at the client from the SYN to the SYN-ACK, at the server from the
 -- SYN-ACK to the client's answer, and between them the sum of both. nil where the capture does not show it.
 local function round_trip_of(facts, again, outcome)
-    local there = facts[REPLY_TIME] - time_of_answered(facts, again, outcome)
-    if facts[REPLY] < facts[SYN_IN] or there < 0 then
+    local asked = time_of_answered(facts, again, outcome)
+    local there = asked and facts[REPLY_TIME] - asked
+    if facts[REPLY] < facts[SYN_IN] or (there and there < 0) then
         return nil -- merged, by clocks that differ
     end
     local at_client = FRESH[facts[SYN_HOPS]] and not FRESH[facts[REPLY_HOPS]]
@@ -1573,7 +1581,7 @@ local function round_trip_of(facts, again, outcome)
     elseif FRESH[facts[REPLY_HOPS]] and not FRESH[facts[SYN_HOPS]] then
         return back
     end
-    return there + back
+    return there and there + back
 end
 
 -- Seconds that the client waited for retransmissions of its SYN until it came through; nil where none was needed.
@@ -1620,10 +1628,11 @@ function verdict_of(facts)
         evidence = evidence_of(facts, again),
         sent = facts[LEN] or nil, acked = facts[ACKED] or nil, resent = resent_of(facts),
     }
-    if facts[REPLY] then
-        verdict.rtt = round_trip_of(facts, again, outcome)
-        verdict.seconds_lost = seconds_lost(facts, outcome)
+    if not facts[REPLY] or are_times_open(facts, again, outcome) then
+        return verdict
     end
+    verdict.rtt = round_trip_of(facts, again, outcome)
+    verdict.seconds_lost = seconds_lost(facts, outcome)
     if facts[SYN_IN] and facts[ANSWER] and facts[ANSWER] > facts[SYN_IN] and facts[REPLY] > facts[SYN_IN] then
         verdict.first_answer = facts[ANSWER_TIME] - facts[SYN_TIME]
     end
@@ -2172,7 +2181,8 @@ local OUTCOMES = {
     "cookieless-accepted", "cookieless-refused", "replayed", "unknown",
 }
 -- As many letters as a window of Wireshark's shows in a line.
-local LINE = ("="):rep(72)
+local WIDTH = 72
+local LINE = ("="):rep(WIDTH)
 
 -- The connections of a tap, by their first frame; `selected` nil means all.
 local function each_connection(selected)
@@ -2275,7 +2285,7 @@ function tables.records(say, selected)
     if #lines > 0 then
         say(concat(lines, "\n"))
     end
-    say(format("tfo-records-end\t%d\t%d", begun, begun - done))
+    say(format("tfo-records-end\t%d\t%d\t%d", begun, begun - done, cut_count))
 end
 
 function tables.json(say, selected, streams)
@@ -2310,6 +2320,9 @@ function tables.outcome(say, selected)
             local numbers = "%-21s %7d %8d %8d %8d %6d %8.3f"
             say((format(numbers, outcome, row[1], row[2], row[3], row[4], row[5], row[6])))
         end
+    end
+    if cut_count > 0 then
+        say(format("%d SYNs without data are cut short: what they ask for is not known", cut_count))
     end
     say(LINE)
 end
@@ -2359,6 +2372,10 @@ local function by_host(say, selected, title, name_of)
     form = form:gsub("(%d)s", "%1d"):gsub("26d", "26s")
     for _, name in ipairs(names) do
         local row = rows[name]
+        if #name > 26 then -- an address of IPv6 has a line for itself
+            say(name)
+            name = ""
+        end
         say(format(form, name, row.total, row[1], row[2], row[3], row[4], row[5], row.problems))
     end
     say(LINE)
@@ -2398,8 +2415,12 @@ function tables.problems(say, selected)
     say(format("%6s %-8s %-40s %s", "count", "severity", "rule", "frames"))
     for _, rule in ipairs(rules) do
         local row = rows[rule]
-        say(format("%6d %-8s %-40s %s", row.count, row.severity, rule, concat(row.frames, ",")
-            .. (row.count > #row.frames and ",..." or "")))
+        local line
+        repeat
+            line = format("%6d %-8s %-40s %s", row.count, row.severity, rule, concat(row.frames, ",")
+                .. (row.count > #row.frames and ",..." or ""))
+        until #line <= WIDTH or not table.remove(row.frames)
+        say(line)
     end
     say(LINE)
 end

@@ -1,7 +1,7 @@
 -- The outcome: from the facts of a connection, without looking at anything else ------------------------------------
 
 -- Not indented: see replies.
-local bytes_of, judge, repetition, last_before, is_third, named_reply
+local bytes_of, judge, repetition, last_before, is_third, named_reply, missing_frame
 do
 
 function bytes_of(count)
@@ -109,7 +109,7 @@ end
 local MOST_AT_FIRST = 16777216
 
 -- What the capture lacks of a handshake that looks complete, or nil.
-local function missing_frame(facts, again)
+function missing_frame(facts, again)
     if facts.doubtful_reply then
         return format("the server's packet in %d may be of this connection, too", facts.doubtful_reply)
     elseif names_syn(facts, facts[REPLY_ECR]) == false then

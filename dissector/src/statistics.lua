@@ -6,7 +6,8 @@ local OUTCOMES = {
     "cookieless-accepted", "cookieless-refused", "replayed", "unknown",
 }
 -- As many letters as a window of Wireshark's shows in a line.
-local LINE = ("="):rep(72)
+local WIDTH = 72
+local LINE = ("="):rep(WIDTH)
 
 -- The connections of a tap, by their first frame; `selected` nil means all.
 local function each_connection(selected)
@@ -109,7 +110,7 @@ function tables.records(say, selected)
     if #lines > 0 then
         say(concat(lines, "\n"))
     end
-    say(format("tfo-records-end\t%d\t%d", begun, begun - done))
+    say(format("tfo-records-end\t%d\t%d\t%d", begun, begun - done, cut_count))
 end
 
 function tables.json(say, selected, streams)
@@ -144,6 +145,9 @@ function tables.outcome(say, selected)
             local numbers = "%-21s %7d %8d %8d %8d %6d %8.3f"
             say((format(numbers, outcome, row[1], row[2], row[3], row[4], row[5], row[6])))
         end
+    end
+    if cut_count > 0 then
+        say(format("%d SYNs without data are cut short: what they ask for is not known", cut_count))
     end
     say(LINE)
 end
@@ -193,6 +197,10 @@ local function by_host(say, selected, title, name_of)
     form = form:gsub("(%d)s", "%1d"):gsub("26d", "26s")
     for _, name in ipairs(names) do
         local row = rows[name]
+        if #name > 26 then -- an address of IPv6 has a line for itself
+            say(name)
+            name = ""
+        end
         say(format(form, name, row.total, row[1], row[2], row[3], row[4], row[5], row.problems))
     end
     say(LINE)
@@ -232,8 +240,12 @@ function tables.problems(say, selected)
     say(format("%6s %-8s %-40s %s", "count", "severity", "rule", "frames"))
     for _, rule in ipairs(rules) do
         local row = rows[rule]
-        say(format("%6d %-8s %-40s %s", row.count, row.severity, rule, concat(row.frames, ",")
-            .. (row.count > #row.frames and ",..." or "")))
+        local line
+        repeat
+            line = format("%6d %-8s %-40s %s", row.count, row.severity, rule, concat(row.frames, ",")
+                .. (row.count > #row.frames and ",..." or ""))
+        until #line <= WIDTH or not table.remove(row.frames)
+        say(line)
     end
     say(LINE)
 end

@@ -78,14 +78,16 @@ function is_remarkable(facts, number)
     return number == facts[REPLY] and facts[ACKED] > 0 and facts[ACKED] ~= facts[LEN]
 end
 
--- The time of the SYN that the SYN-ACK answers.
+-- The time of the SYN that the SYN-ACK answers; nil where the server's own timer may have sent it.
 local function time_of_answered(facts, again, outcome)
     for _, syn in ipairs(again or NONE) do
         if facts[REPLY_ECR] and syn.ts == facts[REPLY_ECR] then
             return syn.time
         end
     end
-    if again and again[1].frame < facts[REPLY] and (outcome == "syn-lost-fallback" or outcome == "syn-ack-lost") then
+    if again and again[1].frame < facts[REPLY] and outcome == "syn-ack-lost" then
+        return nil
+    elseif again and again[1].frame < facts[REPLY] and outcome == "syn-lost-fallback" then
         return last_before(again, facts[REPLY]).time
     end
     return facts[SYN_TIME]
@@ -94,11 +96,17 @@ end
 -- A packet's hops left that no router has counted down: it was captured where it was sent.
 local FRESH = { [64] = true, [128] = true, [255] = true }
 
+-- Whether the times of a connection are those of another, as far as the capture shows.
+local function are_times_open(facts, again, outcome)
+    return outcome == "unknown" and (again or facts.replies or missing_frame(facts, again)) and true
+end
+
 -- Seconds of a round trip from the client's side: at the client from the SYN to the SYN-ACK, at the server from the
 -- SYN-ACK to the client's answer, and between them the sum of both. nil where the capture does not show it.
 local function round_trip_of(facts, again, outcome)
-    local there = facts[REPLY_TIME] - time_of_answered(facts, again, outcome)
-    if facts[REPLY] < facts[SYN_IN] or there < 0 then
+    local asked = time_of_answered(facts, again, outcome)
+    local there = asked and facts[REPLY_TIME] - asked
+    if facts[REPLY] < facts[SYN_IN] or (there and there < 0) then
         return nil -- merged, by clocks that differ
     end
     local at_client = FRESH[facts[SYN_HOPS]] and not FRESH[facts[REPLY_HOPS]]
@@ -117,7 +125,7 @@ local function round_trip_of(facts, again, outcome)
     elseif FRESH[facts[REPLY_HOPS]] and not FRESH[facts[SYN_HOPS]] then
         return back
     end
-    return there + back
+    return there and there + back
 end
 
 -- Seconds that the client waited for retransmissions of its SYN until it came through; nil where none was needed.
@@ -164,10 +172,11 @@ function verdict_of(facts)
         evidence = evidence_of(facts, again),
         sent = facts[LEN] or nil, acked = facts[ACKED] or nil, resent = resent_of(facts),
     }
-    if facts[REPLY] then
-        verdict.rtt = round_trip_of(facts, again, outcome)
-        verdict.seconds_lost = seconds_lost(facts, outcome)
+    if not facts[REPLY] or are_times_open(facts, again, outcome) then
+        return verdict
     end
+    verdict.rtt = round_trip_of(facts, again, outcome)
+    verdict.seconds_lost = seconds_lost(facts, outcome)
     if facts[SYN_IN] and facts[ANSWER] and facts[ANSWER] > facts[SYN_IN] and facts[REPLY] > facts[SYN_IN] then
         verdict.first_answer = facts[ANSWER_TIME] - facts[SYN_TIME]
     end

@@ -53,21 +53,20 @@ def try_filter(display_filter: str) -> None:
 
 class _Records:
     """Takes tshark's lines. packets: that the plugin was handed; failed: on how many of them it
-    did not come to its end."""
+    did not come to its end; cut: SYNs without data whose options were not captured."""
 
     def __init__(self, name: str, take: Take) -> None:
         self._name, self._take = name, take
         self._begun = False
         self.ended = False
-        self.count = self.packets = self.failed = 0
+        self.count = self.packets = self.failed = self.cut = 0
 
     def line(self, line: str) -> None:
         """Raises ValueError where the plugin's answer is damaged."""
         if line == _BEGIN:
             self._begun = True
         elif line.startswith(_END) and self._begun:
-            _, packets, failed = line.split("\t")
-            self.packets, self.failed = int(packets), int(failed)
+            self.packets, self.failed, self.cut = map(int, line.split("\t")[1:])
             self.ended = True
         elif self._begun and not self.ended:
             self._take(connection_of(line, self._name))
@@ -101,6 +100,8 @@ def read(source: Source, take: Take, *, display_filter: str = "") -> Reading:
         raise SetupError(f"the plugin failed on {name}: {_said(done)}")
     if records.failed:
         warnings = (*warnings, _failure(source, records.failed))
+    if records.cut:
+        warnings = (*warnings, _cut(records.cut))
     if not records.packets and not warnings:
         raise SetupError(f"{name} contains no packets")
     is_told = records.count or source.path is None
@@ -112,6 +113,13 @@ def read(source: Source, take: Take, *, display_filter: str = "") -> Reading:
         tcp=None if is_told else _tcp(source.path),
         warnings=warnings,
     )
+
+
+def _cut(count: int) -> str:
+    """What a snap length leaves open. With data, such a SYN is told as unknown."""
+    noun = "SYN" if count == 1 else "SYNs"
+    which = f"the options of {count:,} {noun} without data were not captured"
+    return f"{which}: whether fast open was asked for is not known"
 
 
 def _failure(source: Source, failed: int) -> str:

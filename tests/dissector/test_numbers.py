@@ -51,6 +51,36 @@ class TestNumbers:
         assert found["rtt"] == pytest.approx(RTT, abs=1e-5)
         assert found["seconds_lost"] == pytest.approx(7, abs=1e-5)
 
+    @pytest.mark.parametrize(("hops", "wanted"), [((64, 57), None), ((57, 64), RTT)])
+    def test_a_syn_ack_that_a_timer_may_have_sent_ends_no_round_trip(
+        self, hops: tuple[int, int], wanted: float | None, tmp_path: Path
+    ) -> None:
+        """The SYN-ACK of the first SYN was lost: seen by the client, and by the server."""
+        talk = Talk(stamped=True, hops=hops)
+        talk.syn(COOKIE, DATA)
+        named = talk.stamps[0]
+        talk.wait()
+        talk.syn()
+        talk.echo = named
+        talk.syn_ack(len(DATA))
+        talk.data(at=len(DATA))
+        (found,) = connections(write(tmp_path / "one.pcapng", [talk]))
+        assert found["outcome"] == "syn-ack-lost"
+        assert found.get("rtt") == (wanted and pytest.approx(wanted, abs=1e-5))
+
+    def test_a_capture_that_lacks_a_syn_tells_no_times(self, tmp_path: Path) -> None:
+        talk = Talk(stamped=True, hops=(64, 57))
+        talk.syn(COOKIE, DATA)
+        talk.wait()
+        talk.syn()
+        talk.syn_ack()
+        talk.data(DATA)
+        talk.answer()
+        talk.packets.pop(1)
+        (found,) = connections(write(tmp_path / "one.pcapng", [talk]))
+        assert found["outcome"] == "unknown"
+        assert found.keys().isdisjoint({"rtt", "first_answer", "seconds_lost"})
+
     def test_data_that_the_client_could_not_use_is_no_answer(self, tmp_path: Path) -> None:
         talk = Talk(stamped=True, hops=(57, 64))
         began = talk.when

@@ -55,6 +55,26 @@ def test_by_server_and_by_client(capture: Path) -> None:
     ]
 
 
+def test_no_line_is_wider_than_a_window_of_wireshark(tmp_path: Path) -> None:
+    """Six whose data was taken twice, of a client whose address is as long as can be."""
+    client = "2001:db8:1111:2222:3333:4444:5555:6666"
+    talks = [Talk(sport=40000 + n, family=6, client=client) for n in range(6)]
+    for talk in talks:
+        talk.syn(COOKIE, DATA)
+        talk.syn_ack(ALL)
+        talk.syn_ack(ALL, isn=900_000)
+    capture = write(tmp_path / "twice.pcapng", talks)
+    names = ("outcome", "servers", "clients", "problems")
+    lines = tshark(
+        capture, "-q", *(w for name in names for w in ("-z", f"tfo,{name}"))
+    ).splitlines()
+    assert [line for line in lines if len(line) > 72] == []
+    (problem,) = (line for line in lines if "DUP-3" in line)
+    assert problem.split()[:3] == ["6", "error", "DUP-3:"]
+    assert problem.endswith(",...")
+    assert lines[lines.index(client) + 1].split() == ["6", "0", "6", "0", "0", "0", "6"]
+
+
 def test_json_says_all_of_a_connection(capture: Path) -> None:
     found = connections(capture)
     assert [each["stream"] for each in found] == [0, 1, 2, 3]

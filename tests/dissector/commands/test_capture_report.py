@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import struct
 import subprocess
 import sys
 from collections import Counter
@@ -142,7 +143,7 @@ class TestPage:
 def stub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file that stands in for the plugin; what its tap prints is up to the test."""
     path = tmp_path / "tfo.lua"
-    path.write_text(STUB % "print('tfo-records-begin') print('tfo-records-end\t1\t0')")
+    path.write_text(STUB % "print('tfo-records-begin') print('tfo-records-end\t1\t0\t0')")
     monkeypatch.setattr(files, "own_plugin", lambda: path)
     return path
 
@@ -187,6 +188,18 @@ class TestReading:
         (warning,) = told.warnings
         assert warning == f"{part} appears to have been cut short in the middle of a packet."
 
+    def test_syns_cut_short_are_told(self, tmp_path: Path) -> None:
+        """Whether they ask for a cookie is in the options, which the snap length leaves out."""
+        capture = tmp_path / "short.pcap"
+        ip = b"\x45\0\0\x3c" + bytes(4) + b"\x40\x06" + bytes(10)
+        tcp = b"\0\1\0\2" + bytes(8) + b"\xa0\2" + bytes(6)
+        head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 40, 101)
+        capture.write_bytes(head + struct.pack("<IIII", 1, 0, 40, 60) + ip + tcp)
+        found, told = read(capture)
+        assert found == []
+        (warning,) = told.warnings
+        assert warning.startswith("the options of 1 SYN without data were not captured: ")
+
     def test_nothing_else_of_the_users_is_loaded(self, home: Path) -> None:
         plugins = home / ".local/lib/wireshark/plugins"
         plugins.mkdir(parents=True)
@@ -227,7 +240,7 @@ class TestErrors:
             (STUB % "error('it broke')", "the plugin failed"),
             (STUB % "print('tfo-records-begin')", "the plugin failed"),
             (
-                STUB % "print('tfo-records-begin') print('{') print('tfo-records-end\t1\t0')",
+                STUB % "print('tfo-records-begin') print('{') print('tfo-records-end\t1\t0\t0')",
                 "answer on .* is damaged",
             ),
         ],

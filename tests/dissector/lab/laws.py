@@ -7,6 +7,7 @@ many that were and which broke a law.
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from random import Random
 from typing import Any
 
 import transforms
-from transforms import LESS, SAME, Packet, Transform, by_port, write
+from transforms import LESS, SAME, Packet, Transform, by_port, skewed, write
 
 from scapy_tfo.segment import Segment
 
@@ -23,6 +24,15 @@ sys.path.append(str(Path(__file__).parents[1]))
 from tshark import connections
 
 NUMBERS = ("sent", "acked", "resent")
+TIMES = ("rtt", "seconds_lost")
+ROUNDED = 2e-6
+"""Seconds by which times differ where clocks count microseconds."""
+
+LATER = 0.02
+"""Seconds by which a round trip may seem longer where the packet that ends it was not captured, but
+the next one. `first_answer` is under no law: a capture that lacks the SYN that was sent again, or
+has each packet twice, takes bytes for an answer that the client could not use."""
+
 HEADERS = 14 + 40 + 20
 """Bytes of a frame up to the options of TCP, over IPv6."""
 
@@ -69,13 +79,20 @@ def _text(shown: list[dict[str, Any]]) -> str:
 
 
 def is_same(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> bool:
-    """Outcome, numbers and charges are."""
-    return [_essence(each) for each in before] == [_essence(each) for each in after]
+    """Outcome, reason but for the frames that it names, numbers, times and charges are."""
+    if [_essence(each) for each in before] != [_essence(each) for each in after]:
+        return False
+    return all(
+        abs(known.get(name, -1.0) - each.get(name, -1.0)) < ROUNDED
+        for known, each in zip(before, after, strict=True)
+        for name in TIMES
+    )
 
 
 def _essence(connection: dict[str, Any]) -> tuple[object, ...]:
     numbers = tuple(connection.get(name) for name in NUMBERS)
-    return connection["outcome"], numbers, charges(connection)
+    reason = re.sub(r"\d+", "", connection["why"])
+    return connection["outcome"], reason, numbers, charges(connection)
 
 
 def is_less(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> bool:
@@ -106,9 +123,19 @@ def holds(transform: Transform, before: list[Any], after: list[Any], left: list[
     told = {each["outcome"] for each in before} & REMAINS.keys()
     remains = set().union(*(REMAINS[each] for each in told if not _shows(each, left)))
     if not remains:
-        return is_less(before, after)
+        return is_less(before, after) and (transform is skewed or _is_in_time(before, after))
     return all(each["outcome"] in {*remains, *told, "unknown"} for each in after) and not (
         any(charges(each) for each in after if each["outcome"] not in told)
+    )
+
+
+def _is_in_time(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> bool:
+    """Each time that is told is one of before."""
+    return all(
+        any(-ROUNDED < each[name] - known.get(name, -1.0) < LATER for known in before)
+        for each in after
+        for name in TIMES
+        if name in each
     )
 
 

@@ -91,7 +91,14 @@ def test_the_other_end_changes_nothing(
 
 def shown(outcome: str = "accepted", acked: int = 18, rule: str = "") -> dict[str, Any]:
     problems = [{"rule": rule, "severity": "error"}] if rule else []
-    return {"outcome": outcome, "sent": 18, "acked": acked, "resent": 0, "problems": problems}
+    return {
+        "outcome": outcome,
+        "why": "because",
+        "sent": 18,
+        "acked": acked,
+        "resent": 0,
+        "problems": problems,
+    }
 
 
 class TestTheLawsThemselves:
