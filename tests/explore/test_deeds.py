@@ -135,6 +135,9 @@ TWO = {
     ),
     "urgent-text-by-the-byte": "good, echo, two-writes:100; urgent-far@3 one-byte@3",
     "gap-of-a-neighbour": "refused, half-close:100, two-writes:100; late@2 beside-plain@8",
+    "aged-by-a-step": "plain, mute, several-rest:60; step@3 keep-alive@13",
+    "reduction-hides-marks": "plain, echo, several:60; cwr@3 ce@3",
+    "fin-of-early-text-ends-at-once": "plain, mute, several:60; late@7 fin-with-text@9",
     "urgency-outlives-the-connection": ("request, think:20, several-rest:60; urgent-end@2 again@3"),
 }
 

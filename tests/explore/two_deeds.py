@@ -13,11 +13,10 @@ from scapy_tfo.reference.parts.ecn import Ecn
 from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.stack import Stack
-from scapy_tfo.reference.states import State
-from scapy_tfo.segment import ACK, CWR, FIN, URG, Segment
+from scapy_tfo.reference.states import EndOfStream, State
+from scapy_tfo.segment import CWR, URG, Segment
 from scapy_tfo.variants.registry import stack_of
 
-_CONGESTED = 3
 _STEP = 10_000
 _OLD = 256
 """Connections that a stack remembers something of."""
@@ -70,29 +69,6 @@ class SoftErrorStopsRetransmission(PassiveConnection):
             self.fail(error, now)
 
 
-class ProbesMeetSilenceInAClosedWindow(PassiveConnection):
-    """A keep-alive of a peer whose window is closed is not answered (RFC 9293 section 3.8.4)."""
-
-    def unacceptable_arrives(self, segment: Segment, now: float) -> None:
-        if self.send.wnd:
-            super().unacceptable_arrives(segment, now)
-
-
-class ClosesAtTheSecondClosedWindow(PassiveConnection):
-    """A window that opens after it was closed twice goes unnoticed (RFC 9293 section 3.8.6.1)."""
-
-    shut = 0
-    was_open = True
-
-    def ack_arrives(self, segment: Segment, start: int, now: float) -> bool:
-        if not segment.window and self.was_open:
-            self.shut += 1
-        self.was_open = bool(segment.window)
-        if self.shut > 1 and segment.window:
-            segment = replace(segment, window=0)
-        return super().ack_arrives(segment, start, now)
-
-
 class UrgentTextByTheByte(PassiveConnection):
     """A segment of one byte before an urgent pointer far ahead is dropped (RFC 9293 3.8.5)."""
 
@@ -107,15 +83,13 @@ class UrgentTextByTheByte(PassiveConnection):
         super().text_arrives(segment, start, now)
 
 
-class FinOfEarlyTextIsLost(PassiveConnection):
-    """The FIN of a segment with text that comes before its time is acknowledged for its number, and
-    never told (RFC 9293 section 3.10.7.4)."""
-
-    early = -1
+class FinOfEarlyTextEndsAtOnce(PassiveConnection):
+    """The FIN of a segment with text that comes before its time is told at once (RFC 9293 section
+    3.10.7.4)."""
 
     def take_text(self, start: int, payload: bytes, fin: bool) -> None:
         if fin and payload and seq.before(self.recv.nxt, start):
-            fin = False
+            self.tell(EndOfStream(self))
         super().take_text(start, payload, fin)
 
 
@@ -167,24 +141,6 @@ class UrgencyOutlivesTheConnection(Stack):
         return known is not None and known.state is not State.TIME_WAIT
 
 
-class UpdateInAClosedWindowIsAProbe(PassiveConnection):
-    """A window update behind a FIN that waits for room sends the text, and not the FIN (RFC 9293
-    section 3.8.6)."""
-
-    starved = False
-
-    def ack_arrives(self, segment: Segment, start: int, now: float) -> bool:
-        self.starved = self.starved or (not segment.window and self.send.fin_queued)
-        return super().ack_arrives(segment, start, now)
-
-    def transmit(
-        self, number: int, flags: int, now: float, payload: bytes = b"", raw_options: Any = None
-    ) -> None:
-        if self.starved and flags & FIN:
-            flags = ACK | flags & ~FIN
-        super().transmit(number, flags, now, payload, raw_options)
-
-
 def _mutant(part: type[Any]) -> Mutant:
     name = re.sub(r"(?<!^)(?=[A-Z])", "-", part.__name__).lower()
     return Mutant(
@@ -205,14 +161,11 @@ WRONG = {
             MarksBehindGapsAreLost,
             SecondSoftErrorAborts,
             SoftErrorStopsRetransmission,
-            ProbesMeetSilenceInAClosedWindow,
-            ClosesAtTheSecondClosedWindow,
             UrgentTextByTheByte,
-            FinOfEarlyTextIsLost,
+            FinOfEarlyTextEndsAtOnce,
             AgedByAStep,
             GapOfANeighbour,
             UrgencyOutlivesTheConnection,
-            UpdateInAClosedWindowIsAProbe,
         ),
     )
 }

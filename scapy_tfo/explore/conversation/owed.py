@@ -6,6 +6,8 @@ from scapy_tfo.explore.conversation.run import Problem
 
 _WITHIN = 0.6
 """Seconds, a little more than is allowed."""
+_PROBE_WITHIN = 1.01
+"""Seconds until a probe is answered."""
 
 
 class Owed:
@@ -13,10 +15,40 @@ class Owed:
 
     def __init__(self) -> None:
         self._due: list[tuple[float, int]] = []
+        self._probe: float | None = None
+        self._throttled_until = 0.0
 
     def text(self, end: int, now: float) -> None:
         """Text came that the target has to take. end: of it."""
         self._due.append((now + _WITHIN, end))
+
+    def throttles(self, now: float) -> None:
+        """Something came whose answer may be one of a few a second (RFC 5961 section 7)."""
+        self._throttled_until = now + _PROBE_WITHIN
+
+    def probe(self, now: float) -> None:
+        """A keep-alive came (RFC 9293 section 3.8.4, MUST-26)."""
+        if self._probe is None and now > self._throttled_until:
+            self._probe = now + _PROBE_WITHIN
+        self.throttles(now)
+
+    def answered(self, now: float, packet: int, *, alone: bool) -> list[Problem]:
+        """The target sent something: a keep-alive is late by now, or is answered. alone: it has no
+        text; what has some may have a reason of its own, and answers as other ACKs do."""
+        found = self.silent(now, packet)
+        if alone or self._probe is None or now <= self._probe - _PROBE_WITHIN + _WITHIN:
+            self._probe = None
+        return found
+
+    def silent(self, now: float, packet: int) -> list[Problem]:
+        """Whether a keep-alive is late by now."""
+        due, late = self._probe, self._probe is not None and now > self._probe
+        if due is None or not late:
+            return []
+        self._probe = None
+        expected = "an answer to a keep-alive within a second"
+        told = f"nothing in {now - due + _PROBE_WITHIN:.2f} s"
+        return [Problem("keepalive-unanswered", packet, expected, told)]
 
     def settle(self, acked: int, now: float, packet: int, *, excused: bool) -> list[Problem]:
         """What is late by now. acked: by the target, so far. excused: nothing is due any more.

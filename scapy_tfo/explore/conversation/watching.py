@@ -123,6 +123,19 @@ class Watching:
         excused = self._over or self.server.done or not self.server.reading
         now, at = self.world.now, len(self._marks)
         self.run.problems += self._owed.settle(self.run.acked, now, at, excused=excused)
+        if self._deeds is not None and not self._over:
+            self.run.problems += self._owed.silent(now, at)
+
+    def _note_probe(self, segment: Segment) -> None:
+        """A segment came that a target answers, and that may be a keep-alive."""
+        now = self._situation
+        if segment.flags & (SYN | RST) or seq.before(segment.seq, seq.add(now.awaits, -1)):
+            self._owed.throttles(self.world.now)
+            return
+        back = segment.seq == seq.add(now.awaits, -1) and segment.length <= 1
+        alone = len(self._plays) == 1 and not self._is_gone and not self._fin_acked
+        if back and alone and self._is_open and now.fin is None:
+            self._owed.probe(self.world.now)
 
     def _broken(self, found: Sequence[Broken], number: int) -> None:
         for each in found:
@@ -184,6 +197,8 @@ class Watching:
         self._conduct.history.mixed |= gone and world.profile.stateless
         end, is_next = self.run.acked + len(segment.payload), self._situation.is_next(segment)
         self.run.met.append(met(self._situation, segment, self._fin_acked))
+        if self._deeds is not None:
+            self._note_probe(segment)
         self._situation.sent(segment)
         if segment.flags & SYN and self._is_gone:
             # It may open another connection (RFC 7413 section 2.1).
@@ -334,6 +349,8 @@ class Watching:
         self._marks.append((world.now - self._began, 1, segment.flags, segment.length))
         run.passed += 1
         self._broken(self._conduct.came(segment, world.now, number), number)
+        if self._deeds is not None:
+            run.problems += self._owed.answered(world.now, number, alone=not segment.payload)
         self._settle()
         flags = segment.flags
         self._ignored(self._handshake.answers(segment, world.now))
