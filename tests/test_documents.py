@@ -47,3 +47,29 @@ def test_readme_counts_the_wrong_stacks_and_the_right_ones() -> None:
 def test_readme_claims_no_more_scripts_than_there_are() -> None:
     there = len(list(own_directory().rglob("*.pkt")))
     assert number("scripts, by requirement") < there < 1.1 * number("scripts, by requirement")
+
+
+@pytest.mark.parametrize(
+    "document",
+    [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))],
+    ids=lambda each: each.name,
+)
+def test_no_document_counts_the_cases_which_a_command_does(document: Path) -> None:
+    """Such a figure is wrong with the next case; `scapy-tfo list` is asked instead."""
+    assert re.findall(r"\b\d{3,} cases\b", document.read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        *(
+            ROOT / name
+            for name in ("README.md", "CONTRIBUTING.md", "examples/python-stack/README.md")
+        ),
+        *sorted((ROOT / "docs").glob("*.md")),
+    ],
+    ids=lambda each: each.name,
+)
+def test_nothing_is_installed_from_an_index_that_does_not_have_it(document: Path) -> None:
+    text = document.read_text("utf-8")
+    assert re.findall(r"pip install (?:\S+ )*scapy-tfo(?![\w@ ]*@| *\[|/)", text) == []

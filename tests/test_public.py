@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -39,6 +40,15 @@ def test_type_checkers_are_told_the_same() -> None:
 def test_the_documentation_names_each() -> None:
     page = (ROOT / "docs" / "library.md").read_text("utf-8")
     assert [name for name in NAMES if f"`{name}`" not in page] == []
+
+
+def test_the_api_page_has_each_once() -> None:
+    page = (ROOT / "docs" / "api.md").read_text("utf-8")
+    (members,) = re.findall(r"^   :members: (.+)$", page, re.MULTILINE)
+    constants = re.findall(r"^\.\. py:data:: scapy_tfo\.(\w+)$", page, re.MULTILINE)
+    assert sorted([*members.split(", "), *constants]) == NAMES
+    # Of a value without a docstring of its own, the page would say nothing.
+    assert constants == [name for name in NAMES if not callable(getattr(scapy_tfo, name))]
 
 
 def test_importing_the_package_loads_nothing_else() -> None:

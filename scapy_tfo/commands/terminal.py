@@ -172,15 +172,15 @@ def _judge(
     request: Request, vary: Vary | None, console: Console, reports: Reports, *, quiet: bool
 ) -> Run:
     with progress(console, reports.keep, quiet=quiet) as (plan, show):
-        options = replace(request.options, on_plan=plan, on_result=show)
-        request = replace(request, options=options)
-        if vary is None:
-            return run(request)
 
         def tell(line: str) -> None:
             if not quiet:
                 console.print(Text(visible(line)), soft_wrap=True)
 
+        options = replace(request.options, on_plan=plan, on_result=show, on_note=tell)
+        request = replace(request, options=options)
+        if vary is None:
+            return run(request)
         return run_varied(request, replace(vary, tell=tell))
 
 

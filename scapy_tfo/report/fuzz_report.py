@@ -124,6 +124,20 @@ def summary(figures: dict[str, Any]) -> str:
     return text
 
 
+def last_word(figures: dict[str, Any]) -> str:
+    """What it all came to, in one line."""
+    new = [each for each in figures["findings"] if each["new"]]
+    others = len(figures["findings"]) - len(new) + len(figures["flaky"])
+    if new:
+        causes = len({each["cause"] for each in new})
+        word = f"{_number(len(new), 'new finding')} of {_number(causes, 'cause')}"
+    elif others:
+        word = f"nothing new: {_number(others, 'finding')} known or flaky"
+    else:
+        word = "nothing confirmed" if figures["untried"] else "nothing found"
+    return f"{figures['target']}: {word}"
+
+
 _RATED = {"sequences": "programs", "probes": "segments", "heard": "replies"}
 
 

@@ -60,7 +60,8 @@ class Options:
     memory. capture: keep the packets. requests: cookies asked for at the end, to count the servers
     with keys of their own at an address; 0 for none. on_plan: called before the first case with the
     number of results, on_result: with each once its verdict stands. record: is told where the
-    packets are kept. context: of each case, less the factors that it fixes.
+    packets are kept. context: of each case, less the factors that it fixes. on_note: called with
+    what is to be known before the first case, such as that it takes long.
     """
 
     slow: bool = False
@@ -75,6 +76,7 @@ class Options:
     on_result: Callable[[Result], None] | None = None
     record: Record | None = None
     context: Context = USUAL
+    on_note: Callable[[str], None] | None = None
 
 
 async def judge(

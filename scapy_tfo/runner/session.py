@@ -18,6 +18,7 @@ from scapy_tfo.runner.known_failures import KnownFailure, load_known, mark_known
 from scapy_tfo.runner.record import BrokenOffError, Record, doubted
 from scapy_tfo.runner.runner import Options, judge
 from scapy_tfo.runner.verdicts import case_ids, with_breaches
+from scapy_tfo.stacks.small_port import told_wait
 from scapy_tfo.suite.registry import Case, all_conversations, select
 from scapy_tfo.suite.result import Run
 from scapy_tfo.suite.target import Target
@@ -166,8 +167,13 @@ def _must_leave_to_us(request: Request) -> None:
 
 async def _run_live(request: Request, cases: Sequence[Case], catalogue: spec.Catalogue) -> Run:
     async with open_target(request) as target:
+        options = request.options
+        if options.on_note and options.intrusive:
+            note = told_wait(target, cases, options.families, slow=options.slow)
+            if note:
+                options.on_note(note)
         try:
-            return await judge(target, cases, catalogue, request.options)
+            return await judge(target, cases, catalogue, options)
         except NotOfferedError as error:
             # A case that asks for too much is skipped: it is the context that does.
             raise SetupError(f"--context {request.options.context}: {error}") from None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 
 from scapy_tfo.stacks.file import SMALL
 from scapy_tfo.suite.outcome import Ending, Failed
@@ -29,6 +30,26 @@ def waits_its_turn(target: Target, case: Case) -> bool:
     """Whether a case may use the listener, which others must not do meanwhile."""
     shared = target.small is not None and target.offers("standing")
     return shared and case.intrusive and "listeners" in case.needs
+
+
+def told_wait(
+    target: Target, cases: Sequence[Case], families: Sequence[int] | None, *, slow: bool
+) -> str:
+    """How long the cases that may use the listener take at most, "" where there are none.
+
+    families: that are judged, None for all. slow: whether slow cases are, too.
+    """
+    count = sum(waits_its_turn(target, each) for each in cases if slow or not each.slow)
+    count *= len([each for each in families or (4, 6) if each in target.addresses])
+    if not count or target.small is None:
+        return ""
+    most = _STEP * _TRIES
+    minutes = math.ceil(count * most / 60)
+    return (
+        f"up to {count} cases use --small-port {target.small.port}, one after the other, and wait "
+        f"until their fast opens count no more: {most:g} s each at most, {minutes} minutes in all; "
+        "seconds, where the target does not count those that were reset (RFC 7413 section 5.1)"
+    )
 
 
 async def leave(ending: Ending | None, make_peer: Callable[[], Peer]) -> None:

@@ -72,6 +72,12 @@ def test_a_right_stack_is_status_0_and_latest_points_there(
     assert results(elsewhere / "again.json") == found
 
 
+@pytest.mark.usefixtures("blameless", "elsewhere")
+def test_nothing_found_is_said_last(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fuzz", "sim:reference", "--programs", "24", "--out", "f", "--quiet"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "sim:reference: nothing found"
+
+
 @pytest.mark.usefixtures("blameless")
 def test_a_resumed_campaign_sends_what_one_run_does(elsewhere: Path) -> None:
     whole = ["fuzz", "sim:reference", "--quiet", "--out", "whole", "--programs", "100"]

@@ -18,7 +18,7 @@ from scapy_tfo.executor.verdict import Verdict
 from scapy_tfo.fuzz.findings.finding import ALIVE, ROBUST, Finding, Status
 from scapy_tfo.fuzz.findings.store import Store
 from scapy_tfo.program.program import Flow, Program, Send
-from scapy_tfo.report.fuzz_report import by_weight, line_of, told_rates
+from scapy_tfo.report.fuzz_report import by_weight, last_word, line_of, told_rates
 from tests.fuzz.command_line import complaint
 from tests.fuzz.fakes import FakeBench, plan
 
@@ -111,3 +111,20 @@ def test_what_is_spent_adds_up(tmp_path: Path) -> None:
         store.spend(2.0, 1.0)
         store.spend(3.0, 0.5)
         assert store.spent == (5.0, 1.5)
+
+
+@pytest.mark.parametrize(
+    ("findings", "flaky", "untried", "word"),
+    [
+        ([], [], 0, "nothing found"),
+        ([], [], 2, "nothing confirmed"),
+        ([(False, "a")], [1], 0, "nothing new: 2 findings known or flaky"),
+        ([(True, "a"), (True, "a"), (False, "b")], [], 0, "2 new findings of 1 cause"),
+    ],
+)
+def test_the_last_word_is_what_it_came_to(
+    findings: list[tuple[bool, str]], flaky: list[int], untried: int, word: str
+) -> None:
+    told = [{"new": new, "cause": cause} for new, cause in findings]
+    figures = {"target": "t", "findings": told, "flaky": flaky, "untried": untried}
+    assert last_word(figures) == f"t: {word}"

@@ -105,6 +105,7 @@ def _joined(chosen: argparse.Namespace, out: Path, ended: str) -> int:
         by_weight,
         figures_of,
         keep_figures,
+        last_word,
         line_of,
         summary,
         write_figures,
@@ -128,4 +129,5 @@ def _joined(chosen: argparse.Namespace, out: Path, ended: str) -> int:
     for problem in write_artefacts(findings, out / "findings"):
         print(problem)
     print(f"Findings and store: {out}")
+    print(last_word(figures))
     return 1 if any(chosen.strict or each.requirement != DIFFERS for each in new) else 0

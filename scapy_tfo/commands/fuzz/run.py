@@ -330,6 +330,7 @@ def _report(
         by_weight,
         figures_of,
         keep_figures,
+        last_word,
         line_of,
         summary,
         told_curve,
@@ -368,6 +369,7 @@ def _report(
             file=sys.stderr,
         )
     console.print(f"Findings and store: {run.out}", soft_wrap=True)
+    console.print(last_word(figures), soft_wrap=True)
     return 1 if any(chosen.strict or each.requirement != DIFFERS for each in new) else 0
 
 
