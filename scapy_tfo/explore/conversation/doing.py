@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from scapy_tfo.explore.conversation.deeds import KINDS, Doing, Pieces, joined
 from scapy_tfo.explore.conversation.schedule import Deed
@@ -124,11 +125,11 @@ def _edited(pieces: Pieces, edit: Callable[[Segment], Pieces]) -> Pieces:
 
 def context_for(context: Context, deeds: Sequence[Deed]) -> Context:
     """A context with the settings that deeds take."""
-    wanted: dict[str, object] = {}
+    wanted: dict[str, Any] = {}
     for each in deeds:
         for name, value in KINDS[each.kind].settings:
             wanted.setdefault(name, value)
     if not wanted:
         return context
-    settings = replace(context.settings, **wanted)  # type: ignore[arg-type]
+    settings = replace(context.settings, **wanted)
     return replace(context, settings=settings)
