@@ -97,7 +97,8 @@ def _in_the_window(history: History, came: Came) -> Judged:
         # SYN-ACK with a window of zero refuses.
         return False
     most = history.limit + _PROBE
-    if history.peer.window == 0 and (history.is_quiet(came) or _persists(history, came)):
+    shut = history.peer.window == 0 or history.peer.closed
+    if shut and (history.is_quiet(came) or _persists(history, came)):
         # A probe has one octet at least, and may have as many as a segment takes (3.8.6.1).
         most = max(most, max(history.their_una, 1) + history.largest)
     return end <= most or Breach(f"up to {history.limit}", f"up to {end}")

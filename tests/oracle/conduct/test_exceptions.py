@@ -264,3 +264,20 @@ def test_no_ack_is_owed_for_text_that_is_older_than_the_syn(tsval: int, owed: bo
     talk.rest(2.0)
     talk.end()
     assert bool(talk.broken) == owed
+
+
+@pytest.mark.parametrize(("window", "broken"), [(0, []), (96, ["over-the-unscaled-window"])])
+def test_an_old_segment_opens_no_window(window: int, broken: list[str]) -> None:
+    """What was delayed has the window of its time: a probe of the closed one is still a probe."""
+    talk = Conversation(ordered=True)
+    talk.ours(SYN, options=(MSS,), window=96)
+    talk.theirs(SYN | ACK, options=(MSS,))
+    talk.ours(ACK | PSH, b"a" * 30, window=96)
+    talk.theirs(ACK, b"b" * 96, ack=31)
+    talk.ours(ACK, seq=31, ack=97, window=window)
+    talk.rest(0.2)
+    talk.ours(ACK | PSH, b"a" * 30, seq=1, window=96)
+    talk.theirs(ACK, seq=97, ack=31)
+    talk.rest(0.5)
+    talk.theirs(ACK | PSH, b"b" * 110, seq=97, ack=31)
+    assert talk.broken == broken

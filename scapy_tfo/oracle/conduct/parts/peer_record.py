@@ -63,17 +63,18 @@ class PeerRecord:
     connection for sure. group: it has only sent to or from a group of hosts. groups: how often.
     overlaps: it has sent text or a FIN more than once.
     credit: segments of its own that may have caused an ACK, less the empty ones that came. window:
-    the field of its last segment. marked: the end of text that it sent marked CE, until it sends
-    CWR. echoed: when it first sent ECE for text that was under way. old: the start of text that
-    came with an acknowledgement too old to be believed. reset_by: which RST ended the connection.
-    odd: the one thing in which its last segment is not plain, where all before it was. doubtful:
-    that of text that must not be taken, where the text starts, and whether the connection was open.
-    calm: nothing but RSTs far outside of the window, far_resets in number, keeps it from being
-    plain. refused_at: when it reset a connection that was half open. sure: what it has acknowledged
-    while it was plain, sure_at: when; settled: that of a while before. fin_end: the number
-    behind its FIN. orderly: all is plain, but that text may come behind a gap. old_at: when old
-    text came last. round_trip: from the SYN-ACK to its first ACK, in seconds. syn_end: the number
-    behind all of its SYNs and their text.
+    the field of its last segment; closed: it is 0 in that segment which a target goes by, whatever
+    older ones come behind it (RFC 9293 section 3.10.7.4: SND.WL1 and SND.WL2). marked: the end of
+    text that it sent marked CE, until it sends CWR. echoed: when it first sent ECE for text that
+    was under way. old: the start of text that came with an acknowledgement too old to be believed.
+    reset_by: which RST ended the connection. odd: the one thing in which its last segment is not
+    plain, where all before it was. doubtful: that of text that must not be taken, where the text
+    starts, and whether the connection was open. calm: nothing but RSTs far outside of the window,
+    far_resets in number, keeps it from being plain. refused_at: when it reset a connection that was
+    half open. sure: what it has acknowledged while it was plain, sure_at: when; settled: that of a
+    while before. fin_end: the number behind its FIN. orderly: all is plain, but that text may come
+    behind a gap. old_at: when old text came last. round_trip: from the SYN-ACK to its first ACK, in
+    seconds. syn_end: the number behind all of its SYNs and their text.
     """
 
     plain: bool = True
@@ -95,6 +96,7 @@ class PeerRecord:
     fin: bool = False
     groups: int = 0
     window: int | None = None
+    closed: bool = False
     marked: int | None = None
     echoed: float | None = None
     old: int | None = None
@@ -116,6 +118,7 @@ class PeerRecord:
     idles: int = 0
     unanswered: int = 0
     _latest: int | None = None
+    _told: tuple[int, int] = (0, 0)
     _ends: tuple[Address, Address] | None = None
     _to_many: bool = False
 
@@ -166,6 +169,13 @@ class PeerRecord:
         if segment.payload or flags & FIN:
             self._note_text(segment, place, again=again)
         self.window = segment.window
+        if (
+            place.ack is not None
+            and not flags & (SYN | RST)
+            and self._told <= (place.start, place.ack)
+        ):
+            self._told = place.start, place.ack
+            self.closed = not segment.window
 
     def _note_text(self, segment: Segment, place: Place, *, again: bool) -> None:
         if segment.payload:
