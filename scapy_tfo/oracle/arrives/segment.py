@@ -72,9 +72,9 @@ def lie(link: Connection, sent: Sent, lies: Lies) -> None:
 def _fragmented(link: Connection, sent: Sent) -> None:
     """We sent a sound segment in fragments. Some drop every fragment, and over IPv6 a first one
     without the whole TCP header is dropped (RFC 8200 section 4.5): nothing new is owed."""
-    rst, answer = link.owed.rst, link.owed.answer
+    before = link.owed.debts
     sound(link, sent)
-    link.owed.rst, link.owed.answer = rst, answer
+    link.owed.owe_no_more_than(before)
     link.may_end()
 
 

@@ -54,6 +54,9 @@ _ANSWERS = 1
 second between two."""
 
 
+Debts = tuple[tuple[int, int] | None, bool]
+
+
 class Owed:
     """What the target owes, or may send, beside what its streams ask for.
 
@@ -107,6 +110,15 @@ class Owed:
         """A RST came; which one was owed."""
         wanted, self.rst = self.rst, None
         return wanted
+
+    @property
+    def debts(self) -> Debts:
+        """What is owed now: a RST and an ACK."""
+        return self.rst, self.answer
+
+    def owe_no_more_than(self, debts: Debts) -> None:
+        """What was owed before is owed, and nothing that came since."""
+        self.rst, self.answer = debts
 
     def begin(self) -> None:
         """A segment went out."""

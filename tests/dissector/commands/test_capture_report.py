@@ -259,7 +259,7 @@ class TestErrors:
 
     def test_a_plugin_that_fails_on_a_packet_is_not_trusted(self, stub: Path, plain: Path) -> None:
         text = stub.read_text().replace("dissector() end", "dissector() error('it broke') end")
-        stub.write_text(text.replace("\t0", "\t1"))
+        stub.write_text(text.replace("\t0", "\t1", 1))
         (warning,) = read(plain)[1].warnings
         assert warning.startswith("the plugin failed on 1 packet, first on 1: ")
         assert "it broke" in warning
