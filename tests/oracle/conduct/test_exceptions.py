@@ -281,3 +281,18 @@ def test_an_old_segment_opens_no_window(window: int, broken: list[str]) -> None:
     talk.rest(0.5)
     talk.theirs(ACK | PSH, b"b" * 110, seq=97, ack=31)
     assert talk.broken == broken
+
+
+@pytest.mark.parametrize(("window", "broken"), [(0, []), (100, ["text-behind-their-fin"])])
+def test_a_fin_beyond_the_window_may_be_refused(window: int, broken: list[str]) -> None:
+    """Other text then has its numbers."""
+    talk = Conversation(ordered=True)
+    talk.ours(SYN, options=(MSS,))
+    talk.theirs(SYN | ACK, options=(MSS,), window=window)
+    talk.ours(ACK | FIN)
+    talk.theirs(ACK, window=1000)
+    talk.ours(ACK | PSH, b"a" * 50)
+    talk.theirs(ACK, ack=51, window=1000)
+    talk.ours(ACK | PSH, b"a" * 50, seq=51)
+    talk.theirs(ACK, ack=101, window=1000)
+    assert talk.broken[-1:] == broken

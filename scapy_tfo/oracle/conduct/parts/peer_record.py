@@ -189,8 +189,11 @@ class PeerRecord:
             return
         if self.plain and self.fin_end is None:
             end = place.start + place.length
-            # One inside of text that was sent, if only in a SYN, is an old one.
-            self.fin_end = end if end > max(place.next, place.taken, self.syn_end) else None
+            # One inside of text that was sent, if only in a SYN, is an old one; one beyond the
+            # window, as of a SYN-ACK without any, may be refused.
+            is_new = end > max(place.next, place.taken, self.syn_end)
+            is_let_in = place.edge is not None and end <= place.edge
+            self.fin_end = end if is_new and is_let_in else None
         self.fin = True
 
     def _reset(self, segment: Segment, at: float | None, place: Place, *, plain: bool) -> None:
