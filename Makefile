@@ -33,7 +33,7 @@ path_delay_300 := delay=300ms
 path_combined := loss=5%,duplicate=5%,reorder=10%,corrupt=1%,delay=50ms,jitter=20ms
 PATHS := clean loss_1 loss_5 loss_20 duplicates reordering corruption delay_1 delay_50 delay_300 combined
 
-.PHONY: site stacks gain branches left-out explore-mutants watched help demo test lint conformance plugin soak configurations variants variant-rows matrix client-matrix weaken compare break fuzz-smoke hunt finding-scripts rules rooms bench compiled man clean
+.PHONY: site stacks gain branches left-out explore-mutants watched help demo test lint conformance plugin soak configurations variants variant-rows matrix client-matrix client-laws weaken compare break fuzz-smoke hunt finding-scripts grammar rules rooms bench compiled man clean
 .NOTPARALLEL:
 
 help:
@@ -43,9 +43,10 @@ help:
 	@echo 'make lint         run ruff and mypy'
 	@echo 'make plugin       build dissector/tfo.lua from its parts in dissector/src'
 	@echo 'make matrix       run every case against every mutant, for docs/generated/matrix.md (minutes)'
-	@echo 'make variants     run every case and the fuzzer against every legal stack, which must not be blamed (half an hour)'
+	@echo 'make variants     run every case, the fuzzer and explored schedules against every legal stack, which must not be blamed (an hour)'
 	@echo 'make variant-rows  make the stacks that join many variants anew'
 	@echo 'make client-matrix  the same for clients, also with middleboxes: docs/generated/client-*.md (minutes)'
+	@echo 'make client-laws  run the laws alone against each wrong client: docs/generated/client-laws.md (minutes)'
 	@echo 'make weaken       make the matrices, then weaken each assertion of the cases (minutes)'
 	@echo 'make configurations  judge this kernel in each legal configuration, for docs/generated/linux.md (half an hour)'
 	@echo 'make stacks       build the stacks of docs/stacks, judge, explore and fuzz each, for docs/generated/stacks.md (an hour)'
@@ -59,6 +60,7 @@ help:
 	@echo 'make left-out     leave each rule of TCP out in turn, and see its mutant pass: docs/generated/rules-left-out.md'
 	@echo 'make gain         measure the figures and pictures of docs/gain*.md anew (15 minutes, as root, GAIN_ARGS="--long")'
 	@echo 'make rules        write docs/generated/rules.md, the rules of plain TCP, from specs/'
+	@echo 'make grammar      write the table that the parser of packetdrill scripts is loaded from'
 	@echo 'make rooms        draw docs/rooms.toml, the rooms and their arrows, into docs/developing.md'
 	@echo 'make explore-mutants  explore each wrong stack, and write docs/generated/explore.md'
 	@echo 'make man          write docs/scapy-tfo.1, the man page, from the help of the commands'
@@ -99,6 +101,10 @@ client-matrix:
 	@mkdir -p $(dir $(CLIENT_KILLS))
 	@.venv/bin/python scripts/client_matrix.py --write docs/generated/client-matrix.md --boxes docs/generated/client-boxes.md \
 	  --kills $(CLIENT_KILLS)
+
+client-laws:
+	@bash scripts/setup.sh
+	@.venv/bin/python scripts/client_laws.py --write docs/generated/client-laws.md
 
 weaken: matrix client-matrix
 	@.venv/bin/python scripts/weaken.py --kills $(KILLS) --write docs/generated/assertions.md
@@ -190,13 +196,17 @@ watched:
 	@.venv/bin/python scripts/watched.py --write docs/generated/oracle.md
 
 gain:
-	@bash scripts/setup.sh gain
+	@bash scripts/setup.sh gain quic
 	@.venv/bin/python scripts/gain_figures.py $(GAIN_ARGS)
 
 branches:
 	@bash scripts/setup.sh
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check 'coverage>=7.4'
 	@.venv/bin/python scripts/branches.py --write docs/generated/branches.md
+
+grammar:
+	@bash scripts/setup.sh
+	@.venv/bin/python scripts/build_grammar.py
 
 rooms:
 	@bash scripts/setup.sh

@@ -15,7 +15,11 @@ two commands of a ratio run at the same time on the same CPU, so that other work
 slows both equally: one after the other, their times differ by more than the limits allow.
 
     python bench/dissector.py [--connections N] [--share N] [--rounds N] [--json] [--check]
-                              [--tshark PROGRAM]
+                              [--floor] [--tshark PROGRAM]
+
+--floor adds two tables in Lua of nothing, held against io,stat likewise: of a post-dissector that
+does nothing, and of one that takes no more than each packet's addresses, ports and flags and looks
+for its connection. Whatever is above the second is what the plugin makes of the packets.
 """
 
 from __future__ import annotations
@@ -39,11 +43,42 @@ function empty.dissector() end
 register_postdissector(empty)
 """
 
+EMPTY_TAP = """
+register_stat_cmd_arg("emptyone", function()
+    local tap = Listener.new("frame")
+    function tap.draw() end
+end)
+"""
+"""A table of nothing, besides EMPTY: what Lua costs, whatever a plugin does with the packets."""
+
+LOOK = (
+    """
+local look = Proto("lookone", "A post-dissector that looks for a connection")
+local raw, known = nil, {}
+function look.dissector(tvb)
+    raw = raw or tvb.raw
+    local is_ipv4 = raw(tvb, 14, 1) == "E"
+    if raw(tvb, is_ipv4 and 23 or 20, 1) ~= "\\6" then
+        return
+    end
+    local header = raw(tvb, is_ipv4 and 46 or 66, 2)
+    local key = is_ipv4 and raw(tvb, 26, 12) or raw(tvb, 22, 36)
+    return known[key], header
+end
+register_postdissector(look)
+"""
+    + EMPTY_TAP
+)
+"""The same of one look at each packet on Ethernet, without which none can know its connection."""
+
 LIMITS = {"text": 1.3, "text memory": 1.3, "table": 1.5, "table memory": 1.3}
 """Ratios that must not be exceeded."""
 
 PAIRS = ("text", "text, empty"), ("table", "table, io")
 """The plugin's way, and that which it is held against."""
+
+FLOORS = ("floor", "floor, io"), ("look", "look, io")
+"""The same of plugins that do nothing, and next to nothing."""
 
 
 class Cost(NamedTuple):
@@ -72,24 +107,40 @@ def run_together(commands: list[list[str]], outputs: list[Path]) -> list[Cost]:
     return costs
 
 
-def measure(tshark: str, connections: int, rounds: int, share: int = SHARE) -> dict[str, Any]:
-    """The ratios, what they are of, and where the table differs from the mix."""
+def ways_to_read(tshark: str, capture: Path, place: Path) -> dict[str, list[str]]:
+    """The commands of the pairs; place: where the plugins are written."""
+    empty, look = place / "empty.lua", place / "look.lua"
+    empty.write_text(EMPTY + EMPTY_TAP)
+    look.write_text(LOOK)
+    with_plugin, with_empty, with_look = (
+        [tshark, "-n", "-r", str(capture), "-X", f"lua_script:{each}"]
+        for each in (PLUGIN, empty, look)
+    )
+    io = [tshark, "-n", "-r", str(capture), "-q", "-z", "io,stat,0"]
+    return {
+        "text": with_plugin,
+        "text, empty": with_empty,
+        "table": [*with_plugin, "-q", "-z", "tfo,outcome"],
+        "floor": [*with_empty, "-q", "-z", "emptyone"],
+        "look": [*with_look, "-q", "-z", "emptyone"],
+        **dict.fromkeys(("table, io", "floor, io", "look, io"), io),
+    }
+
+
+def measure(
+    tshark: str, connections: int, rounds: int, share: int = SHARE, *, floor: bool = False
+) -> dict[str, Any]:
+    """The ratios, what they are of, and where the table differs from the mix. floor: also of
+    tables of nothing."""
+    wanted_pairs = (*PAIRS, *FLOORS) if floor else PAIRS
     with tempfile.TemporaryDirectory() as directory:
-        capture, empty, table = (Path(directory, name) for name in ("mix.pcap", "empty.lua", "out"))
+        capture, table = Path(directory, "mix.pcap"), Path(directory, "out")
         write_capture(capture, connections, share)
-        empty.write_text(EMPTY)
-        plugin = ["-X", f"lua_script:{PLUGIN}"]
-        read = [tshark, "-n", "-r", str(capture)]
-        ways = {
-            "text": [*read, *plugin],
-            "text, empty": [*read, "-X", f"lua_script:{empty}"],
-            "table": [*read, *plugin, "-q", "-z", "tfo,outcome"],
-            "table, io": [*read, "-q", "-z", "io,stat,0"],
-        }
+        ways = ways_to_read(tshark, capture, Path(directory))
         costs: dict[str, list[Cost]] = {name: [] for name in ways}
         wrong: set[str] = set()
         for _ in range(rounds):
-            for pair in PAIRS:
+            for pair in wanted_pairs:
                 sinks = [table if name == "table" else Path(os.devnull) for name in pair]
                 found = run_together([ways[name] for name in pair], sinks)
                 for name, cost in zip(pair, found, strict=True):
@@ -106,7 +157,7 @@ def measure(tshark: str, connections: int, rounds: int, share: int = SHARE) -> d
         return round(statistics.median(mine[what] / other[what] for mine, other in pairs), 2)
 
     ratios = {}
-    for ours, theirs in PAIRS:
+    for ours, theirs in wanted_pairs:
         ratios[ours] = ratio(ours, theirs, 0)
         ratios[f"{ours} memory"] = ratio(ours, theirs, 1)
     return {
@@ -117,6 +168,7 @@ def measure(tshark: str, connections: int, rounds: int, share: int = SHARE) -> d
         "costs": {
             name: [round(statistics.median(each), 2) for each in zip(*values, strict=True)]
             for name, values in costs.items()
+            if values
         },
         "ratios": ratios,
         "wrong": sorted(wrong),
@@ -133,6 +185,9 @@ def main() -> int:
         "--share", type=int, default=SHARE, help=f"percent of them with fast open ({SHARE})"
     )
     parser.add_argument("--rounds", type=int, default=3, help="rounds of each way (3)")
+    parser.add_argument(
+        "--floor", action="store_true", help="also measure two tables in Lua of nothing"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--check", action="store_true", help="fail if a ratio is over its limit")
     parser.add_argument("--tshark", default="tshark", help="the program to measure")
@@ -141,7 +196,13 @@ def main() -> int:
         parser.error("--rounds and --connections must be 1 or more")
     if not 1 <= arguments.share <= 100:
         parser.error("--share must be from 1 to 100")
-    result = measure(arguments.tshark, arguments.connections, arguments.rounds, arguments.share)
+    result = measure(
+        arguments.tshark,
+        arguments.connections,
+        arguments.rounds,
+        arguments.share,
+        floor=arguments.floor,
+    )
     if arguments.json:
         print(json.dumps(result))
     else:
@@ -150,7 +211,8 @@ def main() -> int:
         for name, (seconds, memory) in result["costs"].items():
             print(f"  {name:12} {seconds:7.2f} s of CPU {memory:7.0f} MiB")
         for name, found in result["ratios"].items():
-            print(f"  {name:12} {found:7.2f}x (limit {LIMITS[name]})")
+            limit = f" (limit {LIMITS[name]})" if name in LIMITS else ""
+            print(f"  {name:12} {found:7.2f}x{limit}")
         print("the table is " + ("exact" if not result["wrong"] else "wrong"))
         for each in result["wrong"]:
             print(f"  {each}")

@@ -1,13 +1,14 @@
 """Simulates a survey by many workers, and merges what they kept. Sends nothing.
 
-    python bench/scale.py [--workers N] [--servers N] [--stores N] [--seed N]
+    python bench/scale.py [--workers N] [--servers N] [--stores N] [--played] [--seed N]
 
 The first part is a survey on a clock of its own: a queue hands out leases of some servers, workers
 judge them one after the other, some die and their leases are given to others, networks ask to be
 left out while it goes on. It prints how polite that was, and checks that the records that came
 back, merged in any order, in parts and twice, are the same. The second part makes so many stores of
 the fuzzer, each with the batches of one shard, and merges them as `fuzz merge` does, at once and by
-way of 32 of them. docs/scale.md explains the figures.
+way of 32 of them. With --played each store is that of a shard of one campaign, which is played in
+simulation; otherwise what it reached is drawn by lot. docs/scale.md explains the figures.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import heapq
 import math
 import os
 import random
+import resource
 import sqlite3
 import sys
 import tempfile
@@ -28,6 +30,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from scapy_tfo.fuzz.campaign.shard import Job, run_shard
 from scapy_tfo.fuzz.findings.merge import merge
 from scapy_tfo.fuzz.findings.store import Store
 from scapy_tfo.fuzz.generation.batches import Late, Tally
@@ -54,6 +57,8 @@ HEARS = 60.0
 """Seconds between two looks of a worker at the list of those that asked."""
 
 _MEMORY = "/dev/shm"
+_PLAYED = 8
+"""Programs of a shard that is played."""
 
 Record = tuple[int, float, int]
 """A server, when its judging began, in seconds, and what came of it."""
@@ -228,7 +233,7 @@ class Done:
         return Program((Flow(),), (Send(),), f"program {number}")
 
 
-def stores(count: int, seed: int) -> bool:
+def stores(count: int, seed: int, *, are_played: bool) -> bool:
     """The second part; whether both ways of merging came to the same."""
     dice = random.Random(seed)
     names = [f"edge {number}" for number in range(9000)]
@@ -237,9 +242,14 @@ def stores(count: int, seed: int) -> bool:
     with tempfile.TemporaryDirectory(dir=memory) as directory:
         place = Path(directory)
         began = time.process_time()
-        paths = [_store(place / f"{n}.sqlite", (n + 1, count), names, dice) for n in range(count)]
+        if are_played:
+            paths = [_played(place / f"{n}.sqlite", (n + 1, count), seed) for n in range(count)]
+        else:
+            paths = [
+                _store(place / f"{n}.sqlite", (n + 1, count), names, dice) for n in range(count)
+            ]
         size = sum(each.stat().st_size for each in paths)
-        made = time.process_time()
+        made, before = time.process_time(), _most_memory()
         with closing(merge(place / "whole.sqlite", paths)) as whole:
             one = whole.coverage(), whole.totals()
         at_once = time.process_time()
@@ -250,13 +260,27 @@ def stores(count: int, seed: int) -> bool:
             middle.append(path)
         with closing(merge(place / "again.sqlite", middle)) as again:
             same = one == (again.coverage(), again.totals())
-        ended = time.process_time()
+        ended, most = time.process_time(), _most_memory()
         size_told = f"{size / 2**20:.0f} MiB, made in {made - began:.1f} s of CPU"
         print(f"{count:,} stores of the fuzzer, {size_told}")
         once, by_way = at_once - made, ended - at_once
         print(f"  CPU: merged at once in {once:.1f} s, by way of 32 in {by_way:.1f} s")
+        print(f"  memory: {before:.0f} MiB at most before it was merged, {most:.0f} MiB at its end")
+        print(f"  {one[1].programs:,} programs")
         print(f"  {'the same' if same else 'DIFFERENT'}, {len(one[0]):,} edges covered")
     return same
+
+
+def _most_memory() -> float:
+    """The most that this process ever had, in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _played(path: Path, shard: tuple[int, int], seed: int) -> Path:
+    """The store of a shard with one batch, which was played."""
+    job = Job(target="sim:reference", seed=seed, programs=shard[1] * _PLAYED, batch=_PLAYED)
+    path.write_bytes(run_shard(job, shard, lambda _: False))
+    return path
 
 
 def _store(path: Path, shard: tuple[int, int], names: Sequence[str], dice: random.Random) -> Path:
@@ -278,11 +302,12 @@ def main() -> int:
     add("--workers", type=int, default=1000, metavar="N")
     add("--servers", type=int, default=100_000, metavar="N")
     add("--stores", type=int, default=40, metavar="N", help="0: the first part alone")
+    add("--played", action="store_true", help="stores of campaigns in simulation")
     add("--seed", type=int, default=1, metavar="N")
     chosen = parser.parse_args()
     held = survey(chosen.servers, chosen.workers, chosen.seed)
     if chosen.stores:
-        held &= stores(chosen.stores, chosen.seed)
+        held &= stores(chosen.stores, chosen.seed, are_played=chosen.played)
     return 0 if held else 1
 
 

@@ -1,14 +1,18 @@
 """Compares how long our engine and packetdrill itself take to run scripts, in one run.
 
-    python bench/scripts.py [DIRECTORY or FILE ...]      (default: our own portable server scripts)
+    python bench/scripts.py [--alone] [DIRECTORY or FILE ...]    (default: our own server scripts)
 
 For all scripts it prints the wall time of both engines and their ratio; for the shortest script,
-the mean time of several runs in a row, without the start of an interpreter. Without packetdrill on
-PATH it measures our engine only.
+the mean time of several runs in a row, without the start of an interpreter; and the processor time
+of a command that runs this script alone, with all that it starts. Without packetdrill on PATH it
+measures our engine only. `--alone` measures the command only.
 """
 
 from __future__ import annotations
 
+import os
+import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -27,6 +31,8 @@ from scapy_tfo.pkt.local.run import Task
 from scapy_tfo.pkt.play.outcome import Outcome
 
 RUNS = 20
+ALONE = "--alone"
+ALONE_IN_NAMESPACE = 'ip link set lo up; exec "$0" short.pkt'
 SHORT = """0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 +0 bind(3, ..., ...) = 0
 +0 listen(3, 1) = 0
@@ -37,8 +43,9 @@ SHORT = """0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 """
 
 
-def main(places: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Measure and print; 2 if nothing can be measured."""
+    places = [each for each in arguments if each != ALONE]
     try:
         tasks = _tasks(places or [str(own_directory() / "server")])
         try:
@@ -46,8 +53,10 @@ def main(places: Sequence[str]) -> int:
         except SetupError as error:
             binary = ""
             print(f"our engine only: {error}")
-        _compare_all(tasks, binary)
-        _compare_short(tasks[0], binary)
+        if ALONE not in arguments:
+            _compare_all(tasks, binary)
+            _compare_short(tasks[0], binary)
+        _compare_alone(binary)
     except SetupError as error:
         print(f"cannot measure: {error}", file=sys.stderr)
         return 2
@@ -102,6 +111,37 @@ def _compare_short(like: Task, binary: str) -> None:
             theirs = (time.perf_counter() - started) / RUNS
         print(f"a short script, packetdrill: {theirs * 1e3:.1f} ms")
         print(f"our engine takes {ours / theirs:.3f} of packetdrill's time")
+
+
+def _compare_alone(binary: str) -> None:
+    """By turns, so that what else the machine does slows down both."""
+    commands = {"our engine": [sys.executable, "-m", "scapy_tfo", "pkt", "run", "short.pkt"]}
+    if binary:
+        commands["packetdrill"] = ["unshare", "--net", "sh", "-c", ALONE_IN_NAMESPACE, binary]
+    taken: dict[str, list[float]] = {name: [] for name in commands}
+    with tempfile.TemporaryDirectory() as directory:
+        (Path(directory) / "short.pkt").write_text(SHORT)
+        for _ in range(RUNS):
+            for name, command in commands.items():
+                taken[name].append(_processor_time(command, directory))
+    middle = {name: statistics.median(each) for name, each in taken.items()}
+    for name, seconds in middle.items():
+        print(f"a command that runs it alone, {name}: {seconds * 1e3:.0f} ms of processor time")
+    if binary:
+        ratio = middle["our engine"] / middle["packetdrill"]
+        print(f"our engine takes {ratio:.1f} times packetdrill's")
+
+
+def _processor_time(command: Sequence[str], directory: str) -> float:
+    """Seconds, in the program and in the kernel, of a command and of what it starts."""
+    before = os.times()
+    ran = subprocess.run(command, cwd=directory, capture_output=True, text=True)
+    after = os.times()
+    if ran.returncode:
+        raise SetupError(f"{' '.join(command)} fails: {ran.stdout}{ran.stderr}")
+    return (
+        after.children_user - before.children_user + after.children_system - before.children_system
+    )
 
 
 def _short(directory: Path) -> Task:

@@ -50,56 +50,83 @@ end
 local FIRST_PLACE = 14 -- on Ethernet
 local usual_place = FIRST_PLACE
 
+-- Takes in an ICMP error; defined where connections are known.
+local note_icmp
+
+-- Not indented: see replies.
+local read_ip, search
+do
+-- Whether the IPv4 packet at `at` is a part of a larger one: its length is not that of the segment.
+local function is_fragment(raw, at)
+    local high, low = byte(raw, at + 7, at + 8)
+    return high % 64 ~= 0 or low ~= 0
+end
+
 -- The TCP header behind the IP header at `at`, and the bytes of addresses and ports; nil where it is no such thing.
-local function read_ip(raw, at)
+function read_ip(raw, at)
     local first, protocol = byte(raw, at + 1), byte(raw, at + 10)
-    if first == 0x45 then
-        if protocol == TCP then
-            return at + 20, sub(raw, at + 13, at + 24)
-        end
-    elseif not protocol then
+    if not protocol then
         return nil
+    elseif first >= 0x45 and first < 0x50 then
+        if protocol == TCP and not is_fragment(raw, at) then
+            local tcp = at + (first - 0x40) * 4
+            return tcp, sub(raw, at + 13, at + 20) .. sub(raw, tcp + 1, tcp + 4)
+        end
     elseif first >= 0x60 and first < 0x70 then
         if byte(raw, at + 7) == TCP then
             return at + 40, sub(raw, at + 9, at + 44)
         end
-    elseif first > 0x45 and first < 0x50 and protocol == TCP then
-        local tcp = at + (first - 0x40) * 4
-        return tcp, sub(raw, at + 13, at + 20) .. sub(raw, tcp + 1, tcp + 4)
     end
     return nil
 end
 
--- The end of an IPv6 header's extensions: the offset of TCP, or nil.
-local EXTENSIONS = { [0] = true, [43] = true, [60] = true, [44] = true }
-local function skip_extensions(raw, at)
-    local kind, place = byte(raw, at + 7), at + 40
+-- Headers between that of IP and that of TCP which begin with the kind of the next one and a length: IPv6's
+-- extensions, those of mobility, HIP and shim6, and the authentication header, which IPv4 has, too.
+local FRAGMENT, AUTHENTICATION = 44, 51
+local EXTENSIONS = { [0] = true, [43] = true, [60] = true, [135] = true, [139] = true, [140] = true }
+
+-- Bytes of a header of that kind at `place`; nil where it is none of these, or a part of a larger packet begins there.
+local function size_of_extension(raw, kind, place, size)
+    if kind == AUTHENTICATION then
+        return size * 4 + 8
+    elseif kind == FRAGMENT then
+        local high, low = byte(raw, place + 3, place + 4)
+        return high == 0 and low and low < 8 and low % 2 == 0 and 8
+    end
+    return EXTENSIONS[kind] and size * 8 + 8
+end
+
+-- The end of the headers from `place` on, of which the first is of that kind: the offset of TCP, or nil.
+local function skip_extensions(raw, kind, place)
     for _ = 1, 8 do
         if kind == TCP then
             return place
         end
         local following, size = byte(raw, place + 1, place + 2)
-        if not size or not EXTENSIONS[kind] then
+        local bytes = size and size_of_extension(raw, kind, place, size)
+        if not bytes then
             return nil
         end
-        place = place + (kind == 44 and 8 or size * 8 + 8)
-        kind = following
+        place, kind = place + bytes, following
     end
     return nil
 end
 
 -- The IP header that ends where a TCP header begins, or nil.
 local function ip_before(raw, tcp)
-    for at = tcp - 20, max(tcp - 60, 0), -4 do
+    for at = tcp - 20, max(tcp - 296, 0), -4 do
         local first = byte(raw, at + 1)
-        if first == 0x40 + (tcp - at) / 4 and byte(raw, at + 10) == TCP then
-            return at, sub(raw, at + 13, at + 20) .. sub(raw, tcp + 1, tcp + 4)
+        local addresses
+        if first >= 0x45 and first < 0x50 then
+            local place = at + (first - 0x40) * 4
+            if skip_extensions(raw, byte(raw, at + 10), place) == tcp and not is_fragment(raw, at) then
+                addresses = sub(raw, at + 13, at + 20)
+            end
+        elseif first >= 0x60 and first < 0x70 and skip_extensions(raw, byte(raw, at + 7), at + 40) == tcp then
+            addresses = sub(raw, at + 9, at + 40)
         end
-    end
-    for at = tcp - 40, max(tcp - 296, 0), -8 do
-        local first = byte(raw, at + 1)
-        if first >= 0x60 and first < 0x70 and skip_extensions(raw, at) == tcp then
-            return at, sub(raw, at + 9, at + 40) .. sub(raw, tcp + 1, tcp + 4)
+        if addresses then
+            return at, addresses .. sub(raw, tcp + 1, tcp + 4)
         end
     end
     return nil
@@ -111,12 +138,39 @@ local function is_quoted(raw, at)
         or (at >= 48 and floor(byte(raw, at - 47) / 16) == 6 and byte(raw, at - 41) == ICMPV6)
 end
 
--- Takes in an ICMP error; defined where connections are known.
-local note_icmp
+-- The IP header that an ICMP error quotes, or nil. `at`: of the error's own.
+local function quoted_by(raw, at)
+    local first = byte(raw, at + 1)
+    if first == 0x45 and byte(raw, at + 10) == ICMP then
+        return at + 28
+    elseif first and first >= 0x60 and first < 0x70 and byte(raw, at + 7) == ICMPV6 then
+        return at + 48
+    end
+    return nil
+end
+
+-- Where IP headers stand on common link layers: raw IP, loopback, Ethernet, cooked, one VLAN tag, cooked 2, two tags.
+local COMMON_PLACES = { 0, 4, 14, 16, 18, 20, 22 }
+
+-- Since 4.4 Wireshark gives no ports to a frame with an ICMP error. Other bytes may look like one: `note_icmp` takes
+-- only what quotes a SYN that was seen.
+local function search_icmp(raw, number)
+    for place = 0, #COMMON_PLACES do
+        local at = quoted_by(raw, COMMON_PLACES[place] or usual_place)
+        local tcp, key
+        if at then
+            tcp, key = read_ip(raw, at)
+        end
+        if tcp then
+            note_icmp(raw, at, tcp, key, number)
+        end
+    end
+end
 
 -- The innermost segment, by the ports that Wireshark found: for unusual link layers, extensions and tunnels.
-local function search(raw, pinfo)
+function search(raw, pinfo)
     if pinfo.port_type ~= PORTS_OF_TCP then
+        search_icmp(raw, pinfo.number)
         return nil
     end
     local sport, dport = pinfo.src_port, pinfo.dst_port
@@ -134,6 +188,8 @@ local function search(raw, pinfo)
         place = find(raw, ports, place + 1, true)
     end
     return nil
+end
+
 end
 
 -- Distance from one sequence number to another, negative where it lies before.
@@ -765,10 +821,15 @@ local function take_one_early(connection, header, number, time)
         return false
     end
     local reply = { frame = number, time = time, seq = number32(header, 0), ts = ts, ecr = ecr }
-    local is_taken = take_reply(connection, reply, acked)
-    local cookie = is_taken and last_valid((read_options(header, 16, #header)))
+    if not take_reply(connection, reply, acked) then
+        return false
+    elseif is_cut_header(header) then
+        connection.cut_reply = true
+        return true
+    end
+    local cookie = last_valid((read_options(header, 16, #header)))
     connection[GRANTED] = cookie and cookie ~= "" and cookie or connection[GRANTED]
-    return is_taken
+    return true
 end
 
 -- The SYN-ACKs that came before their SYN: see `note_early`.
@@ -799,7 +860,7 @@ end
 -- Feeding: what a frame tells is taken in, once ---------------------------------------------------------------------
 
 -- Not indented: see replies.
-local feed, is_dull
+local is_dull, take_in
 do
 local function open_by_syn(key, segment, options, related, number)
     if #options == 0 and (segment.len == 0 or related) then
@@ -992,6 +1053,10 @@ local function feed_from_client(connection, segment, number, pinfo)
     if segment.len == 0 or start >= connection[LEN] then
         return is_fact
     end
+    local _, ecr = times_of(segment)
+    if ecr and connection[REPLY_TS] and distance(connection[REPLY_TS], ecr) < 0 then
+        return is_fact -- sent before the SYN-ACK was: a packet of a connection before, late or captured twice
+    end
     local finish, reached = min(start + segment.len, connection[LEN]), connection[RESENT_TO] or 0
     if finish > reached then
         connection[RESENT] = (connection[RESENT] or 0) + finish - max(start, reached)
@@ -1013,6 +1078,9 @@ local function note_answer(connection, segment, number, pinfo)
     elseif first >= 0 and first <= REACH then
         connection.answered_to = max(connection.answered_to or 0, first)
         return false
+    end
+    if connection.after_plain then
+        return false -- of the plain SYN's connection, late or captured twice: it acknowledges the same numbers
     end
     -- Data outside of any window behind what the SYN-ACK announced, acknowledging this SYN's, is another connection's;
     -- or what follows gigabytes that were not captured.
@@ -1080,7 +1148,7 @@ local function feed_other(key, segment, options, number, pinfo)
 end
 
 -- Take in what a frame tells, once. Its connection, where the frame is one of its facts.
-function feed(key, segment, options, problems, related, mss, number, pinfo)
+local function feed(key, segment, options, problems, related, mss, number, pinfo)
     local connection = owner[number]
     if connection then
         return connection
@@ -1098,6 +1166,23 @@ function feed(key, segment, options, problems, related, mss, number, pinfo)
         end
     end
     return connection
+end
+
+-- Take in a segment: its connection, where it is one of its facts, its Fast Open options, and the names of related
+-- ones. is_odd: whether there may be any. pinfo: Wireshark's, of which only the time is asked.
+function take_in(key, segment, is_odd, number, pinfo)
+    local is_syn, raw = SYN[segment.flags], segment.raw
+    local options, problems = NONE, NONE
+    local after_eol, mss, related
+    if is_odd and not segment.cut then
+        options, after_eol, mss, related = read_options(raw, segment.options, segment.options_end)
+        if #options > 0 or after_eol then
+            problems = option_problems(raw, options, after_eol, segment.options_end, is_syn)
+        end
+    elseif is_syn and ACK[segment.flags] and not segment.cut then
+        mss = first_mss(raw, segment.options, segment.options_end)
+    end
+    return feed(key, segment, options, problems, related, mss, number, pinfo), options, related
 end
 
 -- An ICMP error about a SYN: `tcp` is the offset of the header that it quotes, of which eight bytes are enough.
@@ -1213,7 +1298,7 @@ local function judge_unanswered(facts, again)
     return "unknown", "no answer to the SYN"
 end
 
--- Seconds from a SYN to its SYN-ACK within which no client sends the SYN again (RFC 6298: one second).
+-- Seconds within which no client sends its SYN again, and no server its SYN-ACK (RFC 6298: one second).
 local UNREPEATED = 0.9
 
 -- Whether the client's first packet is the very one that answers the SYN-ACK.
@@ -1233,6 +1318,9 @@ end
 
 -- Bytes of which no server has sent more when the client's first packet acknowledges them.
 local MOST_AT_FIRST = 16777216
+
+-- Seconds by which the clocks of merged captures may differ unnoticed: nothing that is sooner shows what was slow.
+local SKEW = 0.2
 
 -- What the capture lacks of a handshake that looks complete, or nil.
 function missing_frame(facts, again)
@@ -1272,9 +1360,6 @@ local function has_come(facts, again, gap)
     end
     return nil
 end
-
--- Seconds by which the clocks of merged captures may differ unnoticed: nothing that is sooner shows what was slow.
-local SKEW = 0.2
 
 -- Whether a SYN-ACK seen after the SYN was sent again was under way all the time: as above, true where it was.
 local function was_slow(facts, again, gap)
@@ -1343,6 +1428,15 @@ local function judge_resent_reply(facts)
         local accepted = facts[LEN] > 0 and facts[ACKED] >= facts[LEN]
         return "syn-ack-lost", format("the SYN-ACK was sent again after %.3f s", named.time - facts[REPLY_TIME])
             .. (accepted and ": the data was accepted" or ""), accepted and 0 or -1
+    elseif is_third(facts) and facts.established_ecr and facts[REPLY_TS] then
+        return nil
+    end
+    for _, reply in ipairs(facts.replies) do
+        local wait = reply.time - facts[REPLY_TIME]
+        if reply.seq == facts[REPLY_SEQ] and wait >= UNREPEATED and (facts[ESTABLISHED] or WRAP) > reply.frame then
+            return "unknown", format("the SYN-ACK was sent again after %.3f s", wait)
+                .. ": the first, or the client's answer, was lost"
+        end
     end
     return nil
 end
@@ -1499,9 +1593,20 @@ local REFUSED = {
     ["refused-cookie"] = true, ["refused-silently"] = true, ["cookieless-refused"] = true,
     ["requested-not-granted"] = true,
 }
--- What befell a connection that breaks no rule, at its SYN-ACK: the key of its expert information, and words.
-function event_of(connection, number)
-    if not is_eventful(connection, number) then
+-- Whether no SYN-ACK comes, though nothing shows that the capture lacks one. Known once the capture was read: before,
+-- each SYN is unanswered.
+local function is_unanswered(facts, pinfo)
+    return pinfo.number == facts[SYN_IN] and pinfo.visited
+        and not (facts[REPLY] or facts[SERVED] or facts[ESTABLISHED] or facts.answers_plain)
+end
+
+-- What befell a connection that breaks no rule, at its SYN-ACK, or at its SYN where none comes: the key of its expert
+-- information, and words.
+function event_of(connection, pinfo)
+    if is_unanswered(connection, pinfo) then
+        local _, why = judge(connection)
+        return "unanswered note", why
+    elseif not is_eventful(connection, pinfo.number) then
         return nil
     end
     local outcome, why = judge(connection)
@@ -1552,9 +1657,11 @@ end
 -- A packet's hops left that no router has counted down: it was captured where it was sent.
 local FRESH = { [64] = true, [128] = true, [255] = true }
 
--- Whether the times of a connection are those of another, as far as the capture shows.
+-- Whether the times of a connection are those of another, as far as the capture shows: where options are cut off,
+-- timestamps may have told that the SYN-ACK answers a SYN that was not captured.
 local function are_times_open(facts, again, outcome)
-    return outcome == "unknown" and (again or facts.replies or missing_frame(facts, again)) and true
+    local is_cut = (facts.cut_syn or facts.cut_reply) and not (facts[SYN_TS] and facts[REPLY_ECR])
+    return outcome == "unknown" and (again or facts.replies or is_cut or missing_frame(facts, again)) and true
 end
 
 -- Seconds of a round trip from the client's side: at the client from the SYN to the SYN-ACK, at the server from the
@@ -1572,6 +1679,9 @@ local function round_trip_of(facts, again, outcome)
     local answered = facts[REPLY_TIME]
     if again or facts.replies then
         local named = named_reply(facts)
+        if not named and outcome == "syn-ack-lost" and again and facts[REPLY] < again[1].frame then
+            return nil -- the SYN-ACK that came to the client was not captured, or is not known
+        end
         answered = named and named.time or answered
     end
     local is_timed = is_third(facts) and facts.established_at == facts[ACKED] and facts[ESTABLISHED] > facts[REPLY]
@@ -1593,10 +1703,11 @@ function seconds_lost(facts, outcome)
     return last_before(again, max(facts[REPLY], facts[ESTABLISHED] or 0)).time - facts[SYN_TIME]
 end
 
--- Bytes of the SYN's data that were sent again; nil where the capture lacks some of them.
+-- Bytes of the SYN's data that were sent again; nil where the capture lacks some of them, or ends before.
 local function resent_of(facts)
     local resent, acked = facts[LEN] and (facts[RESENT] or 0), facts.acked_first or facts[ACKED]
-    if resent and facts[REPLY] and acked + resent < min(facts[LEN], facts[REACHED] or 0) then
+    local is_open = resent and facts[REPLY] and acked + resent < facts[LEN]
+    if is_open and (not facts[REACHED] or acked + resent < facts[REACHED]) then
         return nil
     end
     return resent or nil
@@ -1745,6 +1856,7 @@ declare("CLI-15", "partial", "A part of the SYN's data acknowledged", "note")
 declare("DUP-3", "replayed", "SYN data accepted twice", "error")
 -- What breaks no rule; see event_of.
 declare("refused", "refused", "Fast open refused", "note")
+declare("unanswered", "unanswered", "No SYN-ACK for a SYN of a fast open", "note")
 declare("lost", "lost", "SYN or SYN-ACK lost", "note")
 declare("blackhole", "blackhole", "SYNs with data lost between these hosts, one after the other", "warning")
 declare("cookieless", "cookieless", "SYN data accepted without a cookie", "note")
@@ -1842,8 +1954,8 @@ local function show_verdict(tree, verdict)
 end
 
 -- What befell a connection without breaking a rule. Where no tree is wanted, this alone is told.
-function show_event(item, connection, number)
-    local event, words = event_of(connection, number)
+function show_event(item, connection, pinfo)
+    local event, words = event_of(connection, pinfo)
     if event then
         item:add_proto_expert_info(expert_of[event], words)
     end
@@ -1881,7 +1993,7 @@ function show(tvb, pinfo, tree, segment, options, related, connection)
             item:add_proto_expert_info(expert_of[rule .. " " .. problem.severity], problem.rule)
         end
     end
-    show_event(item, connection, number)
+    show_event(item, connection, pinfo)
 end
 
 -- A few words of a SYN: what it holds, and what came of it where that is known.
@@ -1950,24 +2062,13 @@ local handle -- by which Wireshark knows this protocol
 local captured_len, raw_bytes, is_referenced
 
 -- A frame that may matter: its facts are taken in, then it is shown what they say.
-local function look(tvb, pinfo, tree, raw, segment, key, number, is_odd)
-    local is_syn = SYN[segment.flags]
-    local options, problems = NONE, NONE
-    local after_eol, mss, related
-    if is_odd and not segment.cut then
-        options, after_eol, mss, related = read_options(raw, segment.options, segment.options_end)
-        if #options > 0 or after_eol then
-            problems = option_problems(raw, options, after_eol, segment.options_end, is_syn)
-        end
-    elseif is_syn and ACK[segment.flags] and not segment.cut then
-        mss = first_mss(raw, segment.options, segment.options_end)
-    end
-    local connection = feed(key, segment, options, problems, related, mss, number, pinfo)
+local function look(tvb, pinfo, tree, segment, key, number, is_odd)
+    local connection, options, related = take_in(key, segment, is_odd, number, pinfo)
     if connection then
         if says_in_info then
             say_in_info(pinfo, number, connection, segment, options)
         end
-    elseif not related or not is_syn then
+    elseif not related or not SYN[segment.flags] then
         return
     end
     if not handle then
@@ -1977,7 +2078,7 @@ local function look(tvb, pinfo, tree, raw, segment, key, number, is_odd)
     if is_referenced(tree, handle) or (connection and is_remarkable(connection, number)) then
         show(tvb, pinfo, tree, segment, options, related, connection)
     elseif connection then
-        show_event(tree, connection, number)
+        show_event(tree, connection, pinfo)
     end
 end
 
@@ -2090,13 +2191,14 @@ local function dissect(tvb, pinfo, tree, size)
     local ip = usual_place
     local raw = raw_bytes(tvb, 0, min(size, ip + HEAD))
     local tcp, key
-    -- Of IPv4 the packet's bytes, the protocol and the ports; of TCP all, and four bytes of options.
-    local first, _, total, n2, n3, n4, next_header, _, _, protocol, _, _, _, _, _, _, _, _, _, _, p1, p2, q1, q2,
+    -- Of IPv4 the packet's bytes, whether it is a fragment (n7, n8), the protocol and the ports; of TCP all, and four
+    -- bytes of options.
+    local first, _, total, n2, n3, n4, n7, n8, _, protocol, _, _, _, _, _, _, _, _, _, _, p1, p2, q1, q2,
         s1, s2, s3, s4, k1, k2, k3, k4, offset, flags, _, _, _, _, _, _, o1, o2, o3, o4 = byte(raw, ip + 1, ip + 44)
-    if first == 0x45 and protocol == TCP and ip + total * 256 + n2 <= size then
+    if first == 0x45 and protocol == TCP and n7 % 64 == 0 and n8 == 0 and ip + total * 256 + n2 <= size then
         tcp, total, key = ip + 20, total * 256 + n2, sub(raw, ip + 13, ip + 24)
     elseif
-        next_header == TCP
+        n7 == TCP
         and first >= 0x60
         and first < 0x70
         and (ip == FIRST_PLACE or ip + 40 + n3 * 256 + n4 <= size)
@@ -2148,7 +2250,7 @@ local function dissect(tvb, pinfo, tree, size)
     end
     if offset >= 0x50 then
         local segment = read_segment(raw, ip, tcp, total, tvb, s1, s2, s3, s4, k1, k2, k3, k4, offset, flags)
-        look(tvb, pinfo, tree, raw, segment, key, number, is_odd)
+        look(tvb, pinfo, tree, segment, key, number, is_odd)
     end
 end
 
@@ -2183,6 +2285,7 @@ local OUTCOMES = {
 -- As many letters as a window of Wireshark's shows in a line.
 local WIDTH = 72
 local LINE = ("="):rep(WIDTH)
+local has_window = gui_enabled and gui_enabled()
 
 -- The connections of a tap, by their first frame; `selected` nil means all.
 local function each_connection(selected)
@@ -2433,10 +2536,21 @@ local function to_judge(connection)
         end_text(address_text(server_of(connection)), number16(key, #key - 2)))
 end
 
+-- The same in lines that fit the window, which a shell joins again.
+local function in_window(command)
+    if #command > WIDTH then
+        command = command:gsub(" %-%-between", " \\\n   %0")
+        if command:match("\n.*$"):len() > WIDTH then
+            command = command:gsub(" ([^ ]+)$", " \\\n        %1")
+        end
+    end
+    return command
+end
+
 function tables.judge(say, selected)
     say("Whether both ends of a connection keep the rules of plain TCP:")
     for connection in each_connection(selected) do
-        say(to_judge(connection))
+        say(has_window and in_window(to_judge(connection)) or to_judge(connection))
     end
 end
 
@@ -2488,7 +2602,16 @@ for _, name in ipairs({ "outcome", "servers", "clients", "problems", "judge", "j
     end)
 end
 
-if gui_enabled and gui_enabled() then
+-- As rich text, of which no row is wrapped, however large the font is. A window that shows its tags takes none.
+local ESCAPED = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;" }
+local function fill(window, text)
+    window:set('<p style="white-space:pre">' .. text:gsub("[&<>]", ESCAPED) .. "</p>")
+    if find(window:get_text(), "<p ", 1, true) then
+        window:set(text)
+    end
+end
+
+if has_window then
     for _, name in ipairs({ "outcome", "servers", "clients", "problems", "judge" }) do
         register_menu("TCP Fast Open/" .. name, function()
             local filter = get_filter()
@@ -2503,7 +2626,7 @@ if gui_enabled and gui_enabled() then
             local tap = listen(name, filter, function(write)
                 local lines = {}
                 write(function(line) lines[#lines + 1] = line end)
-                window:set(concat(lines, "\n"))
+                fill(window, concat(lines, "\n"))
             end)
             window:set_atclose(function() tap:remove() end)
             retap_packets()

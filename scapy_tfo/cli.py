@@ -5,47 +5,27 @@ from __future__ import annotations
 import argparse
 import contextlib
 import errno
+import importlib
 import os
 import select
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from types import FrameType
-from typing import TextIO
+from types import FrameType, MappingProxyType
+from typing import TYPE_CHECKING, TextIO
 
 from scapy_tfo import __version__
 from scapy_tfo.commands import soak
-from scapy_tfo.commands.arguments import Parser, add_color, add_selection, limit, port
-from scapy_tfo.commands.captures.group import add_commands as add_capture
-from scapy_tfo.commands.client import add_command as add_client
+from scapy_tfo.commands.arguments import Parser, add_color, add_selection
 from scapy_tfo.commands.crash import STATUS as CRASHED
 from scapy_tfo.commands.crash import tell_crash
-from scapy_tfo.commands.dissector import add_commands as add_dissector
-from scapy_tfo.commands.explore.group import add_commands as add_explore
-from scapy_tfo.commands.explore.group import spelled_out as with_explore
-from scapy_tfo.commands.fuzz.group import add_commands as add_fuzz
-from scapy_tfo.commands.fuzz.group import spelled_out
-from scapy_tfo.commands.gain.group import add_command as add_gain
 from scapy_tfo.commands.output import fitted
-from scapy_tfo.commands.path import add_path
-from scapy_tfo.commands.pkt.group import add_commands as add_pkt
-from scapy_tfo.commands.results.badge import add_command as add_badge
-from scapy_tfo.commands.results.diff import add_command as add_diff
-from scapy_tfo.commands.results.matrix import add_command as add_matrix
-from scapy_tfo.commands.results.summary import add_command as add_summary
-from scapy_tfo.commands.shell.completion import add_command as add_completion
-from scapy_tfo.commands.shell.extending import extend
 from scapy_tfo.commands.test import EXIT_STATUS
-from scapy_tfo.commands.test import add_command as add_test
 from scapy_tfo.errors import SetupError, TargetError
 
-_LAB_SERVE = """Run the reference server for curl, for this suite or for any other client.
-
-The server is reached through a TUN device in the current network namespace;
-making the device needs CAP_NET_ADMIN. The device, its addresses and its routes
-disappear when the command ends. Networks that are in use here are refused."""
-
+if TYPE_CHECKING:
+    _Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _NOBODY_READS = 128 + signal.SIGPIPE
@@ -56,19 +36,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status. Raises SystemExit as argparse does."""
     for name in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, _interrupted)
-    given = with_explore(spelled_out(arguments))
+    given = _spelled_out(list(sys.argv[1:] if arguments is None else arguments))
     try:
-        chosen = parser_of_all().parse_args(given)
+        chosen = _parser(_COMMANDS.keys() & given[:1] or _COMMANDS.keys()).parse_args(given)
     except SystemExit as ended:
         _flushed(0)
         raise ended from None
     return _flushed(_run(chosen, given))
 
 
+def _spelled_out(given: list[str]) -> list[str]:
+    """The command line with the command that `fuzz TARGET` and `explore TARGET` leave out."""
+    if given[:1] == ["fuzz"]:
+        from scapy_tfo.commands.fuzz.group import spelled_out
+
+        return spelled_out(given)
+    if given[:1] == ["explore"]:
+        from scapy_tfo.commands.explore.group import spelled_out as with_explore
+
+        return with_explore(given)
+    return given
+
+
 def _run(chosen: argparse.Namespace, given: Sequence[str]) -> int:
     command: Callable[[argparse.Namespace], int] = chosen.command
     try:
         if hasattr(chosen, "case_files"):
+            from scapy_tfo.commands.shell.extending import extend
+
             extend(chosen)
         return command(chosen)
     except SetupError as error:
@@ -144,6 +139,11 @@ def _forget(stream: TextIO | None) -> None:
 
 def parser_of_all() -> argparse.ArgumentParser:
     """The parser of the command line, with those of all commands below it."""
+    return _parser(_COMMANDS.keys())
+
+
+def _parser(names: Collection[str]) -> argparse.ArgumentParser:
+    """names: of the commands that it knows. To load all takes longer than to run a script."""
     parser: argparse.ArgumentParser = Parser(
         prog="scapy-tfo",
         description="Conformance suite for TCP Fast Open (RFC 7413).",
@@ -153,32 +153,14 @@ def parser_of_all() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"scapy-tfo {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    add_test(commands)
-    add_diff(commands)
-    add_matrix(commands)
-    add_badge(commands)
-    add_summary(commands)
-    _add_soak(commands)
-    _add_demo(commands)
-    _add_list(commands)
-    _add_spec(commands)
-    _add_mutants(commands)
-    _add_variants(commands)
-    _add_lab(commands)
-    add_fuzz(commands)
-    add_explore(commands)
-    add_pkt(commands)
-    add_capture(commands)
-    add_dissector(commands)
-    add_client(commands)
-    add_path(commands)
-    add_gain(commands)
-    add_completion(commands, parser_of_all)
+    for name, add in _COMMANDS.items():
+        if name in names:
+            add(commands)
     return parser
 
 
 def _command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    commands: _Commands,
     name: str,
     run: Callable[[argparse.Namespace], int],
     *,
@@ -196,7 +178,7 @@ def _command(
     return parser
 
 
-def _add_soak(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_soak(commands: _Commands) -> None:
     parser = _command(
         commands, "soak", soak.command, summary=soak.SUMMARY, description=soak.DESCRIPTION
     )
@@ -204,7 +186,7 @@ def _add_soak(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     soak.add_arguments(parser)
 
 
-def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_demo(commands: _Commands) -> None:
     parser = _command(
         commands,
         "demo",
@@ -214,7 +196,7 @@ def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     add_color(parser)
 
 
-def _add_list(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_list(commands: _Commands) -> None:
     parser = _command(
         commands, "list", _list, summary="print the cases, without touching the network"
     )
@@ -222,7 +204,7 @@ def _add_list(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.add_argument("--json", action="store_true", help="print them as JSON")
 
 
-def _add_spec(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_spec(commands: _Commands) -> None:
     parser = _command(
         commands, "spec", _spec, summary="print the requirements and the cases that check each"
     )
@@ -230,7 +212,7 @@ def _add_spec(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.add_argument(
         "--rules",
         action="store_true",
-        help="print the rules of plain TCP instead, which the oracle is made of; --only and "
+        help="print the oracle's rules of plain TCP instead; --only and "
         "--exclude take ids (TCP-RST-2) and topics (RST)",
     )
     group = parser.add_argument_group("the matrix")
@@ -246,69 +228,16 @@ def _add_spec(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     add("--jobs", type=int, metavar="N", help="mutants at a time (default: one for each processor)")
 
 
-def _add_mutants(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_mutants(commands: _Commands) -> None:
     _command(commands, "mutants", _mutants, summary="print the mutants: stacks wrong on purpose")
 
 
-def _add_variants(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_variants(commands: _Commands) -> None:
     _command(
         commands,
         "variants",
         _variants,
         summary="print the variants: legal stacks that differ from the reference",
-    )
-
-
-def _add_lab(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    group = commands.add_parser(
-        "lab", help="run this suite's own targets, for other tools", allow_abbrev=False
-    ).add_subparsers(metavar="COMMAND", required=True)
-    parser = _command(
-        group, "serve", _lab_serve, summary="run the reference server", description=_LAB_SERVE
-    )
-    add = parser.add_argument
-    add(
-        "--address",
-        action="append",
-        metavar="ADDRESS[/PREFIX]",
-        help="address of the server, at most one of each family (default: 198.51.100.2/24 and "
-        "fd00:7413:1::2/64); the kernel gets the first two other addresses of the network",
-    )
-    add(
-        "--app",
-        default="http",
-        help="application of the server: http (default), echo, mute, close, abort, send:N, "
-        "send-close:N, send-abort:N, two-sends:N, half-close:N (N bytes); never-reads; think:N, "
-        "slow-reader:N, late-close:N (N milliseconds)",
-    )
-    add(
-        "--mutant",
-        default="reference",
-        metavar="NAME",
-        help="run this mutant or variant instead ('scapy-tfo mutants' and 'scapy-tfo variants' "
-        "list them)",
-    )
-    add("--port", type=port, default=80, metavar="N", help="port to listen on (default: 80)")
-    add("--second-port", type=port, metavar="N", help="also listen here, with fast open on")
-    add("--plain-port", type=port, metavar="N", help="also listen here, with fast open off")
-    add(
-        "--small-port",
-        type=port,
-        metavar="N",
-        help="also listen here, with a limit of 4 pending fast opens",
-    )
-    add(
-        "--queue",
-        type=limit,
-        default=8192,
-        metavar="N",
-        help="limit of pending fast opens (default: 8192; 0: fast open off)",
-    )
-    add(
-        "--hooks",
-        type=Path,
-        metavar="PATH",
-        help="offer the server's hooks on this Unix socket, for a target file (docs/hooks.md)",
     )
 
 
@@ -356,21 +285,47 @@ def _spec(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _lab_serve(chosen: argparse.Namespace) -> int:
-    from scapy_tfo.commands.lab import ADDRESSES, Service, serve
+def _loaded(module: str, name: str = "add_command") -> Callable[[_Commands], None]:
+    """What adds a command, out of a module that is loaded only then."""
 
-    service = Service(
-        addresses=chosen.address or ADDRESSES,
-        app=chosen.app,
-        port=chosen.port,
-        second_port=chosen.second_port,
-        plain_port=chosen.plain_port,
-        small_port=chosen.small_port,
-        queue=chosen.queue,
-        hooks=chosen.hooks,
-        mutant=chosen.mutant,
-    )
-    return serve(service)
+    def add(commands: _Commands) -> None:
+        getattr(importlib.import_module(f"scapy_tfo.commands.{module}"), name)(commands)
+
+    return add
+
+
+def _add_completion(commands: _Commands) -> None:
+    from scapy_tfo.commands.shell.completion import add_command
+
+    add_command(commands, parser_of_all)
+
+
+_COMMANDS: Mapping[str, Callable[[_Commands], None]] = MappingProxyType(
+    {
+        "test": _loaded("test"),
+        "diff": _loaded("results.diff"),
+        "matrix": _loaded("results.matrix"),
+        "badge": _loaded("results.badge"),
+        "summary": _loaded("results.summary"),
+        "soak": _add_soak,
+        "demo": _add_demo,
+        "list": _add_list,
+        "spec": _add_spec,
+        "mutants": _add_mutants,
+        "variants": _add_variants,
+        "lab": _loaded("serve"),
+        "fuzz": _loaded("fuzz.group", "add_commands"),
+        "explore": _loaded("explore.group", "add_commands"),
+        "pkt": _loaded("pkt.group", "add_commands"),
+        "capture": _loaded("captures.group", "add_commands"),
+        "dissector": _loaded("dissector", "add_commands"),
+        "client": _loaded("client"),
+        "path": _loaded("path", "add_path"),
+        "gain": _loaded("gain.group"),
+        "completion": _add_completion,
+    }
+)
+"""By the name that each adds, in the order of the help."""
 
 
 if __name__ == "__main__":

@@ -9,6 +9,10 @@ HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION = 0, 43, 44, 51, 60
 
 KINDS = frozenset((HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION))
 
+_PAD, _SKIPPED = 1, 0x1E
+"""Kinds of options: PadN, and one for experiments that is skipped (RFC 4727 section 3.6)."""
+_MOST_PADDING = 7
+
 Extension = tuple[int, bytes]
 """An extension header: its own value, and its bytes behind the next header value."""
 
@@ -47,8 +51,12 @@ def pull(kind: int, rest: bytes) -> tuple[int, tuple[Extension, ...], bytes]:
 def padding(kind: int, size: int = 8) -> Extension:
     """A hop-by-hop or destination options header of `size` bytes that says nothing (4.2).
 
+    A host may discard more than seven bytes of padding in a row (RFC 8504 section 5.3): a longer
+    header has one option that whoever does not know it skips.
+
     Raises ValueError where the size is not a multiple of 8 from 8 to 256.
     """
     if size % 8 or not 8 <= size <= 256:
         raise ValueError(f"an extension header of {size} bytes")
-    return kind, bytes((size // 8 - 1, 1, size - 4)) + bytes(size - 4)
+    filler = _PAD if size - 2 <= _MOST_PADDING else _SKIPPED
+    return kind, bytes((size // 8 - 1, filler, size - 4)) + bytes(size - 4)

@@ -136,7 +136,13 @@ def finding_of(name: str, entry: dict[str, Any]) -> tuple[Finding, Violation | N
     rule = entry["rule"], entry["reply"]
     broken = next((each for each in verdict.violations if (each.rule, each.reply) == rule), None)
     finding = Finding(
-        signature=(entry["requirement"], "" if broken is None else broken.state, entry["reply"]),
+        # No kind of cookie: a fuzzer that has one program cannot tell which others show the fault.
+        signature=(
+            entry["requirement"],
+            "" if broken is None else broken.state,
+            entry["reply"],
+            "",
+        ),
         rule=entry["rule"],
         status=Status.CONFIRMED,
         number=0,

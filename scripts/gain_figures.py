@@ -3,8 +3,9 @@
 It runs the experiments of `scapy-tfo gain`, in 15 minutes at most (--for), keeps what they found in
 docs/generated/gain.json, and writes the tables and pictures of the documents from that. Cells that
 are not measured this time stay as they were found before: within the 15 minutes that is true of the
-pages at 20 and 200 ms, which --long measures, too (an hour). Run it as root, on a machine that has
-nothing else to do: cells whose control does not hold are shown as no result.
+pages at 20 and 200 ms, and of the pages with a connection for each request, which --long measures,
+too (two hours), and of those in Chromium, which --browser measures (two more). Run it as root, on a
+machine that has nothing else to do: cells whose control does not hold are shown as no result.
 """
 
 from __future__ import annotations
@@ -33,6 +34,11 @@ _RESULTS = 0, 3
 
 _SAMPLES = "samples", "loads"
 _PAPERS = {"down": 4e6, "up": 256e3}
+PAPERS_COMPUTE = "0.148ms"
+"""What the paper's ends took for a transaction: 1 / 2,876 s less two round trips of 0.1 ms."""
+
+_RATES = "--rtt", "0.1ms,0.5ms,1ms,5ms,20ms"
+_ENDS = "--rtt", "20ms,100ms", "--size", "1000,60000", "--client", "all", "--server", "all"
 
 
 @dataclass(frozen=True)
@@ -46,20 +52,29 @@ class Run:
     plot: str = ""
 
 
-def runs(*, long: bool) -> list[Run]:
+def runs(*, long: bool, browser: bool = False) -> list[Run]:
     """What to run, in this order."""
     some = [] if long else ["--rtt", "100ms"]
-    return [
+    times = "20" if long else "6"
+    found = [
         Run("latency-virtual", ["latency", "--virtual"]),
-        Run("rate-virtual", ["rate", "--virtual", "--rtt", "0.1ms,0.5ms,1ms,5ms,20ms"]),
+        Run("rate-virtual", ["rate", "--virtual", *_RATES]),
+        Run("rate-computing", ["rate", "--virtual", *_RATES, "--compute", PAPERS_COMPUTE]),
         Run("pages-virtual", ["pages", "--virtual", "--times", "6"]),
+        Run("pages-each-virtual", ["pages", "--virtual", "--no-persistent"]),
         Run("ways", ["ways", "--page", "request,wikipedia,amazon", "--rtt", "20ms,100ms"]),
         Run("rate", ["rate", "--precision", "3%", "--rounds", "12"], 0.10, "gain-rate.svg"),
-        Run("load", ["load", "--seconds", "500ms", "--precision", "3%"], 0.15, "gain-load.svg"),
+        Run("load", ["load", "--seconds", "500ms", "--precision", "3%"], 0.12, "gain-load.svg"),
         Run("cost", ["cost", "--volleys", "1500"]),
-        Run("latency", ["latency", "--precision", "2%", "--times", "6"], 0.22, "gain-latency.svg"),
-        Run("pages", ["pages", "--times", "20" if long else "6", *some], None if long else 0.34),
+        Run("latency", ["latency", "--precision", "2%", "--times", "6"], 0.25, "gain-latency.svg"),
+        Run("ends", ["latency", *_ENDS, "--times", "6"], 0.10),
+        Run("pages", ["pages", "--times", times, *some], None if long else 0.30),
     ]
+    if long:
+        found.append(Run("pages-each", ["pages", "--no-persistent", "--times", "10"]))
+    if browser:
+        found.append(Run("pages-browser", ["pages", "--browser", "--times", "20"]))
+    return found
 
 
 def measured(run: Run, budget: float) -> dict[str, Any] | None:
@@ -91,6 +106,8 @@ def without_samples(found: dict[str, Any]) -> dict[str, Any]:
         ]
     if kept["experiment"] == "pages":
         for each in kept["cells"]:
+            # Cells of several runs may stand in one table.
+            each["run"] = {name: kept.get(name) for name in ("time", "surroundings")}
             page = bundled(each["page"])
             each["bytes_need"] = page.size * 8 / _PAPERS["down"]
             each["requests_need"] = page.request * len(page.resources) * 8 / _PAPERS["up"]
@@ -112,14 +129,17 @@ def _key(cell: dict[str, Any]) -> tuple[Any, ...]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--long", action="store_true", help="all pages, 20 loads each way: an hour")
+    parser.add_argument(
+        "--long", action="store_true", help="all pages, 20 loads each way: two hours"
+    )
+    parser.add_argument("--browser", action="store_true", help="pages in Chromium: two hours more")
     parser.add_argument("--only", action="append", metavar="NAME", help="run only this experiment")
     parser.add_argument("--tables", action="store_true", help="measure nothing, write the tables")
     parser.add_argument("--for", dest="budget", type=duration, default=BUDGET, metavar="TIME")
     chosen = parser.parse_args()
     stored = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
     failed = 0
-    for run in () if chosen.tables else runs(long=chosen.long):
+    for run in () if chosen.tables else runs(long=chosen.long, browser=chosen.browser):
         if chosen.only and run.name not in chosen.only:
             continue
         found = measured(run, chosen.budget)

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from scapy_tfo.gain.pages.published import LEAST, MOST
 from scapy_tfo.gain.secure.ways import WAYS, less
+
+_PAPERS_RATES = 2876.4, 3548.7
+"""Transactions a second with TCP and with fast open (6.2)."""
+
+_SAME = "the ratio of one round trip saved, where all else takes the same time with both"
+_BESIDE = {
+    "more": "a handshake takes a wake-up of the client and a packet, too",
+    "less": "all else took that much longer with fast open (the paper does not say why)",
+}
+"""By whether more was saved than a round trip, or less."""
 
 Cell = Mapping[str, Any]
 Stored = Mapping[str, Cell]
@@ -46,7 +57,22 @@ def around(found: Cell) -> str:
     if awake["with_it"] is not None:
         with_it, without = (awake[name]["median"] * 1e6 for name in ("with_it", "before"))
         cost = f", where a wake-up costs {with_it:.0f} µs instead of {without:.0f}"
-    return f"{said}; {load}{steal}; processors kept awake: {awake['way']}{cost}."
+    return f"{said}; {load}{steal}; processors kept awake: {awake['way']}{cost}.{_earlier(found)}"
+
+
+def _earlier(found: Cell) -> str:
+    """Which cells are of a run before, if any, and under which load."""
+    before: dict[tuple[str, float, float], list[str]] = {}
+    for each in found.get("cells", ()):
+        run = each.get("run")
+        if run and run["time"] != found["time"] and run["surroundings"]:
+            load = run["surroundings"]["load_before"], run["surroundings"]["load_after"]
+            name = f"{each['page']} at {each['rtt'] * 1000:g} ms"
+            before.setdefault((run["time"][:10], *load), []).append(name)
+    return "".join(
+        f" Of a run before ({day}, load {low:.1f} to {high:.1f}): {', '.join(names)}."
+        for (day, low, high), names in before.items()
+    )
 
 
 def latency(stored: Stored) -> str:
@@ -63,7 +89,30 @@ def latency(stored: Stored) -> str:
         ]
         for rtt in sorted({rtt for rtt, _ in cells})
     ]
-    return f"{table(heads, rows)}\n{around(found)}\n"
+    first = [each["trips_first"]["value"] for each in cells.values() if each.get("trips_first")]
+    if first:
+        said = f"The first byte arrives {min(first):.2f} to {max(first):.2f} round trips earlier.\n"
+    else:
+        said = ""
+    return f"{table(heads, rows)}\n{said}{around(found)}\n"
+
+
+def ends(stored: Stored) -> str:
+    """One request between other ends, round trips saved."""
+    found = stored["ends"]
+    columns = sorted({(each["rtt"], each["size"]) for each in found["cells"]})
+    heads = ["client, server", *(f"{rtt * 1000:g} ms, {size:,} bytes" for rtt, size in columns)]
+    rows = []
+    for pair in dict.fromkeys((each["client"], each["server"]) for each in found["cells"]):
+        there = {
+            (each["rtt"], each["size"]): each
+            for each in found["cells"]
+            if (each["client"], each["server"]) == pair
+        }
+        early = sum(each["early"] for each in there.values()) / len(there)
+        saved = (estimate(there[each]["trips"]) for each in columns)
+        rows.append([", ".join(pair), *saved, f"{early:.0%}"])
+    return f"{table([*heads, 'taken'], rows)}\n{around(found)}\n"
 
 
 def rate(stored: Stored) -> str:
@@ -92,7 +141,33 @@ def rate(stored: Stored) -> str:
                 "" if each["cpu"] is None else estimate(each["cpu"]),
             ]
         )
-    return f"{table(heads, rows)}\n{around(found)}\n"
+    busy = [f"{each['rtt'] * 1000:g} ms" for each in found["cells"] if each["limit"] != "waiting"]
+    limits = f"Client or server limit the rate at {', '.join(busy)}. " if busy else ""
+    return f"{table(heads, rows)}\n{limits}{around(found)}\n"
+
+
+def rate_paper(stored: Stored) -> str:
+    """The paper's transactions of 0.1 ms beside ours, in both clocks, with what explains each."""
+    heads = ["0.1 ms", "TCP, ms", "fast open, ms", "saved, µs", "round trip, µs", "ratio", "why"]
+    rows = []
+    for name, title, said in (
+        ("rate-virtual", "virtual time", "nothing but round trips takes time"),
+        ("rate-computing", "virtual time, and as much beside as the paper's ends take", _SAME),
+        ("rate", "ours", ""),
+    ):
+        (each,) = (one for one in stored[name]["cells"] if one["rtt"] == 0.0001)
+        rows.append(_transaction(title, each["tcp"], each["tfo"], each["measured"], said))
+    rows.append(_transaction("the paper", *_PAPERS_RATES, 0.0001, ""))
+    return f"{table(heads, rows)}\n{around(stored['rate'])}\n"
+
+
+def _transaction(title: str, tcp: float, tfo: float, seen: float, said: str) -> list[str]:
+    saved, trip = (1 / tcp - 1 / tfo) * 1e6, seen * 1e6
+    if not said:
+        more = "more" if saved > trip else "less"
+        said = f"{abs(saved - trip):.0f} µs {more} than the round trip: {_BESIDE[more]}"
+    figures = f"{1000 / tcp:.3f}", f"{1000 / tfo:.3f}", f"{saved:.0f}", f"{trip:.0f}"
+    return [title, *figures, f"{tfo / tcp:.2f}", said]
 
 
 def load(stored: Stored) -> str:
@@ -109,7 +184,11 @@ def load(stored: Stored) -> str:
         ]
         for each in found["cells"]
     ]
-    return f"{table(heads, rows)}\n{around(found)}\n"
+    missed = [f"{each['rate']:,}" for each in found["cells"] if each["limit"]]
+    said = f"Not reached: {', '.join(missed)} a second." if missed else "All rates were reached."
+    clients = max(each["client_busy"] for each in found["cells"])
+    said += f" The clients computed for {clients:.0%} of the time at most."
+    return f"{table(heads, rows)}\n{said} {around(found)}\n"
 
 
 def cost(stored: Stored) -> str:
@@ -148,12 +227,7 @@ def pages(stored: Stored, name: str = "pages") -> str:
         ideal = exact.get((each["page"], each["rtt"]))
         rows.append(
             [
-                each["page"],
-                f"{each['rtt'] * 1000:g} ms",
-                f"{each['tcp']:.2f} s",
-                f"{each['tfo']:.2f} s",
-                estimate(each["percent"], 1),
-                estimate(each["control"], 1),
+                *_loads(each),
                 "" if ideal is None else estimate(ideal["percent"], 1),
                 _published(each["paper"]),
                 _published(each["cs244"]),
@@ -161,7 +235,57 @@ def pages(stored: Stored, name: str = "pages") -> str:
                 why(each),
             ]
         )
-    return f"{table(heads, rows)}\n{around(found)}\n"
+    return f"{table(heads, rows)}\n{_within(found)}{around(found)}\n"
+
+
+def _loads(cell: Cell) -> list[str]:
+    seconds = (f"{cell[way]:.2f} s" for way in ("tcp", "tfo"))
+    shares = (estimate(cell[name], 1) for name in ("percent", "control"))
+    return [cell["page"], f"{cell['rtt'] * 1000:g} ms", *seconds, *shares]
+
+
+def _within(found: Cell) -> str:
+    """How many cells lie within the paper's table 1, and whether fast opens were accepted."""
+    there = [each["percent"]["value"] for each in found["cells"] if each["percent"]]
+    inside = sum(LEAST <= round(each) <= MOST for each in there)
+    said = f"{inside} of {len(there)} cells lie within the paper's {LEAST} to {MOST} %; "
+    return f"{said}{min(each['early'] for each in found['cells']):.0%} of fast opens were taken.\n"
+
+
+def pages_each(stored: Stored) -> str:
+    """Pages with a connection for each request, as the reproduction's, in both clocks."""
+    exact = stored["pages-each-virtual"]
+    real = {(each["page"], each["rtt"]): each for each in _cells(stored, "pages-each")}
+    heads = ["page", "RTT", "virtual: TCP", "fast open", "sooner, %", "kernel: sooner, %"]
+    heads += ["control, %", "CS244, %", "connections"]
+    rows = []
+    for each in exact["cells"]:
+        ours = real.get((each["page"], each["rtt"]))
+        measured = (
+            [estimate(ours[name], 1) for name in ("percent", "control")] if ours else ["", ""]
+        )
+        share = "no result" if each["percent"] is None else f"{each['percent']['value']:.1f}"
+        rows.append(
+            [
+                *(*_loads(each)[:4], share, *measured, _published(each["cs244"])),
+                f"{each['connections']:.0f}",
+            ]
+        )
+    said = f"\n{around(stored['pages-each'])}" if real else ""
+    return f"{table(heads, rows)}\n{around(exact)}{said}\n"
+
+
+def _cells(stored: Stored, name: str) -> Sequence[Cell]:
+    found: Sequence[Cell] = stored[name]["cells"] if name in stored else ()
+    return found
+
+
+def pages_browser(stored: Stored) -> str:
+    """Pages in Chromium."""
+    found = stored["pages-browser"]
+    heads = ["page", "RTT", "TCP", "fast open", "sooner, %", "control, %", "connections", "why"]
+    rows = [[*_loads(each), f"{each['connections']:.0f}", why(each)] for each in found["cells"]]
+    return f"{table(heads, rows)}\n{_within(found)}{around(found)}\n"
 
 
 def _four(cell: Cell, ideal: Cell | None) -> Iterable[Cell | None]:
@@ -223,12 +347,22 @@ def ways(stored: Stored) -> str:
     return f"{table(heads, rows)}\n{around(found)}\n"
 
 
+NEEDS = {
+    "rate-paper": ("rate", "rate-virtual", "rate-computing"),
+    "pages-each": ("pages-each-virtual",),
+}
+"""Experiments that a table is made from, where not that of its name."""
+
 TABLES: Mapping[str, Callable[[Stored], str]] = {
     "latency": latency,
+    "ends": ends,
     "rate": rate,
+    "rate-paper": rate_paper,
     "load": load,
     "cost": cost,
     "pages": pages,
+    "pages-each": pages_each,
+    "pages-browser": pages_browser,
     "ways": ways,
 }
 """By the name of the place in the documents."""
@@ -240,7 +374,7 @@ def placed(text: str, stored: Stored) -> str:
     for name, make in TABLES.items():
         begin, end = f"<!-- figures: {name} -->\n", "<!-- end of figures -->"
         head, found, rest = text.partition(begin)
-        if found and name in stored:
+        if found and all(each in stored for each in NEEDS.get(name, (name,))):
             _, _, tail = rest.partition(end)
             text = f"{head}{begin}{make(stored)}{end}{tail}"
     return text

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from scapy_tfo import spec, tcp_rules
-from scapy_tfo.cli import main
+from scapy_tfo.cli import main, parser_of_all
 from scapy_tfo.suite.registry import all_conversations, all_stimuli
 
 ONE = ("--only", "ACC-2.syn-data-is-acknowledged")
@@ -328,3 +328,27 @@ def test_rules_of_tcp_are_written_as_markdown(tmp_path: Path) -> None:
 def test_sources_may_stand_before_the_target(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["test", "--source", "127.0.0.1", "127.0.0.2", "nosuch.invalid"]) == 2
     assert "no such host: 'nosuch.invalid'" in complaint(capsys)
+
+
+def test_each_command_is_found_by_its_name_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    (below,) = (each for each in parser_of_all()._actions if each.choices)
+    names = list(below.choices or ())
+    assert {"test", "pkt", "gain", "completion"} <= set(names)
+    for name in names:
+        with pytest.raises(SystemExit) as ended:
+            main([name, "--help"])
+        assert ended.value.code == 0
+        assert capsys.readouterr().out.startswith(f"usage: scapy-tfo {name} ")
+
+
+def test_a_command_does_not_load_the_others() -> None:
+    """They take longer to load than a script to run."""
+    asked = (
+        "import sys; from scapy_tfo.cli import main; main(['pkt', 'check', '/dev/null']);"
+        "print(*(each for each in sys.modules if each.startswith('scapy_tfo.commands.')))"
+    )
+    found = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True)
+    loaded = [each for each in found.stdout.split() if each.startswith("scapy_tfo.")]
+    assert "scapy_tfo.commands.pkt.group" in loaded
+    others = ("fuzz", "gain", "explore", "captures", "results", "client", "lab")
+    assert not [each for each in loaded if each.split(".")[2] in others]

@@ -10,6 +10,8 @@ import pytest
 from scapy_tfo import tcp_rules
 from scapy_tfo.client_variants.registry import all_client_variants
 from scapy_tfo.clients.registry import all_cases as all_client_cases
+from scapy_tfo.explore.conversation.deeds import KINDS
+from scapy_tfo.explore.deeds import PAIRS
 from scapy_tfo.mutants.registry import all_mutants
 from scapy_tfo.pkt.library import own_directory
 from scapy_tfo.runner.verdicts import case_ids
@@ -57,6 +59,13 @@ def test_readme_claims_no_more_scripts_than_there_are() -> None:
 def test_no_document_counts_the_cases_which_a_command_does(document: Path) -> None:
     """Such a figure is wrong with the next case; `scapy-tfo list` is asked instead."""
     assert re.findall(r"\b\d{3,} cases\b", document.read_text("utf-8")) == []
+
+
+def test_the_page_on_exploring_names_and_counts_all_legal_deeds() -> None:
+    text = (ROOT / "docs/explore.md").read_text("utf-8")
+    told = set(re.findall(r"`([a-z-]+)`", text))
+    assert set(KINDS) - told == set()
+    assert f"Each two of these {len(KINDS)}, which are {len(PAIRS)} pairs" in text
 
 
 @pytest.mark.parametrize(

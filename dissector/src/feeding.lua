@@ -1,7 +1,7 @@
 -- Feeding: what a frame tells is taken in, once ---------------------------------------------------------------------
 
 -- Not indented: see replies.
-local feed, is_dull
+local is_dull, take_in
 do
 local function open_by_syn(key, segment, options, related, number)
     if #options == 0 and (segment.len == 0 or related) then
@@ -194,6 +194,10 @@ local function feed_from_client(connection, segment, number, pinfo)
     if segment.len == 0 or start >= connection[LEN] then
         return is_fact
     end
+    local _, ecr = times_of(segment)
+    if ecr and connection[REPLY_TS] and distance(connection[REPLY_TS], ecr) < 0 then
+        return is_fact -- sent before the SYN-ACK was: a packet of a connection before, late or captured twice
+    end
     local finish, reached = min(start + segment.len, connection[LEN]), connection[RESENT_TO] or 0
     if finish > reached then
         connection[RESENT] = (connection[RESENT] or 0) + finish - max(start, reached)
@@ -215,6 +219,9 @@ local function note_answer(connection, segment, number, pinfo)
     elseif first >= 0 and first <= REACH then
         connection.answered_to = max(connection.answered_to or 0, first)
         return false
+    end
+    if connection.after_plain then
+        return false -- of the plain SYN's connection, late or captured twice: it acknowledges the same numbers
     end
     -- Data outside of any window behind what the SYN-ACK announced, acknowledging this SYN's, is another connection's;
     -- or what follows gigabytes that were not captured.
@@ -282,7 +289,7 @@ local function feed_other(key, segment, options, number, pinfo)
 end
 
 -- Take in what a frame tells, once. Its connection, where the frame is one of its facts.
-function feed(key, segment, options, problems, related, mss, number, pinfo)
+local function feed(key, segment, options, problems, related, mss, number, pinfo)
     local connection = owner[number]
     if connection then
         return connection
@@ -300,6 +307,23 @@ function feed(key, segment, options, problems, related, mss, number, pinfo)
         end
     end
     return connection
+end
+
+-- Take in a segment: its connection, where it is one of its facts, its Fast Open options, and the names of related
+-- ones. is_odd: whether there may be any. pinfo: Wireshark's, of which only the time is asked.
+function take_in(key, segment, is_odd, number, pinfo)
+    local is_syn, raw = SYN[segment.flags], segment.raw
+    local options, problems = NONE, NONE
+    local after_eol, mss, related
+    if is_odd and not segment.cut then
+        options, after_eol, mss, related = read_options(raw, segment.options, segment.options_end)
+        if #options > 0 or after_eol then
+            problems = option_problems(raw, options, after_eol, segment.options_end, is_syn)
+        end
+    elseif is_syn and ACK[segment.flags] and not segment.cut then
+        mss = first_mss(raw, segment.options, segment.options_end)
+    end
+    return feed(key, segment, options, problems, related, mss, number, pinfo), options, related
 end
 
 -- An ICMP error about a SYN: `tcp` is the offset of the header that it quotes, of which eight bytes are enough.

@@ -8,24 +8,13 @@ local handle -- by which Wireshark knows this protocol
 local captured_len, raw_bytes, is_referenced
 
 -- A frame that may matter: its facts are taken in, then it is shown what they say.
-local function look(tvb, pinfo, tree, raw, segment, key, number, is_odd)
-    local is_syn = SYN[segment.flags]
-    local options, problems = NONE, NONE
-    local after_eol, mss, related
-    if is_odd and not segment.cut then
-        options, after_eol, mss, related = read_options(raw, segment.options, segment.options_end)
-        if #options > 0 or after_eol then
-            problems = option_problems(raw, options, after_eol, segment.options_end, is_syn)
-        end
-    elseif is_syn and ACK[segment.flags] and not segment.cut then
-        mss = first_mss(raw, segment.options, segment.options_end)
-    end
-    local connection = feed(key, segment, options, problems, related, mss, number, pinfo)
+local function look(tvb, pinfo, tree, segment, key, number, is_odd)
+    local connection, options, related = take_in(key, segment, is_odd, number, pinfo)
     if connection then
         if says_in_info then
             say_in_info(pinfo, number, connection, segment, options)
         end
-    elseif not related or not is_syn then
+    elseif not related or not SYN[segment.flags] then
         return
     end
     if not handle then
@@ -35,7 +24,7 @@ local function look(tvb, pinfo, tree, raw, segment, key, number, is_odd)
     if is_referenced(tree, handle) or (connection and is_remarkable(connection, number)) then
         show(tvb, pinfo, tree, segment, options, related, connection)
     elseif connection then
-        show_event(tree, connection, number)
+        show_event(tree, connection, pinfo)
     end
 end
 
@@ -148,13 +137,14 @@ local function dissect(tvb, pinfo, tree, size)
     local ip = usual_place
     local raw = raw_bytes(tvb, 0, min(size, ip + HEAD))
     local tcp, key
-    -- Of IPv4 the packet's bytes, the protocol and the ports; of TCP all, and four bytes of options.
-    local first, _, total, n2, n3, n4, next_header, _, _, protocol, _, _, _, _, _, _, _, _, _, _, p1, p2, q1, q2,
+    -- Of IPv4 the packet's bytes, whether it is a fragment (n7, n8), the protocol and the ports; of TCP all, and four
+    -- bytes of options.
+    local first, _, total, n2, n3, n4, n7, n8, _, protocol, _, _, _, _, _, _, _, _, _, _, p1, p2, q1, q2,
         s1, s2, s3, s4, k1, k2, k3, k4, offset, flags, _, _, _, _, _, _, o1, o2, o3, o4 = byte(raw, ip + 1, ip + 44)
-    if first == 0x45 and protocol == TCP and ip + total * 256 + n2 <= size then
+    if first == 0x45 and protocol == TCP and n7 % 64 == 0 and n8 == 0 and ip + total * 256 + n2 <= size then
         tcp, total, key = ip + 20, total * 256 + n2, sub(raw, ip + 13, ip + 24)
     elseif
-        next_header == TCP
+        n7 == TCP
         and first >= 0x60
         and first < 0x70
         and (ip == FIRST_PLACE or ip + 40 + n3 * 256 + n4 <= size)
@@ -206,7 +196,7 @@ local function dissect(tvb, pinfo, tree, size)
     end
     if offset >= 0x50 then
         local segment = read_segment(raw, ip, tcp, total, tvb, s1, s2, s3, s4, k1, k2, k3, k4, offset, flags)
-        look(tvb, pinfo, tree, raw, segment, key, number, is_odd)
+        look(tvb, pinfo, tree, segment, key, number, is_odd)
     end
 end
 

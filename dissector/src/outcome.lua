@@ -87,7 +87,7 @@ local function judge_unanswered(facts, again)
     return "unknown", "no answer to the SYN"
 end
 
--- Seconds from a SYN to its SYN-ACK within which no client sends the SYN again (RFC 6298: one second).
+-- Seconds within which no client sends its SYN again, and no server its SYN-ACK (RFC 6298: one second).
 local UNREPEATED = 0.9
 
 -- Whether the client's first packet is the very one that answers the SYN-ACK.
@@ -107,6 +107,9 @@ end
 
 -- Bytes of which no server has sent more when the client's first packet acknowledges them.
 local MOST_AT_FIRST = 16777216
+
+-- Seconds by which the clocks of merged captures may differ unnoticed: nothing that is sooner shows what was slow.
+local SKEW = 0.2
 
 -- What the capture lacks of a handshake that looks complete, or nil.
 function missing_frame(facts, again)
@@ -146,9 +149,6 @@ local function has_come(facts, again, gap)
     end
     return nil
 end
-
--- Seconds by which the clocks of merged captures may differ unnoticed: nothing that is sooner shows what was slow.
-local SKEW = 0.2
 
 -- Whether a SYN-ACK seen after the SYN was sent again was under way all the time: as above, true where it was.
 local function was_slow(facts, again, gap)
@@ -217,6 +217,15 @@ local function judge_resent_reply(facts)
         local accepted = facts[LEN] > 0 and facts[ACKED] >= facts[LEN]
         return "syn-ack-lost", format("the SYN-ACK was sent again after %.3f s", named.time - facts[REPLY_TIME])
             .. (accepted and ": the data was accepted" or ""), accepted and 0 or -1
+    elseif is_third(facts) and facts.established_ecr and facts[REPLY_TS] then
+        return nil
+    end
+    for _, reply in ipairs(facts.replies) do
+        local wait = reply.time - facts[REPLY_TIME]
+        if reply.seq == facts[REPLY_SEQ] and wait >= UNREPEATED and (facts[ESTABLISHED] or WRAP) > reply.frame then
+            return "unknown", format("the SYN-ACK was sent again after %.3f s", wait)
+                .. ": the first, or the client's answer, was lost"
+        end
     end
     return nil
 end

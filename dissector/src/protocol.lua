@@ -59,6 +59,7 @@ declare("CLI-15", "partial", "A part of the SYN's data acknowledged", "note")
 declare("DUP-3", "replayed", "SYN data accepted twice", "error")
 -- What breaks no rule; see event_of.
 declare("refused", "refused", "Fast open refused", "note")
+declare("unanswered", "unanswered", "No SYN-ACK for a SYN of a fast open", "note")
 declare("lost", "lost", "SYN or SYN-ACK lost", "note")
 declare("blackhole", "blackhole", "SYNs with data lost between these hosts, one after the other", "warning")
 declare("cookieless", "cookieless", "SYN data accepted without a cookie", "note")
@@ -156,8 +157,8 @@ local function show_verdict(tree, verdict)
 end
 
 -- What befell a connection without breaking a rule. Where no tree is wanted, this alone is told.
-function show_event(item, connection, number)
-    local event, words = event_of(connection, number)
+function show_event(item, connection, pinfo)
+    local event, words = event_of(connection, pinfo)
     if event then
         item:add_proto_expert_info(expert_of[event], words)
     end
@@ -195,7 +196,7 @@ function show(tvb, pinfo, tree, segment, options, related, connection)
             item:add_proto_expert_info(expert_of[rule .. " " .. problem.severity], problem.rule)
         end
     end
-    show_event(item, connection, number)
+    show_event(item, connection, pinfo)
 end
 
 -- A few words of a SYN: what it holds, and what came of it where that is known.

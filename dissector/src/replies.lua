@@ -141,10 +141,15 @@ local function take_one_early(connection, header, number, time)
         return false
     end
     local reply = { frame = number, time = time, seq = number32(header, 0), ts = ts, ecr = ecr }
-    local is_taken = take_reply(connection, reply, acked)
-    local cookie = is_taken and last_valid((read_options(header, 16, #header)))
+    if not take_reply(connection, reply, acked) then
+        return false
+    elseif is_cut_header(header) then
+        connection.cut_reply = true
+        return true
+    end
+    local cookie = last_valid((read_options(header, 16, #header)))
     connection[GRANTED] = cookie and cookie ~= "" and cookie or connection[GRANTED]
-    return is_taken
+    return true
 end
 
 -- The SYN-ACKs that came before their SYN: see `note_early`.

@@ -26,56 +26,83 @@ end
 local FIRST_PLACE = 14 -- on Ethernet
 local usual_place = FIRST_PLACE
 
+-- Takes in an ICMP error; defined where connections are known.
+local note_icmp
+
+-- Not indented: see replies.
+local read_ip, search
+do
+-- Whether the IPv4 packet at `at` is a part of a larger one: its length is not that of the segment.
+local function is_fragment(raw, at)
+    local high, low = byte(raw, at + 7, at + 8)
+    return high % 64 ~= 0 or low ~= 0
+end
+
 -- The TCP header behind the IP header at `at`, and the bytes of addresses and ports; nil where it is no such thing.
-local function read_ip(raw, at)
+function read_ip(raw, at)
     local first, protocol = byte(raw, at + 1), byte(raw, at + 10)
-    if first == 0x45 then
-        if protocol == TCP then
-            return at + 20, sub(raw, at + 13, at + 24)
-        end
-    elseif not protocol then
+    if not protocol then
         return nil
+    elseif first >= 0x45 and first < 0x50 then
+        if protocol == TCP and not is_fragment(raw, at) then
+            local tcp = at + (first - 0x40) * 4
+            return tcp, sub(raw, at + 13, at + 20) .. sub(raw, tcp + 1, tcp + 4)
+        end
     elseif first >= 0x60 and first < 0x70 then
         if byte(raw, at + 7) == TCP then
             return at + 40, sub(raw, at + 9, at + 44)
         end
-    elseif first > 0x45 and first < 0x50 and protocol == TCP then
-        local tcp = at + (first - 0x40) * 4
-        return tcp, sub(raw, at + 13, at + 20) .. sub(raw, tcp + 1, tcp + 4)
     end
     return nil
 end
 
--- The end of an IPv6 header's extensions: the offset of TCP, or nil.
-local EXTENSIONS = { [0] = true, [43] = true, [60] = true, [44] = true }
-local function skip_extensions(raw, at)
-    local kind, place = byte(raw, at + 7), at + 40
+-- Headers between that of IP and that of TCP which begin with the kind of the next one and a length: IPv6's
+-- extensions, those of mobility, HIP and shim6, and the authentication header, which IPv4 has, too.
+local FRAGMENT, AUTHENTICATION = 44, 51
+local EXTENSIONS = { [0] = true, [43] = true, [60] = true, [135] = true, [139] = true, [140] = true }
+
+-- Bytes of a header of that kind at `place`; nil where it is none of these, or a part of a larger packet begins there.
+local function size_of_extension(raw, kind, place, size)
+    if kind == AUTHENTICATION then
+        return size * 4 + 8
+    elseif kind == FRAGMENT then
+        local high, low = byte(raw, place + 3, place + 4)
+        return high == 0 and low and low < 8 and low % 2 == 0 and 8
+    end
+    return EXTENSIONS[kind] and size * 8 + 8
+end
+
+-- The end of the headers from `place` on, of which the first is of that kind: the offset of TCP, or nil.
+local function skip_extensions(raw, kind, place)
     for _ = 1, 8 do
         if kind == TCP then
             return place
         end
         local following, size = byte(raw, place + 1, place + 2)
-        if not size or not EXTENSIONS[kind] then
+        local bytes = size and size_of_extension(raw, kind, place, size)
+        if not bytes then
             return nil
         end
-        place = place + (kind == 44 and 8 or size * 8 + 8)
-        kind = following
+        place, kind = place + bytes, following
     end
     return nil
 end
 
 -- The IP header that ends where a TCP header begins, or nil.
 local function ip_before(raw, tcp)
-    for at = tcp - 20, max(tcp - 60, 0), -4 do
+    for at = tcp - 20, max(tcp - 296, 0), -4 do
         local first = byte(raw, at + 1)
-        if first == 0x40 + (tcp - at) / 4 and byte(raw, at + 10) == TCP then
-            return at, sub(raw, at + 13, at + 20) .. sub(raw, tcp + 1, tcp + 4)
+        local addresses
+        if first >= 0x45 and first < 0x50 then
+            local place = at + (first - 0x40) * 4
+            if skip_extensions(raw, byte(raw, at + 10), place) == tcp and not is_fragment(raw, at) then
+                addresses = sub(raw, at + 13, at + 20)
+            end
+        elseif first >= 0x60 and first < 0x70 and skip_extensions(raw, byte(raw, at + 7), at + 40) == tcp then
+            addresses = sub(raw, at + 9, at + 40)
         end
-    end
-    for at = tcp - 40, max(tcp - 296, 0), -8 do
-        local first = byte(raw, at + 1)
-        if first >= 0x60 and first < 0x70 and skip_extensions(raw, at) == tcp then
-            return at, sub(raw, at + 9, at + 40) .. sub(raw, tcp + 1, tcp + 4)
+        if addresses then
+            return at, addresses .. sub(raw, tcp + 1, tcp + 4)
         end
     end
     return nil
@@ -87,12 +114,39 @@ local function is_quoted(raw, at)
         or (at >= 48 and floor(byte(raw, at - 47) / 16) == 6 and byte(raw, at - 41) == ICMPV6)
 end
 
--- Takes in an ICMP error; defined where connections are known.
-local note_icmp
+-- The IP header that an ICMP error quotes, or nil. `at`: of the error's own.
+local function quoted_by(raw, at)
+    local first = byte(raw, at + 1)
+    if first == 0x45 and byte(raw, at + 10) == ICMP then
+        return at + 28
+    elseif first and first >= 0x60 and first < 0x70 and byte(raw, at + 7) == ICMPV6 then
+        return at + 48
+    end
+    return nil
+end
+
+-- Where IP headers stand on common link layers: raw IP, loopback, Ethernet, cooked, one VLAN tag, cooked 2, two tags.
+local COMMON_PLACES = { 0, 4, 14, 16, 18, 20, 22 }
+
+-- Since 4.4 Wireshark gives no ports to a frame with an ICMP error. Other bytes may look like one: `note_icmp` takes
+-- only what quotes a SYN that was seen.
+local function search_icmp(raw, number)
+    for place = 0, #COMMON_PLACES do
+        local at = quoted_by(raw, COMMON_PLACES[place] or usual_place)
+        local tcp, key
+        if at then
+            tcp, key = read_ip(raw, at)
+        end
+        if tcp then
+            note_icmp(raw, at, tcp, key, number)
+        end
+    end
+end
 
 -- The innermost segment, by the ports that Wireshark found: for unusual link layers, extensions and tunnels.
-local function search(raw, pinfo)
+function search(raw, pinfo)
     if pinfo.port_type ~= PORTS_OF_TCP then
+        search_icmp(raw, pinfo.number)
         return nil
     end
     local sport, dport = pinfo.src_port, pinfo.dst_port
@@ -110,6 +164,8 @@ local function search(raw, pinfo)
         place = find(raw, ports, place + 1, true)
     end
     return nil
+end
+
 end
 
 -- Distance from one sequence number to another, negative where it lies before.

@@ -8,6 +8,7 @@ local OUTCOMES = {
 -- As many letters as a window of Wireshark's shows in a line.
 local WIDTH = 72
 local LINE = ("="):rep(WIDTH)
+local has_window = gui_enabled and gui_enabled()
 
 -- The connections of a tap, by their first frame; `selected` nil means all.
 local function each_connection(selected)
@@ -258,10 +259,21 @@ local function to_judge(connection)
         end_text(address_text(server_of(connection)), number16(key, #key - 2)))
 end
 
+-- The same in lines that fit the window, which a shell joins again.
+local function in_window(command)
+    if #command > WIDTH then
+        command = command:gsub(" %-%-between", " \\\n   %0")
+        if command:match("\n.*$"):len() > WIDTH then
+            command = command:gsub(" ([^ ]+)$", " \\\n        %1")
+        end
+    end
+    return command
+end
+
 function tables.judge(say, selected)
     say("Whether both ends of a connection keep the rules of plain TCP:")
     for connection in each_connection(selected) do
-        say(to_judge(connection))
+        say(has_window and in_window(to_judge(connection)) or to_judge(connection))
     end
 end
 
@@ -313,7 +325,16 @@ for _, name in ipairs({ "outcome", "servers", "clients", "problems", "judge", "j
     end)
 end
 
-if gui_enabled and gui_enabled() then
+-- As rich text, of which no row is wrapped, however large the font is. A window that shows its tags takes none.
+local ESCAPED = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;" }
+local function fill(window, text)
+    window:set('<p style="white-space:pre">' .. text:gsub("[&<>]", ESCAPED) .. "</p>")
+    if find(window:get_text(), "<p ", 1, true) then
+        window:set(text)
+    end
+end
+
+if has_window then
     for _, name in ipairs({ "outcome", "servers", "clients", "problems", "judge" }) do
         register_menu("TCP Fast Open/" .. name, function()
             local filter = get_filter()
@@ -328,7 +349,7 @@ if gui_enabled and gui_enabled() then
             local tap = listen(name, filter, function(write)
                 local lines = {}
                 write(function(line) lines[#lines + 1] = line end)
-                window:set(concat(lines, "\n"))
+                fill(window, concat(lines, "\n"))
             end)
             window:set_atclose(function() tap:remove() end)
             retap_packets()

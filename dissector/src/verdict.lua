@@ -43,9 +43,20 @@ local REFUSED = {
     ["refused-cookie"] = true, ["refused-silently"] = true, ["cookieless-refused"] = true,
     ["requested-not-granted"] = true,
 }
--- What befell a connection that breaks no rule, at its SYN-ACK: the key of its expert information, and words.
-function event_of(connection, number)
-    if not is_eventful(connection, number) then
+-- Whether no SYN-ACK comes, though nothing shows that the capture lacks one. Known once the capture was read: before,
+-- each SYN is unanswered.
+local function is_unanswered(facts, pinfo)
+    return pinfo.number == facts[SYN_IN] and pinfo.visited
+        and not (facts[REPLY] or facts[SERVED] or facts[ESTABLISHED] or facts.answers_plain)
+end
+
+-- What befell a connection that breaks no rule, at its SYN-ACK, or at its SYN where none comes: the key of its expert
+-- information, and words.
+function event_of(connection, pinfo)
+    if is_unanswered(connection, pinfo) then
+        local _, why = judge(connection)
+        return "unanswered note", why
+    elseif not is_eventful(connection, pinfo.number) then
         return nil
     end
     local outcome, why = judge(connection)
@@ -96,9 +107,11 @@ end
 -- A packet's hops left that no router has counted down: it was captured where it was sent.
 local FRESH = { [64] = true, [128] = true, [255] = true }
 
--- Whether the times of a connection are those of another, as far as the capture shows.
+-- Whether the times of a connection are those of another, as far as the capture shows: where options are cut off,
+-- timestamps may have told that the SYN-ACK answers a SYN that was not captured.
 local function are_times_open(facts, again, outcome)
-    return outcome == "unknown" and (again or facts.replies or missing_frame(facts, again)) and true
+    local is_cut = (facts.cut_syn or facts.cut_reply) and not (facts[SYN_TS] and facts[REPLY_ECR])
+    return outcome == "unknown" and (again or facts.replies or is_cut or missing_frame(facts, again)) and true
 end
 
 -- Seconds of a round trip from the client's side: at the client from the SYN to the SYN-ACK, at the server from the
@@ -116,6 +129,9 @@ local function round_trip_of(facts, again, outcome)
     local answered = facts[REPLY_TIME]
     if again or facts.replies then
         local named = named_reply(facts)
+        if not named and outcome == "syn-ack-lost" and again and facts[REPLY] < again[1].frame then
+            return nil -- the SYN-ACK that came to the client was not captured, or is not known
+        end
         answered = named and named.time or answered
     end
     local is_timed = is_third(facts) and facts.established_at == facts[ACKED] and facts[ESTABLISHED] > facts[REPLY]
@@ -137,10 +153,11 @@ function seconds_lost(facts, outcome)
     return last_before(again, max(facts[REPLY], facts[ESTABLISHED] or 0)).time - facts[SYN_TIME]
 end
 
--- Bytes of the SYN's data that were sent again; nil where the capture lacks some of them.
+-- Bytes of the SYN's data that were sent again; nil where the capture lacks some of them, or ends before.
 local function resent_of(facts)
     local resent, acked = facts[LEN] and (facts[RESENT] or 0), facts.acked_first or facts[ACKED]
-    if resent and facts[REPLY] and acked + resent < min(facts[LEN], facts[REACHED] or 0) then
+    local is_open = resent and facts[REPLY] and acked + resent < facts[LEN]
+    if is_open and (not facts[REACHED] or acked + resent < facts[REACHED]) then
         return nil
     end
     return resent or nil

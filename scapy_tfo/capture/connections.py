@@ -85,6 +85,12 @@ class Connection:
         return f"{self.client}>{self.server}"
 
     @property
+    def is_of_a_client(self) -> bool:
+        """Its server is who captured it, so its client is what was looked at."""
+        known = [each for each in self.packets if each.outbound is not None]
+        return any((each.src == self.server) is each.outbound for each in known)
+
+    @property
     def family(self) -> int:
         """4 or 6."""
         return 4 if isinstance(self.client.address, IPv4Address) else 6
@@ -207,14 +213,14 @@ def connections(packets: Sequence[Captured]) -> list[Connection]:
 
 
 def _roles(packets: Sequence[Captured]) -> tuple[End, End]:
-    """Client and server: by whose case it was, else by the first SYN, else by who captured, else by
+    """Client and server: by the first SYN, else by whose case it was, else by who captured, else by
     who spoke first."""
-    for each in packets:
-        if each.case and each.outbound is not None:
-            return (each.src, each.dst) if each.outbound else (each.dst, each.src)
     for each in packets:
         if isinstance(each.what, Segment) and each.what.flags & SYN:
             return (each.src, each.dst) if each.what.is_syn else (each.dst, each.src)
+    for each in packets:
+        if each.case and each.outbound is not None:
+            return (each.src, each.dst) if each.outbound else (each.dst, each.src)
     first = packets[0]
     return (first.dst, first.src) if first.outbound is False else (first.src, first.dst)
 

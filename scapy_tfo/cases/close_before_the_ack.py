@@ -82,7 +82,7 @@ async def close_without_an_answer_before_the_ack(peer: Peer) -> None:
     await closed_with(flow, b"")
 
 
-@case("AFT-3", needs=["listeners"])
+@case("AFT-3", needs=["listeners"], waits=3.3)
 async def lost_early_answer_is_sent_again(peer: Peer) -> None:
     """Our ACK covers the SYN only, as if the early data was lost: it comes again."""
     flow = await peer.open(await peer.listen("send-close:5000"), data=b"GET")
@@ -155,7 +155,7 @@ async def comes_again_behind_our_fin(peer: Peer, flow: Flow) -> None:
     await flow.until("an acknowledgement of our FIN", lambda: flow.their_rcv_nxt == flow.snd_nxt)
 
 
-@case("AFT-3", needs=["listeners"])
+@case("AFT-3", needs=["listeners"], waits=3.3)
 async def lost_early_answer_is_sent_again_behind_our_fin(peer: Peer) -> None:
     """Our FIN crosses an answer that was lost: answer and FIN come again all the same."""
     flow = await peer.open(await peer.listen("send-close:1000"), data=b"GET")
@@ -168,7 +168,7 @@ async def lost_early_answer_is_sent_again_behind_our_fin(peer: Peer) -> None:
     )
 
 
-@case("AFT-3", needs=["listeners"])
+@case("AFT-3", needs=["listeners"], waits=3.3)
 async def lost_early_fin_is_sent_again_behind_ours(peer: Peer) -> None:
     """Our FIN crosses one that was lost: that comes again all the same."""
     await comes_again_behind_our_fin(peer, await peer.open(await peer.listen("close"), data=b"GET"))

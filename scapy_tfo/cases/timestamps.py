@@ -109,6 +109,7 @@ async def timestamps_may_wrap_after_the_syn(peer: Peer) -> None:
 @case("AFT-6", needs=["answer"])
 async def old_timestamp_after_the_handshake_is_rejected(peer: Peer) -> None:
     """Data with a TSval older than the SYN's is not delivered; the right data is."""
+    await uses_paws(peer)
     flow = await opened(peer)
     tick(flow)
     flow.ack()
@@ -118,7 +119,28 @@ async def old_timestamp_after_the_handshake_is_rejected(peer: Peer) -> None:
 @case("AFT-6", needs=["answer"])
 async def old_timestamp_in_syn_rcvd_is_rejected(peer: Peer) -> None:
     """In SYN-RCVD, an ACK with a TSval older than the SYN's and data delivers nothing."""
+    await uses_paws(peer)
     await old_data_is_rejected(await opened(peer))
+
+
+async def uses_paws(peer: Peer) -> None:
+    """Unsupported where data with an old TSval is taken on a plain connection, too: whether PAWS is
+    used is left open (RFC 7323 section 5.3)."""
+    flow = peer.flow()
+    flow.timestamp = START
+    flow.syn()
+    syn_ack = await flow.syn_ack("a SYN-ACK to a plain SYN")
+    if syn_ack.timestamps is None:
+        raise Unsupported("the target agrees to no timestamps")
+    tick(flow)
+    flow.ack()
+    place = flow.snd_nxt
+    flow.timestamp = START - OLD
+    flow.send(ACK | PSH, flow.app.request(), once=True)
+    heard = await flow.pause(0.3)
+    if any(each.flags & ACK and not each.is_rst and each.ack == flow.snd_nxt for each in heard):
+        raise Unsupported("the target uses no PAWS: it takes old timestamps on any connection")
+    flow.snd_nxt = place
 
 
 async def old_data_is_rejected(flow: Flow) -> None:

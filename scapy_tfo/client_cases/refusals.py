@@ -8,7 +8,7 @@ from scapy_tfo import seq
 from scapy_tfo.clients.connection import Incoming
 from scapy_tfo.clients.registry import case
 from scapy_tfo.clients.server import Server
-from scapy_tfo.segment import SYN
+from scapy_tfo.segment import SYN, Segment
 from scapy_tfo.suite.concurrently import at_once
 from scapy_tfo.suite.receiver import shown
 
@@ -110,13 +110,35 @@ async def one_byte_is_left(server: Server) -> None:
     _must_continue(client, size)
 
 
+async def _flight(client: Incoming, size: int) -> list[Segment]:
+    """What comes behind the SYN-ACK before anything is sent again, or until `size` bytes of the
+    stream are there: nothing of it is acknowledged meanwhile."""
+    end = client.their_next(size)
+    flight: list[Segment] = []
+
+    def is_over() -> bool:
+        flight.clear()
+        top = client.their_next(client.taken)
+        for each in client.heard:
+            if not each.payload or each.flags & SYN:
+                continue
+            if seq.before(each.seq, top):
+                return True
+            flight.append(each)
+            top = seq.add(each.seq, len(each.payload))
+        return not seq.before(top, end)
+
+    await client.until(f"a first flight of {size - client.taken} bytes", is_over)
+    return flight
+
+
 async def _usual_flight(server: Server, mss: int) -> int:
     """Bytes that the client sends at once behind a handshake with no fast open: its initial window
     may be a single segment (RFC 5681 section 3.1)."""
     client = await server.connected(_SYN_FULL)
     client.mss = mss
     client.answer(0)
-    flight = await client.first_flight(_SYN_FULL)
+    flight = await _flight(client, _SYN_FULL)
     await client.serve()
     return sum(len(each.payload) for each in flight)
 
@@ -128,7 +150,7 @@ async def _first_flight(server: Server, taken: int, mss: int) -> None:
     taken = min(taken, size // 2)
     client.mss = mss
     client.answer(taken)
-    flight = await client.first_flight(size)
+    flight = await _flight(client, size)
     came = sum(len(each.payload) for each in flight)
     due = size - taken
     if came < due:

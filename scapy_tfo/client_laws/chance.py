@@ -64,6 +64,7 @@ async def converse(server: Server, seed: int) -> None:
         memory = memories.setdefault(each.address, Memory(server.family))
         for other in memories.values():
             other.is_next = other.is_next and other is memory
+            other.is_last = other.is_last and other is memory
         each.record(f"connection {number + 1}", f"host {at + 1}, port {port}")
         turn = await _connected(each, memory, dice, forgiven)
         if turn is None:
@@ -87,9 +88,5 @@ def _case(seed: int) -> Case:
         id=f"CLI-6a.chance-{seed}",
         title=f"A conversation of {_CONNECTIONS} connections, drawn from seed {seed}.",
         requirements=("CLI-6a",),
-        needs=frozenset(),
-        slow=False,
-        intrusive=False,
-        exclusive=False,
         run=run,
     )

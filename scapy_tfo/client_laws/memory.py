@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from scapy_tfo.clients.connection import Incoming
 from scapy_tfo.suite.outcome import judging
 
-_DEFAULT_MSS = {4: 536, 6: 1220}
+DEFAULT_MSS = {4: 536, 6: 1220}
 """Bytes, where a server announced no MSS (RFC 9293 3.7.1)."""
 
 _HARMS = 3
@@ -20,9 +20,10 @@ class Memory:
 
     cookie: granted last. old: those before it. mss: announced last, in bytes. is_new: it was never
     connected to. is_next: the cookie came in the connection before this one, so that even the
-    smallest cache has it. pauses: connections by port that are to be plain after a negative one.
-    unanswered: ports at which a request for a cookie met none. harmed: ports with a negative
-    answer, which may keep fast open away for longer.
+    smallest cache has it. is_last: no other address was connected to behind the last connection,
+    so that even the smallest cache knows how that went. pauses: connections by port that are to be
+    plain after a negative one. unanswered: ports at which a request for a cookie met none. harmed:
+    ports with a negative answer, which may keep fast open away for longer.
     """
 
     version: int
@@ -31,6 +32,7 @@ class Memory:
     mss: int | None = None
     is_new: bool = True
     is_next: bool = False
+    is_last: bool = False
     pauses: dict[int, int] = field(default_factory=dict)
     unanswered: set[int] = field(default_factory=set)
     harmed: set[int] = field(default_factory=set)
@@ -57,8 +59,9 @@ class Memory:
             with judging("CLI-8a"):
                 client.must_not_open_fast("after a negative answer")
         elif port in self.unanswered and not self.cookie:
-            with judging("CLI-12a"):
-                client.must_be_plain("at a server that answered no request")
+            if self.is_last:
+                with judging("CLI-12a"):
+                    client.must_be_plain("at a server that answered no request")
         elif self.is_new:
             with judging("CLI-1"):
                 client.must_ask()
@@ -67,7 +70,7 @@ class Memory:
         elif self.is_next or (option is not None and option.cookie):
             with judging("CLI-2"):
                 client.must_use(self.cookie)
-        self.is_next = self.is_new = False
+        self.is_next, self.is_new, self.is_last = False, False, True
 
     def _check_cookie(self, client: Incoming) -> None:
         """No cookie but the one that was granted last, or one before it, which CLI-7 forbids."""
@@ -78,7 +81,7 @@ class Memory:
 
     def _check_size(self, client: Incoming) -> None:
         # A client may remember no MSS, and then goes by the default.
-        most = max(_DEFAULT_MSS[self.version], self.mss or 0)
+        most = max(DEFAULT_MSS[self.version], self.mss or 0)
         size = len(client.first.payload)
         with judging("CLI-4"):
             client.require(

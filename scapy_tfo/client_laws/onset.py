@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from scapy_tfo import seq
 from scapy_tfo.clients.connection import Incoming
 from scapy_tfo.clients.server import Server
-from scapy_tfo.segment import ACK, PSH
+from scapy_tfo.segment import ACK, PSH, Segment
 from scapy_tfo.suite.outcome import judging
 
 Step = Callable[[Incoming], Awaitable[None]]
@@ -57,9 +57,13 @@ MOST = 1 + len(_STEPS)
 
 
 async def plain_syn_again(client: Incoming, *, within: float | None = None) -> None:
-    """Wait for the SYN to come again, and demand that it is the same connection's, without Fast
-    Open option and without data. within: seconds, None for what a server waits."""
-    again = await client.syn_again("the SYN, sent again", within=within)
+    """Wait for the SYN to come again. within: seconds, None for what a server waits."""
+    must_be_plain_again(client, await client.syn_again("the SYN, sent again", within=within))
+
+
+def must_be_plain_again(client: Incoming, again: Segment) -> None:
+    """Demand that a SYN that was sent again is the same connection's, without Fast Open option and
+    without data."""
     with judging("CLI-5"):
         client.require(
             not again.fast_open and not again.payload,

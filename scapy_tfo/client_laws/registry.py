@@ -16,10 +16,7 @@ def _case(
         id=identity.replace(" ", "-").replace(",", ""),
         title=title,
         requirements=(identity.partition(".")[0],),
-        needs=frozenset(),
         slow=slow,
-        intrusive=False,
-        exclusive=False,
         run=run,
     )
 

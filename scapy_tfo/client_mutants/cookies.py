@@ -144,11 +144,6 @@ class CookieIsMissedAtTimes(ActiveConnection):
             self.cached = Entry(mss=self.cached.mss, rtt=self.cached.rtt)
 
 
-@client_mutant("CLI-2", settings=Settings(cache_size=1))
-class OneServerIsRemembered(Stack):
-    """The cookie of one server is forgotten as soon as there is one of another."""
-
-
 @client_mutant("CLI-3")
 class CookieOfOnePort(ActiveConnection):
     """A cookie is known for that port of the server only from which it came."""

@@ -10,7 +10,7 @@ from scapy_tfo.reference.client import ActiveConnection, Plan
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.segment import Address, Segment
 
-_HOUR = 3600.0
+_MINUTE, _HOUR = 60.0, 3600.0
 
 
 @client_variant({"client-mss-cache": "536 or 1220 always"})
@@ -80,6 +80,21 @@ class CookieLivesAnHour(_Choosy):
         return age <= _HOUR and super().suits(port, age)
 
 
+@client_variant({"client-cookie-life": "for a minute"}, more=(_Noting,), combines=False)
+class CookieLivesAMinute(_Choosy):
+    """A cookie is used for a minute, and then another one is asked for."""
+
+    def suits(self, port: int, age: float) -> bool:
+        return age <= _MINUTE and super().suits(port, age)
+
+
+add(
+    "remembers-one-server",
+    "The cookie of one server is forgotten as soon as there is one of another.",
+    {"client-cookie-life": "one"},
+    combines=False,
+    cache_size=1,
+)
 add(
     "remembers-four-servers",
     "The cache has room for four servers; the one used least recently is forgotten.",

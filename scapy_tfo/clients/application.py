@@ -95,6 +95,7 @@ class Client(Protocol):
 
     name: as in reports. link: every packet of the client's for addresses of `servers` comes by
     it. dialogue: of its applications. families: 4, 6. can_be_plain: they can do without fast open.
+    writes_at_once: it is known that they have their text when they connect.
     is_fresh: it cannot have heard of our servers before the run. direct: its packets come by the
     link as they were sent, each once and in order. unchanged: what is on the way, if anything,
     changes no packet. crowding: what can take the room of a cookie in its SYN, MD5 or PADDING; ""
@@ -106,6 +107,7 @@ class Client(Protocol):
     dialogue: Dialogue
     families: tuple[int, ...]
     can_be_plain: bool
+    writes_at_once: bool
     is_fresh: bool
     direct: bool
     unchanged: bool

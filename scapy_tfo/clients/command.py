@@ -33,7 +33,8 @@ class Command:
     """name: in reports. words: what to start; {host}, {port} and {file} are put in. plain: the
     same without fast open, None where that is not known. crowded: the same with TCP MD5 among its
     options, None likewise. dialogue: of dialogue.DIALOGUES, "" for what the words suggest. tells:
-    its last words are TCP_INFO in hex. own: it is `linux_client.py`. relay: a real server
+    its last words are TCP_INFO in hex. own: it is `linux_client.py`. at_once: it is
+    known to have its text when it connects. relay: a real server
     that it speaks with, None for our own."""
 
     name: str
@@ -43,6 +44,7 @@ class Command:
     dialogue: str = ""
     tells: bool = False
     own: bool = False
+    at_once: bool = False
     relay: Upstream | None = None
 
     def __post_init__(self) -> None:
@@ -97,7 +99,11 @@ def ready_made(name: str) -> Command:
         own = ("curl", "-q", "--noproxy", "*")
         url = ("-sS", "-g", "-H", "Expect:", "--data-binary", f"@{FILE}", f"http://{HOST}:{PORT}/")
         return Command(
-            name=name, words=(*own, "--tcp-fastopen", *url), plain=(*own, *url), dialogue="post"
+            name=name,
+            words=(*own, "--tcp-fastopen", *url),
+            plain=(*own, *url),
+            dialogue="post",
+            at_once=True,
         )
     ways = {"python-msg": "msg", "python-connect": "connect"}
     if name not in ways:
@@ -113,6 +119,7 @@ def ready_made(name: str) -> Command:
         crowded=_sender(f"{way}+md5"),
         tells=True,
         own=True,
+        at_once=True,
     )
 
 
@@ -144,6 +151,7 @@ class CommandClient:
         self.name = command.name
         self.dialogue = command.dialogue_or_guess()
         self.can_be_plain = command.plain is not None
+        self.writes_at_once = command.at_once
         self.is_fresh = self.direct = place.is_fresh
         self.unchanged = True
         self.crowding = "" if command.crowded is None else MD5
@@ -171,6 +179,10 @@ class CommandClient:
         words = self._command.filled(address, port, file, ask=ask, crowded=crowded)
         started = self._starter.start(words, own=self._command.own)
         return Running(self._starter, started, tells=self._command.tells)
+
+    async def run(self, words: Sequence[str]) -> Ended:
+        """Run another command where the client's runs, to its end."""
+        return await Running(self._starter, self._starter.start(words), tells=False).ended()
 
     def counters(self) -> dict[str, int]:
         """What the client's kernel counted, by TcpExt names."""

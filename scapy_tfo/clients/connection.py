@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from scapy_tfo import option as opt
@@ -20,6 +20,10 @@ from scapy_tfo.suite.switchboard import Key, Switchboard
 
 BODY = b"served\n"
 """What an application receives unless a case wants something else."""
+
+NOT_USED, ASKED = "the cookie that the server granted is not used", "a request"
+NO_DATA = "a SYN with a cookie and no data, though there is some to send"
+"""Why such cases fail, and what came instead of the cookie."""
 
 _PIECE = 1000
 """Bytes of ours in one segment."""
@@ -65,13 +69,22 @@ class Owner(Protocol):
     async def must_be_content(self, connection: Incoming, body: bytes) -> None: ...
 
 
+@dataclass(slots=True)
+class Course:
+    """How long a connection took, in seconds behind its first SYN: until something of ours went
+    out, and until the last of our text or our FIN did; None for what never did."""
+
+    answered: float | None = None
+    said: float | None = None
+
+
 class Incoming(Flow):
     """A connection that the client opens to one of our servers.
 
     syns: those that came, the first in front. taken: bytes of the first SYN that we acknowledged.
     has_answered: a SYN-ACK of ours went out. brought_data: such a one had data. crossed: a SYN of
     ours met the client's. lost: segments that `lose` kept from us. application: which of the
-    server's it is of, counted from 1.
+    server's it is of, counted from 1. began: when its first SYN came. course: its times.
     The text of a SYN counts as received only when a SYN-ACK acknowledges it. What the path made
     two of counts once.
     """
@@ -99,6 +112,7 @@ class Incoming(Flow):
         self.application = 0
         self._loses: Callable[[Segment], bool] = lambda _: False
         self._syn_came = 0.0
+        self.began, self.course = asyncio.get_running_loop().time(), Course()
 
     def lose(self, which: Callable[[Segment], bool]) -> None:
         """From now on, the path loses those segments of the client's; `lost` has them."""
@@ -107,6 +121,14 @@ class Incoming(Flow):
     @property
     def _received(self) -> int:
         return super()._received + len(self.lost)
+
+    def _transmit(self, segment: Segment, comment: str = "") -> None:
+        super()._transmit(segment, comment)
+        seconds = asyncio.get_running_loop().time() - self.began
+        if self.course.answered is None:
+            self.course.answered = seconds
+        if segment.payload or segment.flags & FIN:
+            self.course.said = seconds
 
     def _watch(self, segment: Segment, number: int) -> None:
         pass  # `hear` does, of a SYN with its text, and of what the path loses.
@@ -210,17 +232,17 @@ class Incoming(Flow):
     def must_use(self, cookie: bytes, *, text: bool = True) -> None:
         """Demand a fast open with that cookie, with data beside it."""
         option = self.option
-        got = "none" if option is None else option.cookie.hex() or "a request"
+        got = "none" if option is None else option.cookie.hex() or ASKED
         self.require(
             _cookie(option) == cookie,
-            "the cookie that the server granted is not used",
+            NOT_USED,
             f"a SYN with cookie {cookie.hex()}",
             f"cookie: {got}",
         )
         if text:
             self.require(
                 bool(self.first.payload),
-                "a SYN with a cookie and no data, though there is some to send",
+                NO_DATA,
                 "data in the SYN",
                 str(self.first),
             )
@@ -372,28 +394,6 @@ class Incoming(Flow):
         with judging("CLI-6a"):
             self.require(not wrong, "the client's text is damaged", "each byte once", wrong)
         await self.server.must_be_content(self, body)
-
-    async def first_flight(self, size: int) -> list[Segment]:
-        """What comes behind the SYN-ACK before anything is sent again, or until `size` bytes of
-        the stream are there: nothing of it is acknowledged meanwhile."""
-        start = seq.add(self.first.seq, 1)
-        end = seq.add(start, size)
-        flight: list[Segment] = []
-
-        def is_over() -> bool:
-            flight.clear()
-            top = seq.add(start, self.taken)
-            for each in self.heard:
-                if not each.payload or each.flags & SYN:
-                    continue
-                if seq.before(each.seq, top):
-                    return True
-                flight.append(each)
-                top = seq.add(each.seq, len(each.payload))
-            return not seq.before(top, end)
-
-        await self.until(f"a first flight of {size - self.taken} bytes", is_over)
-        return flight
 
     def their_next(self, size: int) -> int:
         """Sequence number of the client's byte behind the first `size`."""

@@ -8,13 +8,22 @@ servers and paths do to the client, it is opened fast: negative answers are kept
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from scapy_tfo.clients.connection import Incoming
-from scapy_tfo.clients.server import Server
+from scapy_tfo.clients.connection import ASKED, NOT_USED, Incoming
+from scapy_tfo.clients.server import UNSERVED, Server
 from scapy_tfo.errors import TargetError
 from scapy_tfo.spec import Catalogue
-from scapy_tfo.suite.outcome import Ending, Failed, Missing, Unsupported, judging
+from scapy_tfo.suite.outcome import (
+    Ending,
+    Failed,
+    Inconclusive,
+    Missing,
+    Unsupported,
+    judging,
+)
 from scapy_tfo.suite.registry import strongest
 from scapy_tfo.suite.result import Level, Result, Verdict
 
@@ -158,7 +167,7 @@ class Bystander:
                     await client.serve()
                     continue
             with judging("CLI-24"):
-                client.must_use(server.cookie)
+                client.must_use(server.cookie, text=server.client.writes_at_once)
             with judging("CLI-6a"):
                 client.answer()
                 await client.serve()
@@ -184,17 +193,195 @@ class Bystander:
         )
 
 
-def harms(bystanders: Mapping[int, Bystander], catalogue: Catalogue) -> list[Result]:
-    """The failures of the bystanders, by family."""
-    every = (each.result(family, catalogue) for family, each in bystanders.items())
-    return [each for each in every if each is not None]
-
-
 def came_to_harm(connection: Incoming) -> bool:
     """Whether a fast open or its connection met anything else than an acceptance: a refusal,
     silence, an error, or an end that was not orderly."""
     refused = connection.taken < len(connection.first.payload) if connection.syns else False
     return refused or len(connection.syns) > 1 or not connection.stream.ended
+
+
+_SOON = 0.5
+"""Seconds: who gives up so early does so for another reason than that it waited for long."""
+
+
+class TimeOut:
+    """Whether the applications of one family give up by themselves where an answer takes long.
+
+    note: what was found of that, "" for nothing.
+    """
+
+    def __init__(self, make: Make, patience: float) -> None:
+        self.note = ""
+        self._make = make
+        self._patience = patience
+        self._one_at_a_time = asyncio.Lock()
+        self._borne: list[tuple[float, float]] = []
+        self._not_borne: list[tuple[float, float]] = []
+
+    async def judged(self, ending: Failed | Missing, servers: Sequence[Server]) -> Ending:
+        """How a case ended: as it did, or Inconclusive where the application gave up, and does so,
+        too, on a connection that takes as long, in which nothing is opened fast."""
+        if not (isinstance(ending, Missing) or ending.reason == UNSERVED):
+            return ending
+        found = await _given_up(servers)
+        if found is None:
+            return ending
+        course, now = found.course, asyncio.get_running_loop().time() - found.began
+        said = now if course.said is None else course.said
+        answered = now if course.answered is None else min(course.answered, said)
+        if said < _SOON or await self._bears(answered, said):
+            return ending
+        why = (
+            "the client's application gives up by itself: it also does on a connection that is no "
+            f"fast open and takes as long, {said:.1f} s"
+        )
+        self.note = self.note or f"{why}: what takes longer cannot be judged"
+        return Inconclusive(why)
+
+    async def _bears(self, answered: float, said: float) -> bool:
+        """Whether an application ends well that is answered, and spoken to, after so long."""
+        async with self._one_at_a_time:
+            if any(answered <= one and said <= two for one, two in self._borne):
+                return True
+            if any(answered >= one and said >= two for one, two in self._not_borne):
+                return False
+            bears = await self._meets(answered, said)
+            (self._borne if bears else self._not_borne).append((answered, said))
+            return bears
+
+    async def _meets(self, answered: float, said: float) -> bool:
+        server = self._make("control of how long it waits", 3 * self._patience)
+        try:
+            found = await server.connected(ask=not server.client.can_be_plain)
+            await asyncio.sleep(answered)
+            found.answer(0)
+            await asyncio.sleep(said - answered)
+            await found.serve(within=server.again_within)
+        except Ending:
+            return await _given_up([server]) is None
+        finally:
+            server.close()
+        return True
+
+
+async def _given_up(servers: Sequence[Server]) -> Incoming | None:
+    """The last connection of the last server that an application was started for, if that has
+    ended."""
+    for server in reversed(servers):
+        if server.application is None or not server.connections:
+            continue
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_WORDS):
+                await server.application.ended()
+                return server.connections[-1]
+        return None
+    return None
+
+
+_FORGETS = (
+    "the client forgets the cookie of one server where another grants one: it asks for it again, "
+    "which it may"
+)
+
+_ROUNDS = 3
+"""So often a client has to forget that is believed to: one may miss its cookies at times."""
+
+
+class Cache:
+    """Whether the client's cache is so small that one server's cookie is forgotten for another's.
+
+    RFC 7413 names no size. note: as of TimeOut.
+    """
+
+    def __init__(self, make: Make, patience: float) -> None:
+        self.note = ""
+        self._make = make
+        self._patience = patience
+        self._is_small: bool | None = None
+
+    async def judged(self, ending: Failed | Missing, *, is_last: bool) -> Ending:
+        """How a case ended, where a cookie was asked for again that had been granted.
+
+        is_last: it is not tried again, and runs alone if others ran beside it before. Until then
+        what others were granted may have taken the cookie's place, and it is tried again.
+        """
+        if ending.reason != NOT_USED or not ending.actual.startswith(f"cookie: {ASKED}"):
+            return ending
+        if not is_last:
+            ended = Missing(
+                ending.reason,
+                expected=ending.expected,
+                actual=ending.actual,
+                packets=ending.packets,
+                flow=ending.flow,
+            )
+            ended.requirements = ending.requirements
+            return ended
+        if self._is_small is None:
+            self._is_small = await self._forgets()
+        if not self._is_small:
+            return ending
+        self.note = _FORGETS
+        return Inconclusive(_FORGETS)
+
+    async def _forgets(self) -> bool:
+        """Whether a cookie is used that was just granted, and one is not behind which another
+        server's was granted, each time."""
+        servers: list[Server] = []
+        try:
+            for _ in range(_ROUNDS):
+                three = [self._make("control of the cache", 3 * self._patience) for _ in range(3)]
+                servers += three
+                alone, first, second = three
+                await alone.grant()
+                if not await self._uses(alone):
+                    return False
+                await first.grant()
+                await second.grant()
+                if await self._uses(first):
+                    return False
+            return True
+        except Ending:
+            return False
+        finally:
+            for each in servers:
+                each.close()
+
+    async def _uses(self, server: Server) -> bool:
+        client = await server.connected()
+        option = client.option
+        client.answer()
+        await client.serve()
+        return option is not None and option.cookie == server.cookie
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The controls of one family that stand beside the cases."""
+
+    bystander: Bystander
+    time_out: TimeOut
+    cache: Cache
+
+    @property
+    def notes(self) -> list[str]:
+        """What was found of the client by controls that a case called for."""
+        return [each for each in (self.time_out.note, self.cache.note) if each]
+
+    async def judged(
+        self, ending: Failed | Missing, servers: Sequence[Server], *, is_last: bool
+    ) -> Ending:
+        """How a case ended, in the light of what the client does in controls."""
+        found = await self.cache.judged(ending, is_last=is_last)
+        if isinstance(found, Failed | Missing):
+            found = await self.time_out.judged(found, servers)
+        return found
+
+
+def harms(beside: Mapping[int, Beside], catalogue: Catalogue) -> list[Result]:
+    """The failures of the bystanders, by family."""
+    every = (each.bystander.result(family, catalogue) for family, each in beside.items())
+    return [each for each in every if each is not None]
 
 
 async def last_words(servers: Sequence[Server]) -> str:

@@ -38,18 +38,21 @@ class Place(Protocol):
 
 
 class Namespace:
-    """A network namespace of its own. Raises SetupError where the host does not allow it."""
+    """A network namespace of its own. Raises SetupError where the host does not allow it.
+
+    mtu: of its device, in bytes; None for the usual one.
+    """
 
     is_fresh = True
 
-    def __init__(self) -> None:
-        self._network = ClientNetwork()
+    def __init__(self, mtu: int | None = None) -> None:
+        self._network = ClientNetwork(mtu=mtu or MTU)
         self.servers: dict[int, Sequence[Address]] = {
             each: [SERVERS[each] + at for at in range(MOST_SERVERS)]
             for each in self._network.families
         }
         ours = [address for each in self.servers.values() for address in each]
-        self.link: Link = TunLink(self._network.tun, ours, MTU)
+        self.link: Link = TunLink(self._network.tun, ours, mtu or MTU)
         self.enter: Callable[[], None] | None = self._network.entering()
 
     def counters(self) -> dict[str, int]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from scapy_tfo.clients import control
 from scapy_tfo.clients.application import Client
+from scapy_tfo.clients.connection import NO_DATA
 from scapy_tfo.clients.counters import Balance
 from scapy_tfo.clients.server import Reception, Server
 from scapy_tfo.runner.record import TOOL, Record
@@ -36,6 +37,12 @@ PATIENCE_BY_SSH = 5.0
 _ATTEMPTS = ((16, 1.0), (4, 2.0), (1, 3.0))
 """Cases at a time, and times the patience: of the first attempt, and of those that follow where
 something did not come."""
+
+
+_MAYBE_LATER = (
+    "a SYN with the cookie and no data: whether the application had written any by then cannot be "
+    "seen"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +99,7 @@ async def judge(
     board = Reception(client, seed=options.seed, capture=options.capture, shares=shares)
     counted = client.counters()
     first = await _controls(board, families, options)
-    bystanders = await _bystanders(board, families, options)
+    beside = await _beside(board, families, options)
     jobs, found = [_Job(case, family) for family in families for case in cases], dict[int, Result]()
     options.on_plan(len(first) + len(jobs))
     (options.record or Record()).packets = board.packets
@@ -112,7 +119,10 @@ async def judge(
 
         async def within(job: _Job, gate: asyncio.Semaphore = gate, by: float = factor) -> None:
             async with gate:
-                await _attempt(board, job, by * options.patience, bystanders[job.family])
+                is_last = job.attempts + 1 >= options.attempts
+                await _attempt(
+                    board, job, by * options.patience, beside[job.family], is_last=is_last
+                )
             if not job.is_open:
                 settle(job)
 
@@ -124,18 +134,17 @@ async def judge(
         settle(job)
     told, agrees = Balance.of(board.connections).weigh(counted, client.counters())
     results = [*_demanded(board, options, families[0]), *first, *(found[id(job)] for job in jobs)]
-    results += [_miscounted(told, families[0])] * (not agrees) + control.harms(
-        bystanders, catalogue
-    )
+    results += [_miscounted(told, families[0])] * (not agrees) + control.harms(beside, catalogue)
+    notes = [note for each in beside.values() for note in each.notes]
     return replace(
-        _run_of(board, tuple(results), told),
+        _run_of(board, tuple(results), told, notes),
         started=started,
         seconds=asyncio.get_running_loop().time() - began,
     )
 
 
-def _run_of(board: Reception, results: tuple[Result, ...], told: str) -> Run:
-    """The run, without its times. told: of the counters."""
+def _run_of(board: Reception, results: tuple[Result, ...], told: str, found: Sequence[str]) -> Run:
+    """The run, without its times. told: of the counters. found: by controls, for the notes."""
     return Run(
         target=board.client.name,
         tool=TOOL,
@@ -144,7 +153,7 @@ def _run_of(board: Reception, results: tuple[Result, ...], told: str) -> Run:
         results=results,
         gone=board.bounds.over,
         packets=tuple(board.packets),
-        notes=_notes(board, told),
+        notes=(*_notes(board, told), *dict.fromkeys(found)),
         breaches=tuple(board.watch.breaches),
         watched=board.watch.tally.by_name,
     )
@@ -208,18 +217,22 @@ async def _controls(board: Reception, families: Sequence[int], options: Options)
     return failed
 
 
-async def _bystanders(
+async def _beside(
     board: Reception, families: Sequence[int], options: Options
-) -> dict[int, control.Bystander]:
+) -> dict[int, control.Beside]:
     found = {}
     for family in families:
 
         def make(owner: str, patience: float, family: int = family) -> Server:
             return _server(board, family, owner, patience, {}, [])
 
-        found[family] = control.Bystander(make, options.patience)
+        found[family] = control.Beside(
+            control.Bystander(make, options.patience),
+            control.TimeOut(make, options.patience),
+            control.Cache(make, options.patience),
+        )
         if options.meets_bystanders:
-            await found[family].prepare()
+            await found[family].bystander.prepare()
     return found
 
 
@@ -264,7 +277,7 @@ def _server(
 
 
 async def _attempt(
-    board: Reception, job: _Job, patience: float, bystander: control.Bystander
+    board: Reception, job: _Job, patience: float, beside: control.Beside, *, is_last: bool
 ) -> None:
     job.attempts += 1
     job.observed = {}
@@ -282,6 +295,9 @@ async def _attempt(
     except Ending as ending:
         if isinstance(ending, Failed | Missing):
             ending.actual += await control.last_words(servers)
+            ending = await beside.judged(ending, servers, is_last=is_last)
+            if ending.reason == NO_DATA and not board.client.writes_at_once:
+                ending = Inconclusive(_MAYBE_LATER)
         job.ending = ending
     except BROKEN as error:
         job.ending = broken(error)
@@ -291,7 +307,7 @@ async def _attempt(
         for each in servers:
             each.close()
         if harmed:
-            await bystander.meet(owner)
+            await beside.bystander.meet(owner)
         job.seconds += loop.time() - began
 
 

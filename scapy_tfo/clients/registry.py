@@ -38,9 +38,7 @@ def case(
             id=identity,
             title=title,
             requirements=requirements,
-            needs=frozenset(),
             slow=slow,
-            intrusive=False,
             exclusive=exclusive,
             run=run,
         )

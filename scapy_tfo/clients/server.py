@@ -35,6 +35,7 @@ Variant = TypeVar("Variant")
 
 _ALPHABET = b"abcdefghijklmnopqrstuvwxyz0123456789"
 
+UNSERVED = "the application did not get our answer whole"
 
 NOT_TOLD = (
     "the client exits with status 0 even if a connection is refused without fast open: whether its "
@@ -49,7 +50,6 @@ NOT_ENDING = (
 
 _STARTS_AT_ONCE = 8
 """Applications that start at the same time: more of them would only wait for each other."""
-
 
 _MOST, _MOST_IN_ALL = 256, 20_000
 """Connections that one server takes, and all servers of a run: a run of all cases has about 2,000,
@@ -100,7 +100,8 @@ class Server:
 
     watch: told of each server that a case makes. cookie: one that it may grant. text: what the
     application that was started last has to say. observed: facts for the report that judge nothing.
-    doubts: why the case cannot tell something, though nothing failed.
+    doubts: why the case cannot tell something, though nothing failed. takes: makes a connection of
+    what comes.
     """
 
     def __init__(
@@ -127,6 +128,7 @@ class Server:
         self.text = b""
         self.connections: list[Incoming] = []
         self.doubts: list[str] = []
+        self.takes: Callable[..., Incoming] = Incoming
         self.application: Application | None = None
         self._watch = watch
         self._seen = 0
@@ -184,7 +186,7 @@ class Server:
 
     def admit(self, key: Key) -> Incoming:
         """A connection that is new here."""
-        found = Incoming(self, key, isn=self.random.getrandbits(32), patience=self.patience)
+        found = self.takes(self, key, isn=self.random.getrandbits(32), patience=self.patience)
         found.application = len(self._begun)
         self.connections.append(found)
         self.board.connections.append(found)
@@ -233,8 +235,9 @@ class Server:
     async def connected(
         self, size: int = TEXT, *, ask: bool = True, crowded: bool = False
     ) -> Incoming:
-        """Start an application, and its connection."""
+        """Start an application, and its connection: none that another one opens once more."""
         async with self.board.starting:
+            self._seen = len(self.connections)
             application = await self.start(size, ask=ask, crowded=crowded)
             try:
                 return await self.connection("a SYN of the application that was started")
@@ -274,7 +277,7 @@ class Server:
         ended = await self.ended(connection)
         connection.require(
             ended.status == 0 and (self.dialogue.relay is not None or ended.received == body),
-            "the application did not get our answer whole",
+            UNSERVED,
             f"exit status 0 and {len(body)} bytes",
             f"status {ended.status}, {len(ended.received)} bytes {ended.said}".strip(),
         )

@@ -61,7 +61,7 @@ class SimulatedClient:
     """
 
     families: tuple[int, ...] = (4, 6)
-    can_be_plain = True
+    can_be_plain = writes_at_once = True
     is_fresh = True
     crowding = PADDING
 

@@ -14,7 +14,12 @@ _LONGEST = 864_000.0
 
 class Parser(argparse.ArgumentParser):
     """A parser that says what may have been meant, where a command, a choice or an option is
-    misspelt. Options that it does not know are told with its own usage, not the main command's."""
+    misspelt. Options that it does not know are told with its own usage, not the main command's.
+
+    behind: where the words behind `--` go; "" where they are arguments like the others.
+    """
+
+    behind = ""
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         try:
@@ -29,7 +34,13 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"usage: {prog} ... ('{prog} --help' lists it)\n{prog}: error: {message}\n")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        words = None
+        if self.behind and "--" in (args or ()):
+            at = args.index("--")
+            args, words = args[:at], args[at + 1 :]
         chosen, left = super().parse_known_args(args, namespace)
+        if words is not None:
+            setattr(chosen, self.behind, words)
         if left:
             given = next((each for each in left if each.startswith("-")), "").partition("=")[0]
             options = (name for action in self._actions for name in action.option_strings)

@@ -13,6 +13,7 @@ from scapy_tfo.commands.arguments import add_color, described, duration, listed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from scapy_tfo.client_laws.schedules.runs import Bounds
     from scapy_tfo.clients.judge import Options
     from scapy_tfo.clients.relay.upstream import Endpoint
     from scapy_tfo.suite.registry import Case
@@ -43,18 +44,18 @@ and prints the answer.
 servers. The other host needs a route to that network through this one.
 
 In every case, the data that the client sends must arrive complete and exactly
-once. Every connection is also held against rules of plain TCP; one that is
-broken is a failure of its own.
+once. Every connection is also checked against rules of plain TCP; a broken rule
+is a failure of its own.
 
 exit status:
   0  nothing failed
   1  a requirement failed (MUST, step or robust; SHOULD with --strict), or
-     the client never opens fast and --require-fast-open is given
+     the client never uses fast open and --require-fast-open is given
   2  wrong usage or set-up
   3  the client could not be judged: not even a plain connection succeeds
-  70  an error of scapy-tfo itself, which names a file to send with a report
-  130 interrupted; the reports hold what was finished
-  141 nobody reads the output any more, as after | head"""
+  70  an internal error of scapy-tfo, with a file to attach to a bug report
+  130 interrupted; the reports contain the cases that were finished
+  141 the reader of the output closed it, as in | head"""
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -93,7 +94,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--patience",
         type=duration,
         metavar="TIME",
-        help="time that the client may take for what it does at once, such as starting, as 4s or "
+        help="time limit for actions that the client does at once, such as starting, as 4s or "
         "500ms (default: 1.5s; with --ssh: 5s)",
     )
     add(
@@ -138,20 +139,40 @@ def _add_chance(parser: argparse.ArgumentParser) -> None:
         "--plain",
         default="",
         metavar="COMMAND",
-        help="the same client without fast open, as one word: opens the cases that need one",
+        help="the same client without fast open, as one word: allows the cases that need it",
     )
     add(
         "--times",
         type=int,
         default=0,
         metavar="N",
-        help="judge N conversations of many connections drawn by chance, instead of the cases",
+        help="judge N random conversations of many connections, instead of the cases",
     )
     add(
         "--seed",
         type=int,
         metavar="N",
         help="number of the first of these conversations (default: 0)",
+    )
+    add(
+        "--explore",
+        action="store_true",
+        help="play schedules instead of the cases: whole conversations with a real server, whose "
+        "packets are lost, late, doubled, swapped or corrupted; --seed decides their order, and "
+        "--times limits their number",
+    )
+    add(
+        "--for",
+        dest="seconds",
+        type=duration,
+        metavar="TIME",
+        help="with --explore: time in which new schedules begin, as 30s or 10m (default: 1m)",
+    )
+    add(
+        "--schedule",
+        default="",
+        metavar="SCHEDULE",
+        help="play only this schedule, as a report of --explore names it",
     )
 
 
@@ -219,6 +240,11 @@ def _chosen_cases(chosen: argparse.Namespace) -> Sequence[Case]:
 
     if chosen.times < 0 or (chosen.seed or 0) < 0:
         raise SetupError("--times and --seed take no negative number")
+    if chosen.explore or chosen.schedule:
+        _check_explored(chosen)
+        return ()
+    if chosen.seconds is not None:
+        raise SetupError("--for needs --explore: cases are judged until all are done")
     if chosen.seed is not None and not chosen.times:
         raise SetupError(
             f"--seed is the number of the first conversation that --times N draws: to judge that "
@@ -230,6 +256,17 @@ def _chosen_cases(chosen: argparse.Namespace) -> Sequence[Case]:
             raise SetupError("--only and --exclude choose cases, which --times does without")
         return conversations(range(first, first + chosen.times))
     return select((*all_cases(), *all_laws()), chosen.only, chosen.exclude)
+
+
+def _check_explored(chosen: argparse.Namespace) -> None:
+    from scapy_tfo.errors import SetupError
+
+    if chosen.only or chosen.exclude:
+        raise SetupError("--only and --exclude choose cases, which --explore does without")
+    if chosen.relay or chosen.serve or chosen.behind:
+        raise SetupError(
+            "--explore has a server and a path of its own: it takes no --relay, --serve or --behind"
+        )
 
 
 def _check(chosen: argparse.Namespace) -> None:
@@ -263,11 +300,25 @@ def _check(chosen: argparse.Namespace) -> None:
         raise SetupError("--ssh needs a command after --: ready-made clients run on this host")
 
 
+def _bounds(chosen: argparse.Namespace) -> Bounds:
+    """Of an exploration."""
+    from scapy_tfo.client_laws.schedules.runs import Bounds
+    from scapy_tfo.client_laws.schedules.schedule import schedule_of
+
+    return Bounds(
+        seconds=chosen.seconds or 60.0,
+        times=chosen.times or None,
+        seed=chosen.seed or 0,
+        schedule=schedule_of(chosen.schedule) if chosen.schedule else None,
+    )
+
+
 def _judged(chosen: argparse.Namespace, cases: Sequence[Case], options: Options) -> Run:
     import asyncio
     from contextlib import ExitStack
 
     from scapy_tfo import spec
+    from scapy_tfo.client_laws.schedules.runs import explore_client, explore_simulated
     from scapy_tfo.clients.command import CommandClient, commands, ready_made
     from scapy_tfo.clients.environment import Here, Namespace
     from scapy_tfo.clients.judge import judge
@@ -277,10 +328,13 @@ def _judged(chosen: argparse.Namespace, cases: Sequence[Case], options: Options)
     from scapy_tfo.runner.interrupts import interrupts_held
 
     _check(chosen)
+    bounds = _bounds(chosen) if chosen.explore or chosen.schedule else None
     words, is_one = chosen.words, len(chosen.words) == 1
     if is_one and words[0].startswith("sim:"):
         boxes = boxes_named(chosen.behind) if chosen.behind else ()
         with interrupts_held():
+            if bounds is not None:
+                return explore_simulated(words[0], spec.load(), options, bounds)
             return simulate(words[0], cases, spec.load(), options, boxes)
     with ExitStack() as held:
         if is_one and words[0].startswith("lab:"):
@@ -293,4 +347,6 @@ def _judged(chosen: argparse.Namespace, cases: Sequence[Case], options: Options)
         place = Here(chosen.address) if chosen.address else Namespace()
         client = CommandClient(command, place)
         held.callback(client.close)
+        if bounds is not None:
+            return asyncio.run(explore_client(client, spec.load(), options, bounds))
         return asyncio.run(judge(client, cases, spec.load(), options))

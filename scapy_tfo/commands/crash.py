@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import platform
 import shlex
 import sys
 import tempfile
 import time
 import traceback
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 
 from scapy_tfo import __version__
@@ -40,6 +38,8 @@ def tell_crash(error: BaseException, arguments: Sequence[str], directory: Path |
 
 
 def _report(error: BaseException, arguments: Sequence[str]) -> str:
+    import platform
+
     libraries = ", ".join(f"{name} {_version(name)}" for name in _LIBRARIES)
     lines = [
         f"scapy-tfo {__version__}, Python {platform.python_version()}, {libraries}",
@@ -52,6 +52,8 @@ def _report(error: BaseException, arguments: Sequence[str]) -> str:
 
 
 def _version(library: str) -> str:
+    from importlib import metadata
+
     try:
         return metadata.version(library)
     except metadata.PackageNotFoundError:

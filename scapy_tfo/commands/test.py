@@ -30,17 +30,17 @@ EXIT_STATUS = """exit status:
   2  wrong usage or set-up
   3  the target could not be judged: no control handshake succeeds, another
      application answers than the one named, or the target went away
-  70  an error of scapy-tfo itself, which names a file to send with a report; or
+  70  an internal error of scapy-tfo, with a file to attach to a bug report; or
       a case broke, and says where
-  130 interrupted; the reports hold what was finished
-  141 nobody reads the output any more, as after | head"""
+  130 interrupted; the reports contain the cases that were finished
+  141 the reader of the output closed it, as in | head"""
 
 _TEST = f"""Judge a target, clause by clause.
 
 TARGET is one of
   HOST[:PORT]     an address or a name; IPv6 with a port: [2001:db8::7]:80
-  FILE.toml       a target file, which says how to start a stack and to reach
-                  it and its hooks (docs/hooks.md); its commands are run
+  FILE.toml       a target file, which says how to start and reach a stack and
+                  its hooks (docs/hooks.md); its commands are run
   lab:linux       this machine's kernel in its own network namespace
   lab:nginx       nginx in a namespace, with fast open on; lab:haproxy likewise
   lab:reference   the reference implementation in real time; needs no privilege
@@ -51,13 +51,13 @@ TARGET is one of
                   time
   sim:NAME        the same in virtual time
 
---vary runs each case again in many contexts, which together hold every pair of
+--vary repeats each case in many contexts, which together contain every pair of
 values of some twenty factors that cases leave open (docs/vary.md): the client's
-options, ports, addresses and sequence numbers, IP headers, an application that
-thinks, what came before. A failure names the few that it takes; --context runs
-the cases in that context again.
+options, ports, addresses and sequence numbers, IP headers, a slow application,
+earlier connections. A failure names the few factors that it needs; --context
+repeats the cases in that context.
 
-Packets are sent to the target only. Cases that fill queues or use a second
+Packets are sent only to the target. Cases that fill queues or use a second
 address run only with --intrusive, or against lab: and sim: targets.
 
 {EXIT_STATUS}"""

@@ -148,7 +148,11 @@ class Outgoing:
         far as the window goes."""
         ended = link.outbound.may.fin is not None
         start = link.outbound.acked
-        end = max(link.outbound.sent_end - ended, start)
+        end = link.outbound.sent_end - ended
+        if ended and start > end:
+            # The FIN, too, is acknowledged.
+            return
+        end = max(end, start)
         if not ended and not link.outbound.may.ended:
             end += more
         if end > link.outbound.room_end > start:

@@ -44,7 +44,7 @@ def acquaint(
 
     small: it has a listener that allows SMALL pending fast opens. virtual: waiting costs nothing.
     """
-    blank = Profile(name, forms=frozenset(FORMS), holds_data=True, fresh=True, slack=2)
+    blank = Profile(name, forms=frozenset(FORMS), holds_data=True, fresh=True, slack=2, paws=False)
 
     def ask(program: Program) -> Play:
         return once(program, blank)
@@ -67,6 +67,7 @@ def acquaint(
         ports_rest=_ports_rest(ask, family),
         stateless=_stateless(ask, family),
         think=_think(ask, family),
+        paws=_paws(ask, family),
     )
     if not forms:
         return found
@@ -160,6 +161,24 @@ def _think(ask: Ask, family: int) -> float:
         if any(link.inbound.received > 1 for link in _opened(ask, family, *steps, Wait(seconds))):
             return seconds if seconds > _SOON else 0.0
     return 0.0
+
+
+def _paws(ask: Ask, family: int) -> bool:
+    """Whether text with an old timestamp is refused that is taken with a new one."""
+    timed = (Option("nop"), Option("nop"), Option("ts"))
+    old = (Option("nop"), Option("nop"), Option("ts", -_LONG_AGO))
+    steps = (_syn((_MSS, Option("ts"))), Wait(), Send(0, ".", 1, 1, options=timed))
+    text = (Send(0, "P.", 1, 1, _SIZE, options=old), Wait(_DELAYED))
+    again = (Send(0, "P.", 1, 1, _SIZE, options=timed), Wait(_DELAYED))
+    if any(link.outbound.acked > 1 for link in _opened(ask, family, *steps, *text)):
+        return False
+    return any(link.outbound.acked > 1 for link in _opened(ask, family, *steps, *text, *again))
+
+
+_DELAYED = 0.6
+"""Seconds within which text is acknowledged (RFC 9293 section 3.8.6.3)."""
+_LONG_AGO = 100_000
+"""Ticks of our clock: far in the past, and less than half of the number space."""
 
 
 def _connections(ask: Ask, family: int) -> int:

@@ -21,7 +21,7 @@ LISTENER = "echo"
 
 _TEXT = bytes(range(40))
 _ISN = 0x7000
-_PENDING = 400.0
+_PENDING = 800.0
 """Seconds after which nothing of a connection counts any more."""
 _BACKLOG = 32
 """Handshakes that are left open, after which there is a rest."""

@@ -9,25 +9,27 @@ from scapy_tfo.explore.conversation.play import Play
 from scapy_tfo.explore.conversation.run import Problem
 from scapy_tfo.explore.conversation.schedule import Schedule
 from scapy_tfo.explore.conversation.world import World
-from scapy_tfo.explore.limits import RULES, room
+from scapy_tfo.explore.limits import RULES, backlog, room
 
-AUDITED = ("serves no more", "pending-limit-moved", *RULES)
+AUDITED = ("serves no more", "pending-limit-moved", "backlog-moved", *RULES)
 """How the names of its rules begin."""
 
-REST = 400.0
-"""Seconds after which nothing of a conversation counts any more."""
+REST = 800.0
+"""Seconds after which nothing of a conversation counts any more: a SYN-ACK that is sent again seven
+times, for the first time after three seconds, pends for 765."""
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
     """What a listener does for who asks properly. room: fast opens that may pend at once. plain,
-    fast: problems of a conversation without fast open, and with it. wrong: what
-    it did at its limit, which is as wrong in a new world."""
+    fast: problems of a conversation without fast open, and with it. wrong: what it did at its
+    limit, which is as wrong in a new world. backlog: handshakes that may be half open at once."""
 
     room: int
     plain: tuple[str, ...]
     fast: tuple[str, ...]
     wrong: tuple[Problem, ...] = ()
+    backlog: int = 0
 
 
 def served(world: World, application: str) -> Served:
@@ -40,7 +42,9 @@ def served(world: World, application: str) -> Served:
         found.append(tuple(rule for rule in rules if rule not in advice()))
     held, wrong = room(world, world.port_of(application))
     world.pass_time(REST)
-    return Served(held, found[0], found[1], wrong)
+    half_open = backlog(world, world.port_of(application))
+    world.pass_time(REST)
+    return Served(held, found[0], found[1], wrong, half_open)
 
 
 def compared(before: Served, after: Served) -> list[Problem]:
@@ -68,4 +72,7 @@ def compared(before: Served, after: Served) -> list[Problem]:
                 f"{after.room}",
             )
         )
+    if before.backlog != after.backlog:
+        expected = f"{before.backlog} handshakes half open at once, as at first"
+        found.append(Problem("backlog-moved", -1, expected, f"{after.backlog}"))
     return found

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from scapy_tfo.explore.conversation.deeds import KINDS as DEEDS
 from scapy_tfo.explore.conversation.met import POSSIBLE, SORTS, STATES, Met
 from scapy_tfo.explore.conversation.run import Run
-from scapy_tfo.explore.conversation.schedule import FAULTS, Schedule
+from scapy_tfo.explore.conversation.schedule import FAULTS, LASTING, PIECES, Schedule
 from scapy_tfo.explore.conversation.wrong import KINDS
 from scapy_tfo.explore.deeds import TALKERS
 from scapy_tfo.explore.ends.context import FACTORS
 from scapy_tfo.explore.ends.opening import USUAL
+from scapy_tfo.explore.ends.steps import NAME, is_written_out
 from scapy_tfo.explore.plan import CLIENTS, SERVERS
 
 Level = tuple[str, str]
@@ -22,9 +23,9 @@ _NONE, _ODD = "none", "odd"
 
 DIMENSIONS: dict[str, tuple[str, ...]] = {
     "opening": (*USUAL, _ODD),
-    "server": SERVERS,
-    "client": tuple(dict.fromkeys((*CLIENTS, *TALKERS))),
-    "fault": FAULTS,
+    "server": (*SERVERS, NAME),
+    "client": (*dict.fromkeys((*CLIENTS, *TALKERS)), NAME),
+    "fault": (*FAULTS, *LASTING, *PIECES),
     "second fault": FAULTS,
     "deed": tuple(DEEDS),
     "second deed": tuple(DEEDS),
@@ -97,7 +98,10 @@ def _rows(schedule: Schedule) -> list[tuple[Level, ...]]:
     """Levels that were together, in the order of the dimensions: each application and the opening
     with the rest, and they with each other."""
     opening = schedule.opening if schedule.opening in USUAL else _ODD
-    base = ("opening", opening), ("server", schedule.server), ("client", schedule.client)
+    server, client = (
+        NAME if is_written_out(each) else each for each in (schedule.server, schedule.client)
+    )
+    base = ("opening", opening), ("server", server), ("client", client)
     rest: list[Level] = []
     for name, fault in zip(("fault", "second fault"), schedule.faults, strict=False):
         rest.append((name, fault.kind))

@@ -74,12 +74,18 @@ def _with(scene: Scene, pair: tuple[str, str], length: Length, turn: int) -> Sch
     base, *places = scene
     deeds = []
     for name, place in zip(pair if turn else pair[::-1], places, strict=True):
-        most = length[KINDS[name].takes_text]
-        if not most:
+        deed = deed_at(name, place, length)
+        if deed is None:
             return None
-        deeds.append(Deed(name, 1 + (most - 1) * place // PLACES))
+        deeds.append(deed)
     deeds.sort(key=lambda each: each.after)
     return Schedule(base.opening, base.server, base.client, deeds=tuple(deeds))
+
+
+def deed_at(kind: str, place: int, length: Length) -> Deed | None:
+    """A deed at a place of a conversation. None where it takes text, and there is none."""
+    most = length[KINDS[kind].takes_text]
+    return Deed(kind, 1 + (most - 1) * place // PLACES) if most else None
 
 
 def how_many() -> int:

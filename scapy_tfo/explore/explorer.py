@@ -18,8 +18,12 @@ from scapy_tfo.explore.conversation.schedule import FAULTS, Schedule
 from scapy_tfo.explore.conversation.world import World
 from scapy_tfo.explore.conversation.wrong import KINDS
 from scapy_tfo.explore.covered import Covered
+from scapy_tfo.explore.crossed import crossed
+from scapy_tfo.explore.crossed import how_many as how_many_crossed
 from scapy_tfo.explore.deeds import Length, how_many, with_deeds
-from scapy_tfo.explore.limits import closed
+from scapy_tfo.explore.limits import COUNTED, accounts, closed
+from scapy_tfo.explore.mixed import how_many as how_many_mixed
+from scapy_tfo.explore.mixed import mixed
 from scapy_tfo.explore.plan import (
     batches,
     cells,
@@ -27,9 +31,11 @@ from scapy_tfo.explore.plan import (
     interleaved,
     stage_of,
     with_a_wrong_segment,
+    with_an_outage,
     with_one_more,
+    with_the_client_gone,
 )
-from scapy_tfo.explore.rows import STRENGTH, rows
+from scapy_tfo.explore.rows import STRENGTH, Row, rows
 from scapy_tfo.explore.threes import with_three_faults
 from scapy_tfo.variants.registry import named
 
@@ -129,23 +135,32 @@ class Explorer:
         bases = []
         for run in self._all(batches(some[shard::of], dice)):
             self.result.covered.add(run)
-            bases.append(run)
+            if not plan.is_long(run.schedule):
+                bases.append(run)
         places = [(run, after) for run in bases for after in range(run.passed + 1)]
         dice.shuffle(places)
         dice.shuffle(bases)
+        mixtures = mixed(random.Random(self._seed), self.length_of, shard=shard, of=of)
         stages = [
             (with_one_more(run.schedule, run.order) for run in bases if faults),
             (with_a_wrong_segment(run.schedule, after) for run, after in places),
+            mixtures,
             (in_contexts(run.schedule, self._rows) for run in bases),
+            (with_the_client_gone(run.schedule, run.order) for run in bases if faults),
+            mixtures,
+            (with_an_outage(run.schedule, run.order) for run in bases if faults),
             batches(with_three_faults()[shard::of] if faults > 2 else (), dice),
             batches(alone()[shard::of], dice),
+            mixtures,
             with_deeds(random.Random(self._seed), self.length_of, shard=shard, of=of),
+            crossed(dice, self.length_of, self._rows, shard=shard, of=of),
+            mixtures,
         ]
         firsts: list[plan.First] = []
         marks: set[tuple[Schedule, int]] = {(run.schedule, run.mark) for run in bases}
         for run in self._all(interleaved(stages, firsts)):
             self.result.covered.add(run)
-            if len(run.schedule.faults) != 1:
+            if stage_of(run.schedule) != plan.FAULT:
                 continue
             mark = run.schedule.cell, run.mark
             if mark in marks:
@@ -154,6 +169,19 @@ class Explorer:
                 marks.add(mark)
                 if faults > 1:
                     firsts.append((run.schedule, run.order))
+        return self.result
+
+    def explore_deeds(self) -> Result:
+        """Two legal deeds in each conversation, or one and a fault, or a mixture of more, until it
+        is stopped."""
+        dice = random.Random(self._seed)
+        stages = [
+            with_deeds(dice, self.length_of),
+            crossed(random.Random(self._seed), self.length_of, self._rows),
+            mixed(random.Random(self._seed), self.length_of),
+        ]
+        for run in self._all(interleaved(stages, [])):
+            self.result.covered.add(run)
         return self.result
 
     def _all(self, some: Iterable[plan.Batch]) -> Iterator[Run]:
@@ -193,8 +221,13 @@ class Explorer:
         found = () if self._served else tuple(closed(fresh))
         first = self._served[application] = served(fresh, application)
         again = compared(first, served(fresh, application))
-        for each in (*first.wrong, *found, *again):
+        counted = self._miscounted(fresh, application, first.room)
+        for each in (*first.wrong, *found, *again, *counted):
             self._keep(Found(each, Schedule(server=application)))
+
+    def _miscounted(self, world: World, application: str, limit: int) -> tuple[Problem, ...]:
+        """What is wrong with how a listener counts. limit: fast opens that it lets pend at once."""
+        return accounts(world, world.port_of(application), limit) if application in COUNTED else ()
 
     def audit(self) -> None:
         """See whether the world is as at first, and begin another one."""
@@ -254,6 +287,7 @@ class Explorer:
         fresh = World(self._stack, self._profile, self._seed)
         first = served(fresh, application)
         wrong = [*first.wrong, *compared(first, served(fresh, application)), *closed(fresh)]
+        wrong += self._miscounted(fresh, application, first.room)
         world = World(self._stack, self._profile, self._seed)
         for each in before:
             Play(world, each).play()
@@ -264,7 +298,7 @@ class Explorer:
     def plan(self, faults: int) -> dict[str, int]:
         """Schedules by stage, by what is known when each cell was played once."""
         some = [Play(self._world, each).play() for each in cells()]
-        return sizes(some, faults, len(self._rows))
+        return sizes(some, faults, self._rows)
 
     # Playing alone
 
@@ -281,15 +315,19 @@ class Explorer:
         return compared(self._served[application], served(world, application))
 
 
-def sizes(some: Sequence[Run], faults: int, contexts: int) -> dict[str, int]:
-    """Schedules by stage, by a run of each cell. faults: at most in one. contexts: how many."""
+def sizes(some: Sequence[Run], faults: int, contexts: Sequence[Row]) -> dict[str, int]:
+    """Schedules by stage, by a run of each cell. faults: at most in one."""
     packets = [len(run.order) for run in some]
     counts = {plan.CELLS: len(some), plan.ALONE: len(alone())}
     if faults:
         counts[plan.FAULT] = sum(size * len(FAULTS) for size in packets)
+        counts[plan.SILENCED] = sum(packets)
+        counts[plan.VANISHED] = sum(max(0, sum(run.order) - 1) for run in some)
     counts[plan.WRONG] = sum((run.passed + 1) * len(KINDS) for run in some)
     counts[plan.DEEDS] = how_many()
-    counts[plan.CONTEXT] = len(some) * contexts
+    counts[plan.CROSSED] = how_many_crossed(contexts)
+    counts[plan.MIXED] = how_many_mixed()
+    counts[plan.CONTEXT] = len(some) * len(contexts)
     if faults > 1:
         each = len(FAULTS) ** 2
         counts[plan.FAULTS_TWO] = sum(each * size * (size - 1) // 2 for size in packets)

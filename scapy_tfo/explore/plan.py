@@ -9,13 +9,23 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from scapy_tfo.explore.alone import alone
-from scapy_tfo.explore.conversation.schedule import FAULTS, Fault, Schedule, Wrong
+from scapy_tfo.explore.conversation.schedule import (
+    FAULTS,
+    GONE,
+    OUTAGE,
+    PIECES,
+    Fault,
+    Schedule,
+    Wrong,
+)
 from scapy_tfo.explore.conversation.wrong import KINDS
 from scapy_tfo.explore.ends.opening import ODD, USUAL
+from scapy_tfo.explore.ends.steps import is_written_out
 from scapy_tfo.explore.rows import Row
 
 SERVERS = (
     *("echo", "think:20", "think:300", "late-close:50", "slow-reader:100", "send:3000"),
+    *("late-accept:20", "late-accept:2000"),
     *("send-close:100", "two-sends:50", "half-close:100", "abort", "mute", "never-reads"),
 )
 CLIENTS = (
@@ -26,12 +36,26 @@ CELLS, ALONE, FAULT, WRONG, CONTEXT, FAULTS_TWO, FAULTS_THREE = (
     *("cells", "one odd thing", "one fault", "one wrong segment", "contexts", "two faults"),
     "three faults",
 )
-DEEDS = "legal deeds"
+DEEDS, CROSSED = "legal deeds", "deeds, faults, contexts"
+VANISHED, SILENCED, MIXED = "client gone", "outages", "mixtures"
 BATCH = 48
 """Schedules with one application of the target that are played in one world."""
 
 Batch = Iterable[Schedule]
 """They are made while they are played: there are hundreds of thousands."""
+
+_MOST_FAULTS = 3
+
+_FULL, FILLS = ("plain", "good"), "write-end:80000"
+_SENDS_MUCH = "send:300000"
+"""More than 64 KiB under way, in a window that is scaled."""
+_RESTING = ("slow-reader:100", "half-close-rest:2000", "never-reads")
+"""What fills the windows of applications that do not read at once."""
+
+
+def is_long(schedule: Schedule) -> bool:
+    """Whether it has too many packets for each of them to meet a fault."""
+    return schedule.client == FILLS or schedule.server == _SENDS_MUCH
 
 
 def cells() -> list[Schedule]:
@@ -42,7 +66,14 @@ def cells() -> list[Schedule]:
         for server in SERVERS
         for client in CLIENTS
     ]
-    return usual + [Schedule(opening, server) for opening in ODD for server in ("echo", "mute")]
+    full = [
+        Schedule(opening, server, FILLS, (("window", "unscaled"),))
+        for opening in _FULL
+        for server in _RESTING
+    ]
+    full += [Schedule(opening, _SENDS_MUCH, "write-end:100") for opening in _FULL]
+    odd = [Schedule(opening, server) for opening in ODD for server in ("echo", "mute")]
+    return [*usual, *full, *odd]
 
 
 def batches(schedules: Iterable[Schedule], dice: random.Random) -> list[list[Schedule]]:
@@ -77,6 +108,19 @@ def with_one_more(schedule: Schedule, order: Sequence[bool]) -> Iterator[Schedul
             open_now = True
 
 
+def with_the_client_gone(schedule: Schedule, order: Sequence[bool]) -> Iterator[Schedule]:
+    """From each packet but the first one on. order: of its packets, which went to the target."""
+    for index in range(1, sum(order)):
+        yield replace(schedule, faults=(Fault(True, index, GONE),))
+
+
+def with_an_outage(schedule: Schedule, order: Sequence[bool]) -> Iterator[Schedule]:
+    """Of one direction, from each packet on. order: of its packets, which went to the target."""
+    for to_target in (False, True):
+        for index in range(order.count(to_target)):
+            yield replace(schedule, faults=(Fault(to_target, index, OUTAGE),))
+
+
 def with_a_wrong_segment(schedule: Schedule, after: int) -> Iterator[Schedule]:
     """A schedule, and each wrong segment at one place. after: packets at the target before."""
     for kind in KINDS:
@@ -94,7 +138,8 @@ First = tuple[Schedule, tuple[bool, ...]]
 
 
 def interleaved(many: Sequence[Iterable[Batch]], firsts: list[First]) -> Iterator[Batch]:
-    """Batches of several stages in turn, so that none waits for the others.
+    """Batches of several stages in turn, so that none waits for the others. A stage that is there
+    several times has as many turns.
 
     firsts: what a second fault is added to, in turn with the others, the latest first. Whoever
     plays the batches adds to them.
@@ -110,9 +155,17 @@ def interleaved(many: Sequence[Iterable[Batch]], firsts: list[First]) -> Iterato
 
 
 def stage_of(schedule: Schedule) -> str:
-    """What it is played for."""
-    if schedule.deeds:
+    """What it is played for, by what it has."""
+    deeds, faults = len(schedule.deeds), len(schedule.faults)
+    if _is_mixed(schedule):
+        is_crossed = deeds == faults == 1 and schedule.wrong is None
+        return CROSSED if is_crossed else MIXED
+    if deeds:
         return DEEDS
+    if any(each.kind == GONE for each in schedule.faults):
+        return VANISHED
+    if any(each.kind == OUTAGE for each in schedule.faults):
+        return SILENCED
     if schedule.faults:
         return (FAULT, FAULTS_TWO, FAULTS_THREE)[len(schedule.faults) - 1]
     if schedule.wrong is not None:
@@ -120,6 +173,19 @@ def stage_of(schedule: Schedule) -> str:
     if schedule in _alone():
         return ALONE
     return CONTEXT if schedule.context else CELLS
+
+
+def _is_mixed(schedule: Schedule) -> bool:
+    """Whether it has things of several kinds, or of a kind that only mixtures have."""
+    kinds = (schedule.context, schedule.deeds, schedule.faults, schedule.wrong)
+    return (
+        sum(map(bool, kinds)) > 1
+        or len(schedule.deeds) > 2
+        or len(schedule.faults) > _MOST_FAULTS
+        or any(each.kind in PIECES for each in schedule.faults)
+        or is_written_out(schedule.client)
+        or is_written_out(schedule.server)
+    )
 
 
 @functools.cache

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from scapy_tfo.explore.conversation.run import Problem
 from scapy_tfo.explore.conversation.schedule import Schedule
+from scapy_tfo.explore.ends.steps import fewer, is_written_out
 from scapy_tfo.explore.explorer import Found
 
 Judge = Callable[[Schedule], Sequence[Problem]]
@@ -50,6 +51,12 @@ def simpler(schedule: Schedule) -> Iterator[Schedule]:
         yield replace(schedule, server=each)
     for each in _easier(_CLIENTS, schedule.client):
         yield replace(schedule, client=each)
+    if is_written_out(schedule.server):
+        for each in fewer(schedule.server):
+            yield replace(schedule, server=each)
+    if is_written_out(schedule.client):
+        for each in fewer(schedule.client):
+            yield replace(schedule, client=each)
 
 
 def _easier(simple: tuple[str, ...], own: str) -> tuple[str, ...]:

@@ -19,7 +19,6 @@ from scapy_tfo.errors import SetupError, TargetError
 from scapy_tfo.gain.ends.namespaces import KernelClient, Nginx
 from scapy_tfo.gain.link import carrier, connect
 from scapy_tfo.gain.link_shape import BARE, Line
-from scapy_tfo.gain.measuring.control import OFF
 from scapy_tfo.gain.names import VETH
 from scapy_tfo.gain.veth import Veth
 from scapy_tfo.lab.links.emulator import Emulator
@@ -30,9 +29,13 @@ _PATIENCE = 30.0
 _START = 0.02
 """Seconds until all clients start together: enough to send each of them the time."""
 
-_CALIBRATIONS, _LOOK, _ROUND_TRIPS = 4, 0.15, 8
+_CALIBRATIONS, _LOOK, _ROUND_TRIPS = 5, 0.15, 8
 """How often handshakes are measured to set a link's delay, and for how many seconds: a time, and so
 many round trips."""
+
+_GUARD = 0.2
+"""Part of a round-trip time by which the ends may take longer than in the least of all handshakes.
+What a cold cache costs is within it, what an idle processor's wake-up costs is not."""
 
 _EVERY, _ALL = 16, 1
 """Handshakes are looked up in the kernel one in so many, because that costs time."""
@@ -137,19 +140,20 @@ class PinnedServer:
         round-trip time, in seconds, or as little as the link takes itself; what its line adds comes
         on top.
 
-        Noise makes handshakes longer, never shorter, and must not cut the delay. So what link and
-        ends take themselves is the least median of several runs, and at most `OFF` of the
-        round-trip time above the least of all handshakes. Raises TargetError.
+        What link and ends take themselves is the median of the medians of several runs, so that a
+        run that something disturbed does not count; and as noise makes handshakes longer, never
+        shorter, at most `_GUARD` of the round-trip time above the least of all. Raises TargetError.
         """
         self._address, self.link = self._server.address, self._kind
-        delays, least, typical = rtt, inf, inf
+        delays, least = rtt, inf
+        typical: list[float] = []
         for _ in range(_CALIBRATIONS if rtt else 0):
             self._delaying.set(*BARE.shapes(delays))
             seen = self.loop("tcp", _LOOK + _ROUND_TRIPS * rtt, 1, every=_ALL)
             if seen.rtt is not None and seen.least_rtt is not None:
                 least = min(least, seen.least_rtt - delays)
-                typical = min(typical, seen.rtt - delays)
-                delays = max(rtt - min(typical, least + OFF * rtt), 0.0)
+                typical.append(seen.rtt - delays)
+                delays = max(rtt - min(median(typical), least + _GUARD * rtt), 0.0)
         self._delaying.set(*self._line.shapes(delays))
 
     def loop(

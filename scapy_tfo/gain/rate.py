@@ -24,6 +24,9 @@ PAPER = 0.0001, 1.234
 WAITING = "waiting"
 """What limits a rate if neither client nor server does: both wait, for packets and each other."""
 
+_EARLY = 3
+"""Rounds after which a link that is another than was asked for is set anew, not measured on."""
+
 _BUSY = 0.9
 """Part of the time that a process must compute to be what limits the rate."""
 
@@ -89,23 +92,37 @@ def measure(plan: Plan, tell: Tell = str) -> Iterator[Point]:
     with PinnedServer(plan.size, plan.line) as server:
         for rtt in plan.rtts:
             budget.begin()
-            point = _measured(server, plan, rtt, budget, tell)
+            point = _measured(server, plan, rtt, budget, tell, _EARLY)
             if _is_off(plan, point):
                 budget.again()
                 point = _measured(server, plan, rtt, budget, tell)
             yield replace(point, refused=_is_off(plan, point) or point.refused)
 
 
-def _measured(server: PinnedServer, plan: Plan, rtt: float, budget: Budget, tell: Tell) -> Point:
+def _measured(
+    server: PinnedServer, plan: Plan, rtt: float, budget: Budget, tell: Tell, early: int = 0
+) -> Point:
+    """early: after so many rounds, end if the round-trip time is off, 0 for never."""
     choose_link(server, rtt, plan.line)
 
     def known(found: Turns) -> tuple[Estimate, Estimate]:
         tcp, tfo, control = ([each.rate for each in loops] for loops in found)
         return ratio(tfo, tcp), ratio(control, tcp)
 
+    def hopeless(found: Turns) -> bool:
+        checked = len(found.tcp) == early and rtt and plan.line.is_bare
+        return bool(checked and off(_seen(found), rtt))
+
     where = f"{rtt * 1000:g} ms"
-    found = turns(server, plan, budget, known, lambda said: tell(f"{where}: {said}"))
+    found = turns(
+        server, plan, budget, known, lambda said: tell(f"{where}: {said}"), None, hopeless
+    )
     return point(rtt, server.link, found, plan.clients)
+
+
+def _seen(found: Turns) -> float:
+    """The round-trip time of TCP's handshakes, in seconds."""
+    return median(each.rtt for each in found.tcp if each.rtt is not None)
 
 
 def _is_off(plan: Plan, point: Point) -> str:
@@ -151,9 +168,11 @@ def turns(
     known: Known,
     tell: Tell,
     rate: float | None = None,
+    hopeless: Callable[[Turns], bool] = lambda _: False,
 ) -> Turns:
     """Loops with TCP, with fast open, and with TCP again, in blocks of the three in a random order,
     after a short one for the cookie, until the budget has enough. rate: as in `PinnedServer.loop`.
+    hopeless: ends it before.
     """
     found = Turns([], [], [])
     server.loop("tfo", plan.seconds / 5, plan.clients, rate)
@@ -163,7 +182,7 @@ def turns(
             getattr(found, name).append(server.loop(way, plan.seconds, plan.clients, rate))
         rounds, (effect, control) = len(found.tcp), known(found)
         tell(progress(rounds, effect, control))
-        if budget.enough(rounds, effect, control):
+        if budget.enough(rounds, effect, control) or hopeless(found):
             return found
     raise AssertionError("blocks do not end")
 
@@ -193,7 +212,7 @@ def point(rtt: float, link: str, found: Turns, clients: int) -> Point:
     slow = median(tcp)
     each_takes = clients / slow
     both = [*found.tcp, *found.tfo]
-    measured = median(each.rtt for each in found.tcp if each.rtt is not None)
+    measured = _seen(found)
     gained, held = ratio(tfo, tcp), ratio(control, tcp)
     return Point(
         rtt=rtt,

@@ -256,6 +256,14 @@ class LateClose(_Slow):
         self.later(self.transport.close)
 
 
+class LateAccept(Echo):
+    """`late-accept:N`: an echo that takes a connection N milliseconds after it is ready, as
+    `accepts_after` says to its listener."""
+
+    takes_size = True
+    limit = MAX_DELAY
+
+
 class Http(App):
     """`http`: HTTP/1.1 with GET and HEAD (RFC 9112); `/bytes/N` is N bytes of `pattern`."""
 
@@ -325,8 +333,15 @@ APPS: dict[str, type[App]] = {
     "think": Think,
     "slow-reader": SlowReader,
     "late-close": LateClose,
+    "late-accept": LateAccept,
 }
 """Applications by name; those that take a number are written `name:N`."""
+
+
+def accepts_after(spec: str) -> float:
+    """Seconds for which a connection waits for the application that `app_factory` made of this."""
+    name, _, number = spec.partition(":")
+    return int(number) / 1000 if APPS[name] is LateAccept else 0.0
 
 
 def app_factory(spec: str, log: SessionLog) -> AppFactory:

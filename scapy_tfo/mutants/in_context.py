@@ -11,7 +11,7 @@ from scapy_tfo.mutants.registry import context_mutant
 from scapy_tfo.option import FastOpen
 from scapy_tfo.reference.server import Listener, PassiveConnection
 from scapy_tfo.reference.stack import Stack
-from scapy_tfo.reference.states import Closed, Event
+from scapy_tfo.reference.states import Closed, EndOfStream, Event
 from scapy_tfo.segment import CWR, ECE, Address, Segment
 
 
@@ -99,6 +99,33 @@ class LateAnswersAreLost(PassiveConnection):
         late, self._is_late, self._wrote = self._is_late, False, True
         if not late:
             super().write(data, now)
+
+
+@context_mutant("ACC-9", "application=late-accept:20")
+class TextOfTheSynIsLostUntilAccept(PassiveConnection):
+    """Text that came in the SYN is dropped if more has come before the application accepts."""
+
+    _size = 0
+
+    def take_syn_data(self, syn: Segment) -> None:
+        self._size = len(syn.payload)
+        super().take_syn_data(syn)
+
+    def accepted(self, now: float) -> None:
+        if self.fast_opened and self.recv.nxt - self.recv.irs > 1 + self._size:
+            self._unread = bytearray()
+        super().accepted(now)
+
+
+@context_mutant("AFT-2", "application=late-accept:20")
+class EndsBeforeAcceptAreLost(PassiveConnection):
+    """An end of the stream that came before the application accepts is not told to it."""
+
+    def accepted(self, now: float) -> None:
+        self._end_waits = False
+        withheld = self._withheld or []
+        self._withheld = [each for each in withheld if not isinstance(each, EndOfStream)]
+        super().accepted(now)
 
 
 class _Misreads(PassiveConnection):

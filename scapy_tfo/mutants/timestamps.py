@@ -67,10 +67,10 @@ class DropsTimestampsAfterTheHandshake(PassiveConnection):
 
 @mutant("AFT-6")
 class BelievesOldTimestamps(PassiveConnection):
-    """A segment with an old TSval is taken as any other."""
+    """On a connection that began as a fast open a segment with an old TSval is taken."""
 
     def passes_paws(self, segment: Segment, now: float) -> bool:
-        return True
+        return self.fast_opened or super().passes_paws(segment, now)
 
 
 @mutant("AFT-6")

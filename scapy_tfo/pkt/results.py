@@ -90,7 +90,7 @@ def _result(
 ) -> Result:
     answer, failures = judged.answer, judged.failures
     first = failures[0] if failures else None
-    case = judged.case
+    case, family = judged.case, judged.task.settings.family
     numbers = []
     if isinstance(answer, Outcome):
         for packet in answer.packets:
@@ -101,13 +101,13 @@ def _result(
                     when=packet.when / 1e9,
                     outbound=packet.inbound,
                     data=packet.data,
-                    comment=case,
+                    comment=f"{'sent by' if packet.inbound else 'for'} {case} [ipv{family}]",
                 )
             )
     return Result(
         case=case,
         title=judged.task.name,
-        family=judged.task.settings.family,
+        family=family,
         requirements=judged.requirements,
         level=_level(judged.requirements, catalogue),
         verdict=judged.verdict,

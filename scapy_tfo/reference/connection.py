@@ -162,11 +162,13 @@ class Connection(Reader):
         times = segment.timestamps
         if times is None:
             return not self.settings.timestamps_required
-        if now - self.recv.ts_recent_at > _PAWS_LIFE:
+        if seq.distance(self.recv.ts_recent, times[0]) >= 0:
             return True
-        if seq.distance(self.recv.ts_recent, times[0]) < 0:
+        if now - self.recv.ts_recent_at <= _PAWS_LIFE:
             self.reject(segment, now)
             return False
+        # Else what comes next would be old again (RFC 7323 section 5.5).
+        self.recv.ts_recent, self.recv.ts_recent_at = times[0], now
         return True
 
     def note_timestamp(self, segment: Segment, start: int, now: float) -> None:

@@ -17,6 +17,7 @@ from scapy_tfo.reference.fast_open import FastOpenHost, FastOpenPort
 from scapy_tfo.reference.options import read_offer
 from scapy_tfo.reference.parts import ecn, syn_cookies
 from scapy_tfo.reference.parts.accept_queue import AcceptQueue
+from scapy_tfo.reference.parts.accept_queue import AcceptsLate as AcceptsLate
 from scapy_tfo.reference.parts.pending import Ticket
 from scapy_tfo.reference.parts.signatures import accepts_first
 from scapy_tfo.reference.settings import AcceptFull, Settings, SynCookies
@@ -227,8 +228,8 @@ class Listener(FastOpenPort):
     """A port that accepts connections.
 
     port: for every address of the host. backlog: connections in SYN-RCVD that are not fast opens,
-    at most. queue: of connections that wait to be accepted. group: all
-    listeners that share the port, itself among them; else empty.
+    at most. queue: of connections that wait to be accepted. group: all listeners that share the
+    port, itself among them; else empty.
     """
 
     stack: ServerHost

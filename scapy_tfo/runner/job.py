@@ -124,14 +124,19 @@ def was_accepted(flow: Flow) -> bool:
 def longest_first(jobs: Sequence[Job]) -> list[Job]:
     """In an order in which they end together. jobs: in that of the catalogue, of each family.
 
-    By what they took before, and at first the last sections. Stimuli mostly wait for the target:
-    each has cases around it, so that there is always something to do.
+    By what they took before, and at first by what they wait for, then the last sections. Stimuli
+    mostly wait for the target: each has cases around it, so that there is always something to do.
     """
     places: dict[str, int] = {}
     for place, job in enumerate(jobs):
         places.setdefault(job.case.id, place)
-    order = sorted(jobs, key=lambda job: (job.seconds, places[job.case.id]), reverse=True)
-    waiting = [job for job in order if not (job.case.judges or job.seconds)]
-    others = [job for job in order if job.case.judges or job.seconds]
+
+    def taking(job: Job) -> float:
+        return job.seconds or job.case.waits
+
+    order = sorted(jobs, key=lambda job: (taking(job), places[job.case.id]), reverse=True)
+    known = [job for job in order if taking(job)]
+    waiting = [job for job in order if not (job.case.judges or taking(job))]
+    others = [job for job in order if job.case.judges and not taking(job)]
     mixed = [job for pair in zip(waiting, others, strict=False) for job in pair]
-    return [*mixed, *waiting[len(others) :], *others[len(waiting) :]]
+    return [*known, *mixed, *waiting[len(others) :], *others[len(waiting) :]]

@@ -30,18 +30,20 @@ class Case:
     address. exclusive: runs alone, because it disturbs others on the same listener. fixed: factors
     of a context (suite.context.factors) that it sets or judges itself. judges: False for a
     conversation that only brings about what rules of TCP are about; its requirements are theirs.
+    waits: seconds for which it waits for timers of the target, roughly; the longest begin first.
     """
 
     id: str
     title: str
     requirements: tuple[str, ...]
-    needs: frozenset[str]
-    slow: bool
-    intrusive: bool
-    exclusive: bool
     run: Callable[[Any], Awaitable[None]]
+    needs: frozenset[str] = frozenset()
+    slow: bool = False
+    intrusive: bool = False
+    exclusive: bool = False
     fixed: frozenset[str] = frozenset()
     judges: bool = True
+    waits: float = 0.0
 
     def level(self, catalogue: Catalogue) -> Level:
         """The strongest level among its requirements.
@@ -82,15 +84,16 @@ def case(
     intrusive: bool = False,
     exclusive: bool = False,
     fixed: Sequence[str] = (),
+    waits: float = 0.0,
 ) -> Callable[[Conversation], Conversation]:
     """Register a conversation as a case for the requirements, the main one first.
 
     fixed: factors of a context that keep their usual values, because the case sets or judges what
-    they vary. Raises ValueError for an unknown need or factor, a missing docstring, or an id that
-    is taken.
+    they vary. waits: as in Case. Raises ValueError for an unknown need or factor, a missing
+    docstring, or an id that is taken.
     """
     flags = {"slow": slow, "intrusive": intrusive, "exclusive": exclusive}
-    return _registering(_cases, requirements, needs, flags, fixed=fixed)
+    return _registering(_cases, requirements, needs, flags, fixed=fixed, waits=waits)
 
 
 def stimulus(
@@ -128,6 +131,7 @@ def _registering(
     *,
     fixed: Sequence[str] = (),
     judges: bool = True,
+    waits: float = 0.0,
 ) -> Callable[[Conversation], Conversation]:
     def register(run: Conversation) -> Conversation:
         name = getattr(run, "__name__", "").replace("_", "-")
@@ -147,6 +151,7 @@ def _registering(
             run=run,
             fixed=frozenset(fixed),
             judges=judges,
+            waits=waits,
         )
         return run
 

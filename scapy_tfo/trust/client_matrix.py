@@ -49,7 +49,7 @@ CLIENT_CASES = Source(
     ),
     demands=frozenset(
         {
-            *("acked", "closes", "connected", "connection", "expect", "first_flight", "grant"),
+            *("acked", "closes", "connected", "connection", "expect", "grant"),
             *("must_ask", "must_ask_and_no_more", "must_be_content", "must_be_plain"),
             *("must_be_told", "must_not_open_fast", "must_use", "must_use_no_other", "refused"),
             *("require", "rst", "serve", "syn_again", "text", "until"),

@@ -1,4 +1,5 @@
-"""Judges legal stacks by all cases and by the fuzzer, in simulation: none may be blamed."""
+"""Judges legal stacks by all cases, by the fuzzer and by exploring, in simulation: none may be
+blamed."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from scapy_tfo import freedoms, spec, tcp_rules
+from scapy_tfo.client_laws.chance import conversations
+from scapy_tfo.client_laws.registry import all_laws
 from scapy_tfo.client_variants.registry import (
     all_client_variants,
     client_named,
@@ -24,8 +27,12 @@ from scapy_tfo.runner.simulation import simulate
 from scapy_tfo.runner.verdicts import with_breaches
 from scapy_tfo.suite.registry import Case, all_cases, all_conversations
 from scapy_tfo.suite.result import Result, Verdict
+from scapy_tfo.trust.schedules import explored
 from scapy_tfo.variants.registry import Variant, all_variants, named
 from scapy_tfo.variants.rows import all_rows
+
+_CONVERSATIONS = 6
+"""Drawn by chance, of each client."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,7 @@ class Trial:
 
     verdicts: how many results there were of each. warnings: cases of a SHOULD that the stack
     gives up. blames: what must not be. programs: with which it was fuzzed, None for a client.
+    schedules: by which it was explored.
     """
 
     variant: Variant
@@ -49,6 +57,7 @@ class Trial:
     warnings: tuple[str, ...]
     blames: tuple[Blame, ...]
     programs: int | None
+    schedules: int = 0
 
     @property
     def name(self) -> str:
@@ -57,8 +66,9 @@ class Trial:
     def told(self) -> list[str]:
         """One line, and one for each blame."""
         counts = ", ".join(f"{count} {verdict}" for verdict, count in self.verdicts.items())
-        programs = "" if self.programs is None else f"; {self.programs} programs"
-        lines = [f"sim:{self.name}: {counts}{programs}"]
+        more = "" if self.programs is None else f"; {self.programs} programs"
+        more += f", {self.schedules} schedules" if self.schedules else ""
+        lines = [f"sim:{self.name}: {counts}{more}"]
         lines += [f"  {each.by}: {each.evidence}" for each in self.blames]
         return lines
 
@@ -84,11 +94,12 @@ def tried(
     name: str,
     *,
     programs: int,
+    schedules: int = 0,
     cases: Sequence[Case] | None = None,
     families: tuple[int, ...] = (4, 6),
 ) -> Trial:
-    """Try one legal stack. programs: of the seeds from 0 on. cases: None for all, slow ones too,
-    and then those of a quick run.
+    """Try one legal stack. programs: of the seeds from 0 on. schedules: see `schedules.explored`.
+    cases: None for all, slow ones too, and then those of a quick run.
 
     Raises SetupError for an unknown name, TypeError for a stack that is no variant.
     """
@@ -98,7 +109,8 @@ def tried(
     options = Options(slow=True, intrusive=True, capture=False, families=families)
     results = _results(name, all_conversations() if cases is None else cases, options)
     found = findings(name, programs, lenient=gives_up_a_should(variant))
-    trial = _judged(variant, results, found, programs)
+    found += tuple(Blame(*each) for each in explored(name, schedules))
+    trial = replace(_judged(variant, results, found, programs), schedules=schedules)
     if cases is not None:
         return trial
     # What a run leaves out changes what it knows of the target, and so what a silence means.
@@ -115,12 +127,17 @@ def _results(name: str, cases: Sequence[Case], options: Options) -> Sequence[Res
 def client_tried(
     name: str, *, cases: Sequence[Case] | None = None, families: tuple[int, ...] = (4, 6)
 ) -> Trial:
-    """Try one legal client, with what is said of `tried`: there is no fuzzer for clients."""
+    """Try one legal client, with what is said of `tried`. In place of the fuzzer stand the laws and
+    conversations drawn by chance."""
     variant = client_named(name)
     if not isinstance(variant, Variant):
         raise TypeError(f"{name} is no variant")
     options = ClientOptions(slow=True, capture=False, families=families)
-    chosen = all_client_cases() if cases is None else cases
+    chosen: Sequence[Case] = (
+        (*all_client_cases(), *all_laws(), *conversations(range(_CONVERSATIONS)))
+        if cases is None
+        else cases
+    )
     results = simulate_client(f"sim:{name}", chosen, spec.load(), options).results
     return _judged(variant, results, (), None)
 

@@ -93,6 +93,15 @@ class MeasuresByTimestamps(PassiveConnection):
         return goes_on
 
 
+@variant({"paws": "no"}, combines=False)
+class TakesOldTimestamps(PassiveConnection):
+    """A segment with an old timestamp is taken like any other."""
+
+    def passes_paws(self, segment: Segment, now: float) -> bool:
+        old = self.timestamps and segment.timestamps is not None
+        return old or super().passes_paws(segment, now)
+
+
 @variant({"paws-expiry": "with every segment"})
 class CountsIdleTimeFromTheLastSegment(PassiveConnection):
     """Old timestamps are believed again 24 days after the last segment that was taken."""

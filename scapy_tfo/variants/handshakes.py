@@ -22,7 +22,8 @@ class WindowOpensLater(PassiveConnection):
     whole: int | None = None
 
     def send_first_syn_ack(self, now: float) -> None:
-        self.whole, self.recv.wnd = self.recv.wnd, self.offered
+        # Text of the SYN that nobody has read may have left less.
+        self.whole, self.recv.wnd = self.recv.wnd, min(self.offered, self.recv.wnd)
         super().send_first_syn_ack(now)
 
     def other_arrives(self, segment: Segment, now: float) -> None:

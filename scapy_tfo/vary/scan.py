@@ -41,10 +41,6 @@ _PLAIN = Case(
     id="a plain connection",
     title="A plain connection is answered.",
     requirements=("OPT-9",),
-    needs=frozenset(),
-    slow=False,
-    intrusive=False,
-    exclusive=False,
     run=_conversation,
 )
 

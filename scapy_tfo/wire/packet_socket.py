@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import socket
 import struct
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from scapy_tfo.wire import bpf
+
+if TYPE_CHECKING:
+    import asyncio
 
 ETH_P_ALL, ETH_P_IP, ETH_P_ARP, ETH_P_IPV6 = 0x0003, 0x0800, 0x0806, 0x86DD
 
@@ -68,6 +71,9 @@ class PacketSocket:
 
     def start(self, arrived: Arrival) -> None:
         """Hand in what arrives; needs a running asyncio loop."""
+        # Not all that know this module have a loop, which takes long to load.
+        import asyncio
+
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self.socket.fileno(), self._drain, arrived)
 

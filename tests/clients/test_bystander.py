@@ -44,6 +44,4 @@ def test_a_right_client_and_one_that_is_granted_nothing_have_no_such_result(clie
 
 
 def test_a_cache_of_one_server_may_have_to_ask_again() -> None:
-    assert not bystanders(
-        "one-server-is-remembered", "CLI-24.a-refusal-of-one-host-is-no-other-one-s"
-    )
+    assert not bystanders("remembers-one-server", "CLI-24.a-refusal-of-one-host-is-no-other-one-s")

@@ -10,10 +10,11 @@ import pytest
 
 from scapy_tfo import spec
 from scapy_tfo.clients.command import CommandClient, commands
+from scapy_tfo.clients.connection import NO_DATA
 from scapy_tfo.clients.environment import Namespace
 from scapy_tfo.clients.judge import Options, judge
 from scapy_tfo.clients.registry import all_cases
-from scapy_tfo.clients.server import NOT_ENDING, NOT_TOLD
+from scapy_tfo.clients.server import NOT_ENDING, NOT_TOLD, UNSERVED
 from scapy_tfo.clients.simulated import simulate
 from scapy_tfo.errors import SetupError
 from scapy_tfo.suite.outcome import Failed, judging
@@ -82,6 +83,56 @@ def test_the_words_of_a_client_that_ended_are_part_of_the_failure() -> None:
     (found,) = failed(run)
     assert "the client ended with status 1: " in found.actual
     assert "Transport endpoint is not connected" in found.actual
+
+
+TAKES_TWO_SECONDS = "CLI-17.a-syn-that-crosses-the-second-one"
+
+
+def test_who_gives_up_by_itself_is_not_judged_by_what_takes_as_long() -> None:
+    run = judged("hurried", TAKES_TWO_SECONDS, "CLI-17.a-syn-that-crosses-a-request")
+    assert not failed(run)
+    late = next(each for each in run.results if each.case == TAKES_TWO_SECONDS)
+    assert late.verdict is Verdict.INCONCLUSIVE
+    assert late.reason.startswith("the client's application gives up by itself")
+    assert len([each for each in run.notes if each.startswith(late.reason[:40])]) == 1
+
+
+def test_who_gives_up_a_fast_open_sooner_than_other_connections_is_blamed() -> None:
+    run = judged("sulking", "CLI-5.the-syn-comes-again-without-option-and-data")
+    assert [each.reason for each in failed(run)] == [UNSERVED]
+    assert not [each for each in run.notes if "gives up" in each]
+
+
+def test_who_writes_when_it_is_connected_is_not_blamed_for_an_empty_syn() -> None:
+    run = judged("later", "CLI-2.a-granted-cookie-is-used", "CLI-2.any-bytes-are-a-cookie")
+    assert not failed(run)
+    assert {each.verdict for each in run.results} == {Verdict.INCONCLUSIVE}
+
+
+def test_who_has_its_text_at_once_is_blamed_for_an_empty_syn() -> None:
+    found = failed(simulated("cookie-without-data", "CLI-2.a-granted-cookie-is-used"))
+    assert NO_DATA in {each.reason for each in found}
+
+
+OF_SEVERAL_SERVERS = "CLI-2.each-server-gets-its-own-cookie-back"
+
+
+def simulated(name: str, *only: str) -> Run:
+    cases = select(all_cases(), only)
+    return simulate(f"sim:{name}", cases, spec.load(), Options(families=(4,)))
+
+
+def test_a_cache_of_one_server_is_told_of_and_not_blamed() -> None:
+    run = simulated("remembers-one-server", OF_SEVERAL_SERVERS)
+    assert [each.verdict for each in run.results] == [Verdict.INCONCLUSIVE]
+    assert [each for each in run.notes if "forgets the cookie of one server" in each]
+
+
+@pytest.mark.parametrize(
+    "name", ["cookie-is-not-kept", "cookie-serves-once", "cookie-is-missed-at-times"]
+)
+def test_who_forgets_cookies_for_another_reason_is_blamed(name: str) -> None:
+    assert failed(simulated(name, OF_SEVERAL_SERVERS, "CLI-2.a-cookie-is-used-more-than-once"))
 
 
 def test_fast_open_can_be_required() -> None:

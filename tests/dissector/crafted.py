@@ -119,6 +119,18 @@ class Talk:
         """From the server, to the SYN."""
         self.say(False, RST | ACK, 0, self.isn + 1, b"", b"")
 
+    def unreachable(self, kind: int, code: int) -> None:
+        """From the server: an ICMP error about the SYN, of which it quotes what RFC 792 demands."""
+        syn = self.packets[0].data
+        error = bytes([kind, code]) + bytes(6) + syn[: 28 if self.family == 4 else 48]
+        if self.family == 4:
+            head = b"\x45\x00" + (20 + len(error)).to_bytes(2, "big") + bytes(4) + b"\x40\x01\0\0"
+            head += syn[16:20] + syn[12:16]
+        else:
+            head = b"\x60\0\0\0" + len(error).to_bytes(2, "big") + b"\x3a\x40"
+            head += syn[24:40] + syn[8:24]
+        self.packets.append(Packet(self.when, head + error, outbound=False))
+
     def close(self) -> None:
         self.say(True, FIN | ACK, self.isn + 1 + len(DATA), _SERVER_ISN + 1, b"", b"")
 

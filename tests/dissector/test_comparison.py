@@ -228,3 +228,11 @@ def test_a_file_that_is_not_there_is_named(
     client, _ = both_ends(tmp_path, accepted)
     assert main(["capture", "compare", str(client), str(tmp_path / "none.pcap")]) == 2
     assert "there is no file" in capsys.readouterr().err
+
+
+def test_files_in_the_wrong_order_are_noticed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client, server = both_ends(tmp_path, accepted)
+    assert main(["capture", "compare", str(server), str(client)]) == 0
+    assert "packets arrive before they are sent: " in capsys.readouterr().out

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from crafted import COOKIE, DATA, Packet, Talk, write
-from test_places import ETHERNET, IPV4, MACS, write_pcap
+from encapsulations import ETHERNET, IPV4, MACS
+from test_places import write_pcap
 from tshark import connections, needs_tshark
 
 pytestmark = needs_tshark
@@ -143,3 +144,20 @@ def test_a_plain_syn_that_was_cut_off_is_still_known_by_its_number(tmp_path: Pat
     frames = [MACS + IPV4 + each.data for each in talk.packets]
     found = connections(write_pcap(tmp_path / "cut.pcap", ETHERNET, frames, snap=60))
     assert [(each["outcome"], rules(each)) for each in found] == [("unknown", [])]
+
+
+def test_what_was_said_on_a_plain_syn_of_the_same_number_is_no_second_answer(
+    tmp_path: Path,
+) -> None:
+    """The SYN with data comes when the plain one's connection is over, of which copies come."""
+    talk = Talk(stamped=True)
+    talk.syn(options=b"")
+    talk.syn_ack()
+    talk.data(DATA)
+    talk.answer()
+    answer = talk.packets[-1]
+    talk.syn(COOKIE, DATA)
+    talk.syn_ack(ALL, isn=OTHER_ISN + GIGABYTES)
+    talk.packets.append(Packet(talk.when, answer.data, answer.outbound))
+    (shown,) = connections(write(tmp_path / "late.pcapng", [talk]))
+    assert (shown["outcome"], shown["problems"]) == ("accepted", [])

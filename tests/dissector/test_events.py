@@ -88,6 +88,48 @@ def test_what_befell_a_connection_is_expert_information(
     assert [each[0] for each in found if each[1].startswith(begins)] == [severity], found
 
 
+def unanswered(talk: Talk) -> None:
+    talk.syn(COOKIE, DATA)
+    talk.wait()
+    talk.syn()
+
+
+def reset(talk: Talk) -> None:
+    talk.syn(COOKIE, DATA)
+    talk.reset()
+
+
+def cut_off(talk: Talk) -> None:
+    """Only the client was captured."""
+    talk.syn(COOKIE, DATA)
+    talk.data(at=len(DATA))
+
+
+@pytest.mark.parametrize(
+    ("tell", "text"),
+    [
+        (unanswered, "no answer to the SYN, nor to the next"),
+        (reset, "answered by RST"),
+        (cut_off, None),
+        (accepted, None),
+    ],
+)
+def test_a_syn_that_is_never_answered_has_a_note(
+    tell: object, text: str | None, tmp_path: Path
+) -> None:
+    """In two passes; in one, nothing is known yet when the SYN comes."""
+    talk = Talk()
+    tell(talk)  # type: ignore[operator]
+    capture = write(tmp_path / "one.pcapng", [talk])
+    names = ("frame.number", "tfo.expert.unanswered", "_ws.expert.message")
+    rows = fields(capture, *names, arguments=("-2",))
+    told = [(number, message.split("|")) for number, item, message in rows if item]
+    assert [number for number, _ in told] == (["1"] if text else [])
+    assert all(text in messages for _, messages in told)
+    once = fields(capture, "tfo.expert.unanswered")
+    assert {value for (value,) in once} == {""}
+
+
 def test_nothing_is_told_of_data_that_was_accepted(tmp_path: Path) -> None:
     talk = Talk()
     accepted(talk)

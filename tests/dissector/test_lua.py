@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import shutil
 import subprocess
@@ -29,3 +30,14 @@ def test_what_one_version_of_lua_lacks_is_not_used(name: str) -> None:
     assert plugin is not None
     code = re.sub(r"--.*", "", plugin.read_text(encoding="utf-8"))
     assert not re.search(rf"\b{name}\b", code)
+
+
+@pytest.mark.parametrize("version", ["lua52", "lua53", "lua54"])
+def test_each_version_of_lua_compiles_it(version: str) -> None:
+    """All parts are one function, which may have 200 local names: 5.4 counts more of a loop."""
+    pytest.importorskip("lupa", reason="lupa is not installed: scripts/setup.sh test")
+    plugin = own_plugin()
+    assert plugin is not None
+    lua = importlib.import_module(f"lupa.{version}").LuaRuntime()
+    load = lua.eval("function(text) local _, why = load(text); return why end")
+    assert load(plugin.read_text(encoding="utf-8")) is None

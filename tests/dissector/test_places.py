@@ -8,76 +8,27 @@ from pathlib import Path
 
 import pytest
 from crafted import COOKIE, DATA, Talk, fast_open
-from tshark import connections, fields, needs_tshark
+from encapsulations import (
+    ETHERNET,
+    IPV4,
+    IPV6,
+    MACS,
+    RAW,
+    WAYS,
+    ethernet,
+    in_keyed_gre,
+    in_vxlan,
+    ip_over,
+    vlan,
+)
+from tshark import connections, fields, needs_tshark, table
 
 from scapy_tfo import option as opt
 
 pytestmark = needs_tshark
 
-MACS = bytes(6) + b"\x02" * 6
-IPV4, IPV6 = b"\x08\x00", b"\x86\xdd"
-RAW, ETHERNET, NULL, SLL, SLL2, RADIOTAP = 101, 1, 0, 113, 276, 127
+RADIOTAP = 127
 TCP = 6
-
-
-def cooked(packet: bytes, kind: bytes) -> bytes:
-    return bytes(5) + b"\x01\x00\x06" + bytes(6) + kind + packet
-
-
-def cooked_2(packet: bytes, kind: bytes) -> bytes:
-    return kind + bytes(2) + bytes(4) + b"\x00\x01" + b"\x00" + b"\x06" + bytes(8) + packet
-
-
-def null(packet: bytes, kind: bytes) -> bytes:
-    return struct.pack("<I", 2 if kind == IPV4 else 30) + packet
-
-
-def ethernet(packet: bytes, kind: bytes) -> bytes:
-    return MACS + kind + packet
-
-
-def vlan(packet: bytes, kind: bytes) -> bytes:
-    return MACS + b"\x81\x00\x00\x05" + kind + packet
-
-
-def ip_over(protocol: int, inside: bytes) -> bytes:
-    """An IPv4 packet of other addresses around something."""
-    head = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(inside), 1, 0, 64, protocol, 0)
-    return head + bytes([10, 0, 0, 1, 10, 0, 0, 2]) + inside
-
-
-def in_ip(packet: bytes, kind: bytes) -> bytes:
-    return ip_over(4 if kind == IPV4 else 41, packet)
-
-
-def in_gre(packet: bytes, kind: bytes) -> bytes:
-    return ip_over(47, bytes(2) + kind + packet)
-
-
-def in_keyed_gre(packet: bytes, kind: bytes) -> bytes:
-    return ip_over(47, b"\x30\x00" + kind + bytes([0, 0, 0, 9, 0, 0, 0, 1]) + packet)
-
-
-def in_vxlan(packet: bytes, kind: bytes) -> bytes:
-    inside = b"\x08" + bytes(7) + ethernet(packet, kind)
-    return ip_over(17, struct.pack("!HHHH", 50000, 4789, 8 + len(inside), 0) + inside)
-
-
-def with_more_header(packet: bytes, kind: bytes) -> bytes:
-    """IPv4 options, or an IPv6 extension header, that mean nothing."""
-    if kind == IPV4:
-        total = int.from_bytes(packet[2:4], "big") + 4
-        return (
-            b"\x46"
-            + packet[1:2]
-            + total.to_bytes(2, "big")
-            + packet[4:20]
-            + bytes([1] * 4)
-            + packet[20:]
-        )
-    length = int.from_bytes(packet[4:6], "big") + 8
-    more = bytes([TCP, 0, 1, 4, 0, 0, 0, 0])
-    return packet[:4] + length.to_bytes(2, "big") + b"\x00" + packet[7:40] + more + packet[40:]
 
 
 def accepted(talk: Talk) -> None:
@@ -85,24 +36,6 @@ def accepted(talk: Talk) -> None:
     talk.syn_ack(len(DATA))
     talk.data(at=len(DATA))
     talk.answer()
-
-
-def bare(packet: bytes, _: bytes) -> bytes:
-    return packet
-
-
-WAYS = {
-    "Ethernet": (ETHERNET, ethernet),
-    "VLAN": (ETHERNET, vlan),
-    "raw IP": (RAW, bare),
-    "cooked": (SLL, cooked),
-    "cooked, version 2": (SLL2, cooked_2),
-    "loopback": (NULL, null),
-    "IP in IP": (RAW, in_ip),
-    "GRE": (RAW, in_gre),
-    "VXLAN": (RAW, in_vxlan),
-    "longer IP header": (RAW, with_more_header),
-}
 
 
 def write_pcap(path: Path, link: int, frames: list[bytes], *, snap: int = 65535) -> Path:
@@ -123,6 +56,23 @@ def spoken(family: int) -> list[bytes]:
     talk.syn_ack()
     talk.data(DATA)
     return [each.data for each in talk.packets]
+
+
+@pytest.mark.parametrize("family", [4, 6])
+@pytest.mark.parametrize("way", ["Ethernet", "VLAN", "raw IP", "cooked", "cooked, version 2"])
+def test_an_icmp_error_is_found(way: str, family: int, tmp_path: Path) -> None:
+    """Also where the packet before it came by another link layer, and among packets without TCP."""
+    talk = Talk(family=family)
+    talk.syn(COOKIE, DATA)
+    talk.unreachable(3, 3) if family == 4 else talk.unreachable(1, 4)
+    syn, error = (each.data for each in talk.packets)
+    link, wrap = WAYS[way]
+    kind = IPV4 if family == 4 else IPV6
+    udp = bytes.fromhex("4500001c00000000401100000a0000010a000002") + bytes(8)
+    other = (vlan if wrap is ethernet else ethernet)(udp, IPV4) if link == ETHERNET else b""
+    frames = [wrap(syn, kind), wrap(udp, IPV4), other, wrap(error, kind)]
+    (found,) = connections(write_pcap(tmp_path / "icmp.pcap", link, frames))
+    assert found["why"] == "answered by ICMP in 4: port unreachable"
 
 
 @pytest.mark.parametrize("family", [4, 6])
@@ -246,3 +196,60 @@ def test_a_fragment_without_a_header_is_no_segment(tmp_path: Path) -> None:
     capture = write_pcap(tmp_path / "fragment.pcap", RAW, [fragment])
     assert fields(capture, "tfo.role") == [[""]]
     assert connections(capture) == []
+
+
+def fragments(packet: bytes, family: int, size: int) -> list[bytes]:
+    """Of an IP packet without options, each with so many bytes, a multiple of eight."""
+    begin = 20 if family == 4 else 40
+    body = packet[begin:]
+    made = []
+    for at in range(0, len(body), size):
+        part, more = body[at : at + size], int(at + size < len(body))
+        if family == 4:
+            where = (more << 13 | at // 8).to_bytes(2, "big")
+            head = packet[:2] + (20 + len(part)).to_bytes(2, "big") + b"\x12\x34" + where
+            made.append(head + packet[8:20] + part)
+        else:
+            extension = bytes([TCP, 0]) + (at | more).to_bytes(2, "big") + b"same"
+            length = (8 + len(part)).to_bytes(2, "big")
+            made.append(packet[:4] + length + bytes([44]) + packet[7:40] + extension + part)
+    return made
+
+
+@pytest.mark.parametrize("put_together", ["TRUE", "FALSE"])
+@pytest.mark.parametrize("family", [4, 6])
+def test_a_syn_in_fragments_is_no_shorter_syn(
+    family: int, put_together: str, tmp_path: Path
+) -> None:
+    """Where Wireshark is told not to put them together, it shows the first as a segment."""
+    data = bytes(1200)
+    talk = Talk(family=family)
+    talk.syn(COOKIE, data)
+    talk.syn_ack(len(data))
+    talk.data(at=len(data))
+    syn, *others = (each.data for each in talk.packets)
+    capture = write_pcap(tmp_path / "parts.pcap", RAW, [*fragments(syn, family, 600), *others])
+    told = [f"{ip}.defragment:{put_together}" for ip in ("ip", "ipv6")]
+    wanted = [word for each in told for word in ("-o", each)]
+    assert table(capture, "outcome", arguments=wanted) == []
+    assert fields(capture, "tfo.rule", arguments=tuple(wanted)) == [[""]] * 5
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_a_packet_that_is_its_only_fragment_is_whole(family: int, tmp_path: Path) -> None:
+    frames = [part for packet in spoken(family) for part in fragments(packet, family, 4000)]
+    (found,) = connections(write_pcap(tmp_path / "whole.pcap", RAW, frames))
+    assert (found["outcome"], found["resent"]) == ("refused-silently", len(DATA))
+
+
+def test_data_sent_again_in_fragments_is_not_counted_in_part(tmp_path: Path) -> None:
+    talk = Talk()
+    talk.syn(COOKIE, bytes(1200))
+    talk.syn_ack()
+    talk.data(bytes(1200))
+    talk.data(at=1200)
+    syn, syn_ack, again, ack = (each.data for each in talk.packets)
+    frames = [syn, syn_ack, *fragments(again, 4, 600), ack]
+    (found,) = connections(write_pcap(tmp_path / "again.pcap", RAW, frames))
+    assert found["outcome"] == "refused-silently"
+    assert "resent" not in found

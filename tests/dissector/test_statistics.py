@@ -100,3 +100,25 @@ def test_a_capture_without_any_has_empty_tables(tmp_path: Path) -> None:
     assert [table(plain, name) for name in ("outcome", "servers", "clients", "problems")] == [
         []
     ] * 4
+
+
+@pytest.mark.parametrize("version", ["lua52", "lua54"])
+def test_no_row_is_wrapped_in_a_window(version: str) -> None:
+    """Rich text says so; where a window takes plain text only, it gets the bare table."""
+    pytest.importorskip("lupa", reason="lupa is not installed: scripts/setup.sh test")
+    from plain import PlainLua
+
+    lua = PlainLua(version, in_window=True)
+    talk = Talk()
+    talk.syn(COOKIE, DATA)
+    talk.syn_ack(ALL)
+    lua.connections((each.when, each.data) for each in talk.packets)
+    bare = lua.window("outcome", plain=True)[1]
+    assert "\naccepted " in bare
+    assert not bare.startswith("<")
+    for name in ("outcome", "servers", "clients", "problems", "judge"):
+        title, text = lua.window(name)
+        assert title == f"TCP Fast Open: {name}"
+        assert text.startswith('<p style="white-space:pre">')
+        assert text.endswith("</p>")
+        assert "<" not in text[1:-4]

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from crafted import ANOTHER, COOKIE, DATA, RTT, Packet, Talk, write
-from test_places import ETHERNET, IPV4, IPV6, MACS, write_pcap
+from encapsulations import ETHERNET, IPV4, IPV6, MACS
+from test_places import write_pcap
 from tshark import connections, needs_tshark
 
 pytestmark = needs_tshark
@@ -185,16 +186,7 @@ def neither_late_nor_lost(talk: Talk) -> None:
 def icmp(kind: int, code: int) -> Callable[[Talk], None]:
     def told(talk: Talk) -> None:
         talk.syn(COOKIE, DATA)
-        syn = talk.packets[0].data
-        quoted = syn[: 28 if talk.family == 4 else 48]
-        error = bytes([kind, code]) + bytes(6) + quoted
-        if talk.family == 4:
-            head = b"\x45\x00" + (20 + len(error)).to_bytes(2, "big") + bytes(4) + b"\x40\x01\0\0"
-            head += syn[16:20] + syn[12:16]
-        else:
-            head = b"\x60\0\0\0" + len(error).to_bytes(2, "big") + b"\x3a\x40"
-            head += syn[24:40] + syn[8:24]
-        talk.packets.append(Packet(talk.when, head + error, outbound=False))
+        talk.unreachable(kind, code)
 
     told.__name__ = f"ICMP {kind}.{code}"
     return told

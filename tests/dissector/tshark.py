@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,11 @@ def connections(capture: Path, display_filter: str = "") -> list[dict[str, Any]]
     return [json.loads(line) for line in lines[begin + 1 : end]]
 
 
-def table(capture: Path, name: str, display_filter: str = "") -> list[list[str]]:
+def table(
+    capture: Path, name: str, display_filter: str = "", *, arguments: Iterable[str] = ()
+) -> list[list[str]]:
     """The rows of a table below its head, split."""
     tap = f"tfo,{name},{display_filter}" if display_filter else f"tfo,{name}"
-    lines = tshark(capture, "-q", "-z", tap).splitlines()
+    lines = tshark(capture, *arguments, "-q", "-z", tap).splitlines()
     first, last = (at for at, line in enumerate(lines) if line.startswith("====="))
     return [line.split() for line in lines[first + 3 : last]]

@@ -26,6 +26,7 @@ USUAL = {
     "stateless": False,
     "pushed_only": False,
     "think": 0.0,
+    "paws": True,
 }
 CHOICES: dict[str, dict[str, Any]] = {
     "reference": {},
@@ -53,6 +54,7 @@ CHOICES: dict[str, dict[str, Any]] = {
     "ports-rest": {"ports_rest": True},
     "syn-cookies-always": {
         "stateless": True,
+        "paws": False,
         "fast_open": False,
         "forms": frozenset(),
         "cookies_last": None,
@@ -62,6 +64,7 @@ CHOICES: dict[str, dict[str, Any]] = {
     "ignores-rst": {},
     "urgent-byte-is-apart": {"inline": False},
     "keeps-the-data-of-a-plain-syn": {"holds_data": True},
+    "takes-old-timestamps": {"paws": False},
     # Mutants, of which nothing that is wrong may be taken for a choice.
     "plain-data-is-accepted": {"holds_data": True},
     "limit-two-too-high": {},

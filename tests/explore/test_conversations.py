@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -21,11 +22,15 @@ from scapy_tfo.explore.conversation.schedule import (
     Schedule,
     Wrong,
 )
-from scapy_tfo.explore.conversation.world import World
-from scapy_tfo.explore.conversation.wrong import KINDS
+from scapy_tfo.explore.conversation.world import TARGETS, World
+from scapy_tfo.explore.conversation.wrong import KINDS, Situation
+from scapy_tfo.mutants.registry import Mutant
 from scapy_tfo.oracle.parts.profile import Profile
+from scapy_tfo.reference.server import PassiveConnection
+from scapy_tfo.reference.settings import Settings
+from scapy_tfo.reference.stack import Stack
 from scapy_tfo.segment import FIN, Segment
-from scapy_tfo.variants.registry import named
+from scapy_tfo.variants.registry import named, stack_of
 
 
 @functools.cache
@@ -141,6 +146,66 @@ def test_an_error_about_a_fast_open_that_was_never_sent_is_no_reason_to_end_it()
     assert rules(played("reference", schedule)) == []
 
 
+def made(stack: type[Stack]) -> Mutant:
+    return Mutant(
+        name=stack.__name__, breaks="AFT-8", description="", stack=stack, settings=Settings()
+    )
+
+
+class Muted(PassiveConnection):
+    """A hard error leaves the connection open, and stops it."""
+
+    stopped = False
+
+    def unreachable(self, error: str, *, hard: bool, now: float) -> None:
+        super().unreachable(error, hard=False, now=now)
+        self.stopped = self.stopped or hard
+
+    def may_send_data(self) -> bool:
+        return not self.stopped and super().may_send_data()
+
+
+def test_what_may_end_a_connection_is_no_reason_to_keep_it_and_do_less() -> None:
+    stack = made(stack_of((Muted,)))
+    schedule = Schedule("plain", "send:3000", "write:100", wrong=Wrong("port-unreachable", 4))
+    run = Play(World(stack, profile_of("reference")), schedule).play()
+    assert rules(run) == ["answer-without-end"]
+    assert rules(played("reference", schedule)) == []
+
+
+class Late(Stack):
+    """Looks at each SYN after 1.05 seconds."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.put_off: list[tuple[float, bytes]] = []
+
+    def receive(self, packet: bytes, now: float) -> None:
+        if Segment.from_bytes(packet).is_syn:
+            self.put_off.append((now + 1.05, packet))
+        else:
+            super().receive(packet, now)
+
+    def deadline(self) -> float | None:
+        due = [when for when, _ in self.put_off[:1]]
+        other = super().deadline()
+        return min((*due, *(() if other is None else (other,))), default=None)
+
+    def on_timer(self, now: float) -> None:
+        while self.put_off and self.put_off[0][0] <= now:
+            super().receive(self.put_off.pop(0)[1], now)
+        super().on_timer(now)
+
+
+def test_a_stack_that_always_takes_a_second_for_a_syn_is_not_blamed() -> None:
+    stack = made(Late)
+    run = Play(World(stack, profile_of("reference")), Schedule("plain"), keep=True).play()
+    syns = [each.at for each in run.trace if Segment.from_bytes(each.data).is_syn]
+    assert len(syns) == 2
+    assert len(run.client.received) == 100
+    assert rules(run) == []
+
+
 def test_an_empty_segment_behind_a_lost_fin_resets_nothing() -> None:
     """A host that resets on text after its application closed has seen none."""
     faults = (Fault(False, 1, LOST), Fault(False, 2, DOUBLED), Fault(True, 2, LOST))
@@ -162,3 +227,23 @@ def test_an_empty_segment_behind_a_lost_fin_resets_nothing() -> None:
 )
 def test_what_a_right_stack_does_is_not_blamed(schedule: Schedule) -> None:
     assert rules(played("reference", schedule)) == []
+
+
+def checksum_of(segment: Segment) -> int:
+    return int.from_bytes(segment.to_bytes()[36:38], "big")
+
+
+@pytest.mark.parametrize("kind", ["text-checksum-0", "text-checksum-65535"])
+def test_a_wrong_checksum_is_wrong_whatever_the_right_one_is(kind: str) -> None:
+    """0 and 0xFFFF are one number in one's complement: a segment with either may be right."""
+    target = next(iter(TARGETS.values()))
+    now = Situation(target, target, 40000, 10001, isn=7, cookie=b"", iss=9, awaits=1 << 16)
+    made = KINDS[kind].make(now)
+    assert isinstance(made, Segment)
+    assert checksum_of(made) in (0, 0xFFFF)
+    # The checksum is as much less as the number is more.
+    now.awaits += checksum_of(replace(made, checksum=None))
+    made = KINDS[kind].make(now)
+    assert isinstance(made, Segment)
+    assert checksum_of(replace(made, checksum=None)) in (0, 0xFFFF)
+    assert checksum_of(made) not in (0, 0xFFFF)

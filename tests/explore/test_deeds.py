@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import json
 import random
 from dataclasses import replace
 from ipaddress import ip_address
+from pathlib import Path
 
 import pytest
 
+from scapy_tfo import option as opt
 from scapy_tfo.address import known_address
+from scapy_tfo.covering import covering, left_out
 from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.explore.conversation.deeds import KINDS, joined, split
+from scapy_tfo.explore.conversation.handshake import Handshake
 from scapy_tfo.explore.conversation.judge import advice, judged
 from scapy_tfo.explore.conversation.play import Play
 from scapy_tfo.explore.conversation.run import Run
-from scapy_tfo.explore.conversation.schedule import Deed, Schedule
+from scapy_tfo.explore.conversation.schedule import FAULTS, Deed, Schedule, from_json
 from scapy_tfo.explore.conversation.world import World
+from scapy_tfo.explore.crossed import crossed, fitted, levels
 from scapy_tfo.explore.deeds import PAIRS, SERVERS, TALKERS, with_deeds
+from scapy_tfo.explore.rows import rows
 from scapy_tfo.oracle.parts.profile import Profile
-from scapy_tfo.segment import ACK, FIN, PSH, URG, Segment
+from scapy_tfo.segment import ACK, FIN, PSH, SYN, URG, Segment
 from scapy_tfo.variants.registry import named
 from tests.explore.two_deeds import WRONG
 
@@ -53,7 +61,7 @@ def segment(**fields: object) -> Segment:
         name: known_address(ip_address(text).packed)
         for name, text in (("src", "192.0.2.10"), ("dst", "192.0.2.1"))
     }
-    return Segment(**ends, sport=1, dport=2, seq=100, flags=ACK | PSH, **fields)  # type: ignore[arg-type]
+    return Segment(**{**ends, "sport": 1, "dport": 2, "seq": 100, "flags": ACK | PSH, **fields})  # type: ignore[arg-type]
 
 
 def test_a_segment_is_split_with_its_pointer_and_its_fin() -> None:
@@ -103,11 +111,56 @@ def test_each_pair_meets_each_application() -> None:
     assert clients >= {(client, kind) for client in TALKERS for kind in others - {"gap"}}
 
 
+def test_each_deed_meets_each_fault_and_each_context() -> None:
+    batches = crossed(random.Random(0), lambda _: (12, 6), rows())
+    made = list(itertools.chain.from_iterable(batches))
+    faults = {(each.deeds[0].kind, each.faults[0].kind) for each in made}
+    assert faults == set(itertools.product(KINDS, FAULTS))
+    assert {each.faults[0].kind for each in made if each.context == rows()[3]} == set(FAULTS)
+    contexts = {(each.deeds[0].kind, each.context) for each in made}
+    assert contexts == set(itertools.product(KINDS, rows()))
+    shards = [
+        crossed(random.Random(0), lambda _: (12, 6), rows(), shard=at, of=3) for at in (0, 1, 2)
+    ]
+    parts = [list(itertools.chain.from_iterable(each)) for each in shards]
+    assert sorted(map(str, itertools.chain(*parts))) == sorted(map(str, made))
+    for each in made[::40]:
+        assert rules(played("reference", each)) == []
+
+
+def test_a_deed_that_takes_text_goes_where_there_is_some() -> None:
+    """What is crossed is complete, although some conversations have no text for a deed."""
+
+    def length_of(schedule: Schedule) -> tuple[int, int]:
+        is_mute = schedule.opening == "good" and schedule.client in TALKERS[:6]
+        return 12, 0 if is_mute else 6
+
+    sizes = [len(each) for each in levels(rows())]
+    asked = covering(sizes, 2)
+    made = [each for row in asked for each in fitted(row, length_of)]
+    assert left_out(made, sizes, 2) == set()
+    assert set(asked) - set(made), "nothing was in the way"
+    assert all(len(list(fitted(each, length_of))) == 1 for each in made)
+
+
+def test_without_any_text_deeds_that_take_some_are_left_out() -> None:
+    made = list(itertools.chain(*crossed(random.Random(0), lambda _: (12, 0), rows())))
+    kinds = {each.deeds[0].kind for each in made}
+    assert kinds == {name for name, kind in KINDS.items() if not kind.takes_text}
+
+
 def test_the_same_ends_connect_again() -> None:
     run = played("reference", scene("good, half-close:100, several:60; again@0"))
     (again,) = run.also
     assert rules(run) == []
     assert bytes(again.client.received) == bytes(again.server.wrote) != b""
+
+
+def test_ports_may_rest_behind_a_reset() -> None:
+    run = played("ports-rest", scene("refused, abort, several-rest:60; gap-long@2 again@5"))
+    assert run.reset
+    assert len(run.also) == 1
+    assert rules(run) == []
 
 
 def test_two_clients_open_in_turn() -> None:
@@ -120,6 +173,42 @@ def test_a_stack_may_give_its_application_the_urgent_byte_apart() -> None:
     run = played("urgent-byte-is-apart", scene("plain, mute, several:60; urgent-near@2"))
     assert len(run.server.received) == len(run.client.wrote) - 1
     assert rules(run) == []
+
+
+def test_an_urgent_byte_may_be_apart_from_others_that_are_alike() -> None:
+    schedule = replace(scene("plain, mute, several:60; urgent-near@2"), context=(("text", "255"),))
+    run = played("urgent-byte-is-apart", schedule)
+    assert len(run.server.received) == len(run.client.wrote) - 1
+    assert rules(run) == []
+
+
+LEGAL = json.loads((Path(__file__).parent / "legal.json").read_text())
+"""What exploring once blamed a legal stack for: the stack and the rule, and the schedule."""
+
+
+@pytest.mark.parametrize("which", LEGAL)
+def test_what_is_legal_and_rare(which: str) -> None:
+    name, rule = which.split()
+    run = played(name, from_json(LEGAL[which]), keep=True)
+    assert len(run.trace) > 8
+    assert rule not in rules(run)
+    assert rules(run) == []
+
+
+def test_what_is_behind_a_length_that_lies_may_be_an_option_once_more() -> None:
+    syn_options = [opt.mss(1460), opt.sack_permitted(), opt.timestamps(7, 0), opt.window_scale(3)]
+    others = [opt.mss(1460), opt.sack_permitted(), opt.timestamps(9, 7)]
+    found = []
+    for garbage in (b"", b"\x03\x02"):
+        handshake = Handshake(profile_of("reference"), 100, b"", taken=False)
+        syn = segment(flags=SYN, options=opt.push_options(syn_options) + garbage)
+        handshake.sent(syn, 0.0)
+        block = opt.push_options(others)
+        answer = segment(flags=SYN | ACK, ack=101, options=block)
+        found.append(handshake.came(answer, 1))
+    assert found[0] is not None
+    assert found[0].rule == "options-changed"
+    assert found[1] is None
 
 
 def test_an_abort_before_the_syn_ack_is_an_answer() -> None:

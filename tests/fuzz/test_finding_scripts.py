@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from scapy_tfo.program.program import from_json
 from tests.pkt.remotely import run_text
 
 WITNESSES = Path(__file__).parents[2] / "docs/generated/fuzz-mutants.json"
+TABLE = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "finding_scripts.py"))
 SPOILT = [
     "accepts-a-cookie-cut-short",
     "accepts-a-padded-cookie",
@@ -153,3 +155,23 @@ def test_what_proves_nothing_says_why(mutant: str, why: str) -> None:
     head = " ".join(line[3:] for line in script_of(mutant).splitlines() if line.startswith("//"))
     assert "It proves nothing: " in head
     assert why in head
+
+
+def test_the_table_has_what_a_script_showed() -> None:
+    name = "accepts-any-cookie"
+    row, script = TABLE["tried"]((name, witnesses()[name]), live=False)
+    assert (row.mutant, row.reference, row.place) == ("fails", "passes", True)
+    assert row.proves
+    assert failures(script, f"sim:{name}")
+
+
+def test_an_echo_writes_also_what_was_never_sent() -> None:
+    name = "sends-into-a-window-that-the-ack-closed"
+    script = script_of(name)
+    reads, writes = (
+        [line.rpartition(" ")[2] for line in script.splitlines() if f"{call}(" in line]
+        for call in ("read", "write")
+    )
+    assert sum(map(int, reads)) == sum(map(int, writes))
+    assert failures(script, f"sim:{name}")
+    assert failures(script, "sim:reference") == []

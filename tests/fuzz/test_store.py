@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -163,6 +165,20 @@ def test_shards_merged_are_the_whole(tmp_path: Path, programs: int) -> None:
         ]
         assert found[0] == found[1]
         assert merged.plan == whole.plan
+
+
+def test_more_shards_are_merged_than_files_may_be_open(tmp_path: Path) -> None:
+    parts = []
+    for shard in range(1, 41):
+        parts.append(tmp_path / f"{shard}.sqlite")
+        campaign(parts[-1], 64 * 40, shard=(shard, 40)).close()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 20, hard))
+    try:
+        with closing(merge(tmp_path / "merged.sqlite", parts)) as merged:
+            assert merged.totals().programs == 64 * 40
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_what_is_not_of_one_campaign_is_not_merged(tmp_path: Path) -> None:

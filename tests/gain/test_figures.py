@@ -56,6 +56,7 @@ def page_cell(**changes: Any) -> dict[str, Any]:
         "control": interval(0.1, 0.2),
         "again": [0.0, 0.0],
         "cold": 4.0,
+        "early": 1.0,
         "paper": {"tcp": 5.15, "tfo": 3.03, "percent": 41},
         "cs244": {"tcp": 8.4, "tfo": 7.0, "percent": 16.5},
         "bytes_need": 0.62,
@@ -76,6 +77,28 @@ def test_a_table_replaces_the_one_before_and_nothing_else(tables: Any) -> None:
     assert "old" not in found
     assert tables.placed(found, stored) == found
     assert tables.placed(text, {}) == text
+
+
+def test_the_papers_transactions_stand_beside_ours(tables: Any) -> None:
+    def at(tcp: float, tfo: float, measured: float = 0.0001) -> dict[str, Any]:
+        cell = {"rtt": 0.0001, "tcp": tcp, "tfo": tfo, "measured": measured}
+        return {**AROUND, "cells": [cell]}
+
+    stored = {"rate": at(2500.0, 4000.0), "rate-virtual": at(5000.0, 10000.0)}
+    stored["rate-computing"] = at(2873.6, 4032.3)
+    found = tables.rate_paper(stored)
+    assert "| ours | 0.400 | 0.250 | 150 | 100 | 1.60 | 50 µs more than the round trip" in found
+    assert "| the paper | 0.348 | 0.282 | 66 | 100 | 1.23 | 34 µs less than the round" in found
+    text = "<!-- figures: rate-paper -->\n<!-- end of figures -->\n"
+    del stored["rate-computing"]
+    assert tables.placed(text, stored) == text
+
+
+def test_cells_of_a_run_before_are_told(tables: Any) -> None:
+    then = {"time": "2026-11-22T10:00:00Z", "surroundings": {"load_before": 11, "load_after": 18}}
+    cells = [page_cell(run=then), page_cell(rtt=0.1, run={**then, "time": AROUND["time"]})]
+    said = tables.around({**AROUND, "cells": cells})
+    assert said.endswith(" Of a run before (2026-11-22, load 11.0 to 18.0): wikipedia at 200 ms.")
 
 
 def test_a_cell_that_is_no_result_has_no_number(tables: Any) -> None:

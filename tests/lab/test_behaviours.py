@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 
@@ -10,6 +11,7 @@ import pytest
 
 from scapy_tfo.lab.apps import app_factory, pattern
 from scapy_tfo.lab.hooks import ListenerOptions
+from scapy_tfo.lab.kernel.listeners import Listener
 from scapy_tfo.lab.memory.host import ReferenceHost
 from scapy_tfo.lab.sessions import SessionLog
 from scapy_tfo.reference import Settings, Stack
@@ -142,3 +144,33 @@ def test_the_same_on_sockets_of_the_kernel(app: str, answer: bytes) -> None:
             return text
 
     assert asyncio.run(asyncio.wait_for(conversation(), 60)) == answer
+
+
+def test_late_accept_takes_a_connection_in_its_time_and_all_that_came_before() -> None:
+    client = Client(b"hello")
+    _talk("late-accept:1500", client)
+    assert client.text == b"hello"
+    assert min(when for when, _ in client.heard) >= 1.5
+
+
+@pytest.mark.parametrize("ends", [False, True], ids=["open", "ended"])
+def test_late_accept_on_sockets_of_the_kernel(ends: bool) -> None:
+    async def conversation() -> tuple[bytes, float]:
+        listener = Listener()
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            port = probe.getsockname()[1]
+        await listener.open(port, ListenerOptions("late-accept:200", 0), (4,))
+        began = asyncio.get_running_loop().time()
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"hello")
+        if ends:
+            writer.write_eof()
+        text = await reader.readexactly(5)
+        taken = asyncio.get_running_loop().time() - began
+        writer.close()
+        listener.close()
+        return text, taken
+
+    text, taken = asyncio.run(conversation())
+    assert text == b"hello"
+    assert taken >= 0.19

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from scapy_tfo.oracle.parts.profile import Profile
 from scapy_tfo.program.program import Option
 from tests.oracle.conversations import GOOD, MSS, SPOILT, TIMED, Conversation, crowd
 
@@ -167,6 +168,39 @@ def test_an_old_timestamp_is_answered_and_changes_nothing() -> None:
     it.came(".", 1, 21, options=TIMED)
     assert it.owed == ("no-text", "AFT-6")
     assert it.link.outbound.must.next == 21
+
+
+def test_who_uses_no_paws_may_take_an_old_timestamp() -> None:
+    """RFC 7323 section 5.3: "If the PAWS algorithm is used"."""
+    it = Conversation(profile=Profile(fresh=True, paws=False)).syn(size=20, options=TS)
+    it.answered(20, (MSS, Option("ts"))).send(".", 21, 1, options=TIMED)
+    it.send("P.", 21, 1, 5, OLD)
+    assert (it.link.outbound.must.next, it.link.outbound.may.next) == (21, 26)
+    assert timed().send("P.", 21, 1, 5, OLD).link.outbound.may.next == 21
+
+
+@pytest.mark.parametrize(("added", "oldest", "newest"), [(50, 1000, 1050), (-50, 950, 1000)])
+def test_either_of_two_syns_may_set_the_time(added: int, oldest: int, newest: int) -> None:
+    """The rules of RFC 7323 section 4.3 are for synchronized connections."""
+    it = new().syn(options=TS).answered(0, (MSS, Option("ts")))
+    it.syn(options=(*GOOD, Option("ts", added)))
+    assert (it.link.times.must, it.link.times.may) == (oldest, newest)
+
+
+def test_a_second_fin_may_be_taken_for_one() -> None:
+    """The eighth step has RCV.NXT advance over any FIN; what is owed then is left open."""
+    it = opened().send("F.", 21, 1).echoed(1, 20, "F.", 22)
+    assert not it.link.vague
+    assert not it.send("F.", 21, 1).link.vague
+    assert it.send("F.", 22, 1).link.vague
+
+
+def test_text_before_its_turn_may_use_up_the_answers() -> None:
+    """Who sends one such ACK a second has sent it."""
+    it = opened().echoed(1, 20).send(".", 21, 21)
+    assert it.syn(-500).owed == ("no-answer", "DUP-2")
+    it = opened().echoed(1, 20).send(".", 21, 21).send("P.", 30, 21, 5).came(".", 21, 21)
+    assert it.syn(-500).owed is None
 
 
 OVERDUE: dict[str, tuple[Callable[[], Conversation], str | None]] = {

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from scapy_tfo.cli import main
+from scapy_tfo.pkt.library import own_directory
 from scapy_tfo.pkt.play.outcome import Outcome
 from tests.pkt.locally import answers, task
 
@@ -65,3 +66,22 @@ def test_runs_of_cases_replay_as_they_were(scripts: Mapping[str, str], tmp_path:
 @pytest.mark.parametrize("case", CASES)
 def test_a_script_says_how_its_case_was_run(scripts: Mapping[str, str], case: str) -> None:
     assert CASES[case] in scripts[case]
+
+
+def test_scripts_of_clients_and_of_servers_come_back_as_such(tmp_path: Path) -> None:
+    own = own_directory()
+    files = [
+        own / "client" / "caches-cookie-of-syn-ack.pkt",
+        own / "server" / "request-gets-cookie.pkt",
+    ]
+    here, made = tmp_path / "run", tmp_path / "scripts"
+    if main(["pkt", "run", *map(str, files), "--out", str(here)]) == 2:
+        pytest.skip("the host allows no namespaces")
+    assert main(["pkt", "export", str(here / "capture.pcapng"), "--output", f"{made}/"]) == 0
+    client, server = (path.read_text() for path in sorted(made.iterdir()))
+    assert "MSG_FASTOPEN" in client
+    assert "listen(" not in client
+    assert "listen(" in server
+    for answer in answers(task(client), task(server)):
+        assert isinstance(answer, Outcome)
+        assert not answer.failures

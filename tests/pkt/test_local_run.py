@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.pkt.language.errors import ScriptError
 from scapy_tfo.pkt.language.settings import VERSIONS
-from scapy_tfo.pkt.local import actions
+from scapy_tfo.pkt.local import actions, wire
 from scapy_tfo.pkt.local.scheduling import can_hurry
 from tests.pkt.locally import LISTEN, OPEN, SOCKET, answers, outcome, task, told
 
@@ -21,6 +25,14 @@ CLIENT = SOCKET + (
     "+0 > P. 1:11(10) ack 1\n"
 )
 
+STAMPED = LISTEN + (
+    "+0 < S 0:0(0) win 1000 <mss 1460,sackOK,TS val 1 ecr 0>\n"
+    "+0 > S. 0:0(0) ack 1 <mss 1460,sackOK,TS val 100 ecr 1>\n"
+    "+.02 < P. 1:11(10) ack 1 win 1000 <nop,nop,TS val 2 ecr 100>\n"
+    "+0 > . 1:1(0) ack 11 <nop,nop,TS val VALUE ecr 2>\n"
+)
+"""Seven lines, and the last is the eighth where a line stands before it."""
+
 
 # What passes.
 
@@ -32,6 +44,37 @@ def test_a_short_script_passes(script: str, version: str) -> None:
     assert found.failures == []
     assert len(found.packets) >= 3
     assert found.flow
+
+
+@pytest.mark.parametrize(
+    ("host", "set_up", "wanted"),
+    [("cubic", "cubic", ""), ("bbr", "bbr", "cubic"), ("bbr", "reno", "")],
+)
+def test_sockets_have_what_scripts_are_written_for_or_choose(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, host: str, set_up: str, wanted: str
+) -> None:
+    file = tmp_path / "tcp_congestion_control"
+    file.write_text(f"{set_up}\n")
+    monkeypatch.setattr(wire, "_CONTROL", file)
+    assert wire.control_wanted(host) == wanted
+
+
+def test_a_script_needs_no_netlink_library(tmp_path: Path) -> None:
+    outcome(OPEN)  # skips where scripts cannot be run
+    file = tmp_path / "a.pkt"
+    file.write_text(OPEN + "+0 %{ import sys; assert 'pyroute2' not in sys.modules }%\n")
+    command = [sys.executable, "-m", "scapy_tfo", "pkt", "run", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_time_stamp_is_a_time_where_the_script_says_what_a_tick_takes() -> None:
+    script = STAMPED.replace("VALUE", "121")
+    assert told(script) == told("--tcp_ts_tick_usecs=1000\n" + script) == []
+    script = STAMPED.replace("VALUE", "150")
+    assert told(script) == []
+    (problem,) = told("--tcp_ts_tick_usecs=1000\n" + script)
+    assert problem.startswith("8: TS val: expected 150, got 12")
 
 
 def test_symbols_stand_for_values() -> None:

@@ -213,7 +213,9 @@ def test_an_unknown_target_and_an_unknown_application_are_told() -> None:
 def test_a_broken_script_fails_or_is_refused_at_the_broken_line() -> None:
     tasks, lines = [], []
     for task in own_tasks():
-        found = [each for each in breaks(parse(task.text), {}) if each.kind != "result"]
+        # A stack elsewhere may have coarse timers, so moments are not judged there.
+        left_alone = "result", "time under a tick"
+        found = [each for each in breaks(parse(task.text), {}) if each.kind not in left_alone]
         for each in found[:: max(len(found) // 3, 1)]:
             tasks.append(replace(task, text=each.text))
             lines.append(each.line)

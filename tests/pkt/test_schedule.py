@@ -78,6 +78,25 @@ def test_relative_times_count_from_what_really_came() -> None:
     assert not is_on_time(line, "+.1", 208 * MS)
 
 
+def test_what_an_action_causes_is_not_early_by_much() -> None:
+    line = timeline(tick=4 * MS)
+    line.acted(time("+.01"), START + 10 * MS, Span(START + 10 * MS, START + 11 * MS), packet=True)
+    assert not is_on_time(line, "+.003", 10 * MS)
+    assert not is_on_time(line, "+.003", 11 * MS)
+    assert is_on_time(line, "+.001", 11 * MS)
+    # Before and behind it there may have been a timer.
+    assert is_on_time(line, "+.003", 9 * MS)
+    assert is_on_time(line, "+.003", 12 * MS)
+    line.came(time("+0"), START + 10 * MS)
+    assert not is_on_time(line, "+.003", 11 * MS)
+
+
+def test_of_a_kernel_elsewhere_no_action_causes_anything_for_certain() -> None:
+    line = timeline()
+    line.acted(time("+.01"), START + 10 * MS, Span(START + 10 * MS, START + 11 * MS), packet=True)
+    assert is_on_time(line, "+.003", 11 * MS)
+
+
 def test_absolute_times_count_from_the_start() -> None:
     line = timeline()
     line.came(time("+.1"), START + 103 * MS)

@@ -1,4 +1,5 @@
-"""A sample of `make variants`: legal stacks that no case and no program of the fuzzer blames."""
+"""A sample of `make variants`: legal stacks that no case, no program of the fuzzer and no explored
+schedule blames."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from scapy_tfo.client_variants.registry import client_named
 from scapy_tfo.report.tables.variants import variants_markdown
 from scapy_tfo.suite.registry import all_cases
 from scapy_tfo.trust.legal import Blame, Trial, every_name, gives_up_a_should, tried
+from scapy_tfo.trust.schedules import explored
 from scapy_tfo.variants.registry import Variant, named
 
 CASES = [
@@ -52,6 +54,29 @@ def test_a_legal_stack_is_not_blamed(name: str) -> None:
     trial = tried(name, programs=30, cases=CASES, families=(4,))
     assert trial.blames == ()
     assert trial.verdicts == {"pass": len(CASES)}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "urgent-byte-is-apart",
+        "acks-stretch",
+        "keeps-one-early-segment",
+        "keeps-the-data-of-a-plain-syn",
+        "variants-row-11",
+        "variants-row-40",
+    ],
+)
+def test_no_schedule_blames_a_legal_stack(name: str) -> None:
+    trial = tried(name, programs=0, schedules=100, cases=[])
+    assert trial.blames == ()
+    assert trial.told() == [f"sim:{name}: ; 0 programs, 100 schedules"]
+
+
+def test_a_schedule_blames_a_wrong_stack() -> None:
+    assert list(explored("accepts-any-cookie", 0)) == []
+    rules = [rule for rule, _ in explored("accepts-any-cookie", 40)]
+    assert "explore: syn-ack-number" in rules
 
 
 def test_a_should_that_is_given_up_is_a_warning() -> None:

@@ -153,6 +153,17 @@ def test_an_old_timestamp_after_idle_days(name: str, taken: bool) -> None:
     assert (answer.ack - NEXT == 20) == taken
 
 
+@pytest.mark.parametrize("name", [REFERENCE, "counts-idle-time-from-the-last-segment"])
+def test_all_text_after_a_month_of_rest_is_taken(name: str) -> None:
+    """What invalidates TS.Recent takes its place (RFC 7323 section 5.5)."""
+    talk = Talk(name, stamped=True)
+    talk.now += 30 * DAY
+    talk.tsval = 50
+    assert [each.ack - NEXT for each in talk.text(0)] == [10]
+    talk.now += 1.0
+    assert [each.ack - NEXT for each in talk.text(10)] == [20]
+
+
 @pytest.mark.parametrize(
     ("name", "answers"),
     [

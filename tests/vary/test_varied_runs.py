@@ -25,8 +25,8 @@ def judged(target: str, *only: str, context: str = "") -> Run:
     return session.run(Request(target=target, only=only, options=options))
 
 
-def varied(target: str, *only: str) -> Run:
-    return run(Request(target=target, only=only), Vary(strength=1))
+def varied(target: str, *only: str, strength: int = 1) -> Run:
+    return run(Request(target=target, only=only), Vary(strength=strength))
 
 
 def failed(done: Run) -> dict[str, str]:
@@ -50,7 +50,8 @@ def test_a_fault_is_told_with_the_context_that_it_takes() -> None:
 
 
 def test_the_packets_of_a_failure_are_in_the_capture() -> None:
-    done = varied("sim:cookies-of-the-lowest-byte", "SRV-1.another-address-cannot-use-it")
+    case = "SRV-1.another-address-cannot-use-it"
+    done = varied("sim:cookies-of-the-lowest-byte", case, strength=2)
     result = next(each for each in done.results if each.verdict is Verdict.FAIL)
     assert result.packets
     assert [each.number for each in done.packets] == list(range(1, len(done.packets) + 1))

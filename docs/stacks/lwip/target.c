@@ -154,6 +154,8 @@ static ssize_t stack_write(int fd, const void *data, size_t length)
     return length;
 }
 
+/* tcp_abort() is safe here and below: the applications run between lwIP's calls, in stack_turn(), and never in
+ * one of its callbacks, which would have to return ERR_ABRT. It calls on_error(). */
 static void stack_shutdown(int fd)
 {
     struct tcp_pcb *pcb = slots[fd].pcb;

@@ -7,22 +7,24 @@ from pathlib import Path
 
 from scapy_tfo.commands.arguments import described
 
-_ABOUT = """Compare captures of both ends of a path, and say what it did to each fast open.
+_ABOUT = """Compare captures of both ends of a path, and report what it did to each fast open.
 
 CLIENT was captured at the clients' end, SERVER at the servers', both as pcap or pcapng with whole
 TCP headers. Packets are paired by sequence number and timestamp, connections by addresses and ports
 or, behind an address translator, by their ISN; each packet that was dropped, changed, delayed,
-copied or invented on the way is named with its frames. For each two hosts it tells what the path
-does, with what the packets have in common that it befalls, as 'SYNs with data are lost here: 31 of
+copied or invented on the way is named with its frames. For each pair of hosts the output says what
+the path does, and what the affected packets have in common, as 'SYNs with data are lost here: 31 of
 31; others pass: 33 of 33'. The clocks need not agree: the fastest packets of the two directions are
-taken for equally fast.
+assumed to be equally fast.
 
 exit status: 0 compared, 2 wrong usage or set-up, no such file, or a file that cannot be read"""
 
 
 def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """`capture compare`."""
-    parser = described(below, "compare", "say what the path did, by captures of both ends", _ABOUT)
+    parser = described(
+        below, "compare", "report what the path did, from captures of both ends", _ABOUT
+    )
     parser.set_defaults(command=_run)
     parser.add_argument("client", type=Path, metavar="CLIENT", help="a capture of the clients' end")
     parser.add_argument("server", type=Path, metavar="SERVER", help="a capture of the servers' end")

@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 _LAST_PORT = 65535
 
-_ABOUT = """Hold the rules of plain TCP against every connection in captures, at both ends.
+_ABOUT = """Check every connection in captures, at both ends, against the rules of plain TCP.
 
 Each FILE, pcap or pcapng, is judged by itself. A connection is listed if one of its ends broke a
-rule: with the rule, its source, the frames, and the tshark command that shows them. Whether a
-server or a client is right with fast open, 'capture report' says.
+rule: with the rule, its source, the frames, and the tshark command that shows them. 'capture
+report' says whether a server or a client handles fast open correctly.
 
-A capture may lack packets, begin in the middle, have one direction only, or be cut short; what
-cannot be judged for such a reason is counted by that reason, and never called a breach. Rules that
-need every packet are judged where the file shows that it has them (pcapng with statistics, as
-dumpcap and scapy-tfo write it) or where --complete says so. What breaks such a rule in other files
-is told apart: it is a breach unless the capture lacks packets. Where a breach was not captured at
-the end that it is told of, something between that end and the capture may have done it.
+A capture may lack packets, begin in the middle, have only one direction, or be cut short; checks
+that this makes impossible are counted by reason, and never called a breach. Rules that need every
+packet are judged if the file shows that it is complete (pcapng with statistics, as dumpcap and
+scapy-tfo write it) or if --complete says so. In other files, a breach of such a rule is reported
+separately: it is a breach unless the capture lacks packets. If a breach was not captured at the
+end that it concerns, something between that end and the capture may have caused it.
 
 exit status: 0 no rule was broken, 1 a rule was broken (of level MUST or robust), 2 wrong usage or
 set-up, no such file, or a file that cannot be read"""
@@ -34,7 +34,7 @@ set-up, no such file, or a file that cannot be read"""
 
 def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """`capture judge`."""
-    parser = described(below, "judge", "hold the rules of plain TCP against a capture", _ABOUT)
+    parser = described(below, "judge", "check a capture against the rules of plain TCP", _ABOUT)
     parser.set_defaults(command=_run)
     add = parser.add_argument
     add("files", nargs="+", type=Path, metavar="FILE", help="a capture")

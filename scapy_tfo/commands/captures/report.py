@@ -19,7 +19,7 @@ _ABOUT = """Let tshark and the plugin judge every fast open in a capture, and su
 
 FILE is any file that tshark can read, '-' for standard input; several are summed up together, each
 read by itself. With --interface, dumpcap captures there until Ctrl-C, or as long as --for says.
-Nothing has to be installed in Wireshark. A file that was cut short is reported as far as it goes.
+You need not install anything in Wireshark. If a file was cut short, the report covers the rest.
 
 exit status: 0 reported, 2 wrong usage or set-up, no such file, or a file that cannot be read"""
 

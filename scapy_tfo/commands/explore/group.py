@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scapy_tfo.commands.arguments import count, duration, limit
+from scapy_tfo.commands.explore.cluster import add_cluster, check_cluster, explored_on_cluster
 from scapy_tfo.commands.explore.life import live
 from scapy_tfo.commands.explore.live import (
     add_way,
@@ -20,38 +21,38 @@ from scapy_tfo.commands.explore.live import (
     remarks,
     replay_live,
 )
-from scapy_tfo.errors import SetupError
+from scapy_tfo.errors import SetupError, TargetError
 
 if TYPE_CHECKING:
     from scapy_tfo.explore.campaign.jobs import Request
+    from scapy_tfo.explore.campaign.known import Known
     from scapy_tfo.explore.conversation.run import Problem, Run
     from scapy_tfo.explore.explorer import Found, Result
 
-SUMMARY = "play every schedule of faults within bounds, and judge what becomes of it"
+SUMMARY = "play every schedule of faults within bounds, and judge each one"
 DESCRIPTION = """Play schedules of conversations, systematically, and judge each of them.
 
 TARGET is sim:reference, or sim:NAME from 'scapy-tfo mutants' or 'scapy-tfo
-variants', on virtual time; or on the wire lab:linux, lab:NAME, HOST, HOST:PORT
+variants', in virtual time; or on the wire lab:linux, lab:NAME, HOST, HOST:PORT
 or FILE.toml, where an echo listens (docs/explore.md).
 
 A schedule is an opening (plain, with a request for a cookie, with a
 good, a wrong or an older cookie), an application of the target, one of the
-client, and what happens on the way: any of its packets lost, doubled, swapped
+client, and events on the way: any of its packets lost, doubled, swapped
 with the next, delayed beyond a timeout or corrupted, up to --faults of them; or
 one wrong segment at any place; or other options, windows, numbers and families.
 
-Each packet is held against the rules of TCP, and each end against what the
-applications wrote: all of it arrives once and in order, whatever the path does,
-and the connection ends in order. After every few dozen schedules the target has
-to serve as at the beginning, with its limit of pending fast opens exactly where
-it was. Schedules that show something are kept as JSON, the smallest of each
-rule that was broken.
+Each packet is checked against the rules of TCP, and each end must receive all
+that the other application wrote, once and in order, whatever the path does, and
+the connection must end in order. After every few dozen schedules the target has
+to serve as at the beginning, with the same limit of pending fast opens. For
+each broken rule, the smallest schedule that shows it is saved as JSON.
 
-'scapy-tfo explore replay FILE' plays one again, and prints its packets.
+'scapy-tfo explore replay FILE' plays a saved one again, and prints its packets.
 
-exit status: 0 nothing found, 1 something found, 2 wrong usage or set-up, 3 the
-target could not be judged, 70 an error of scapy-tfo itself, 130 interrupted,
-141 nobody reads the output any more"""
+exit status: 0 no finding, 1 a finding, 2 wrong usage or set-up, 3 the
+target could not be judged, 70 an internal error of scapy-tfo, 130 interrupted,
+141 the reader of the output closed it"""
 
 _DEFAULT = 120.0
 _STRONGEST = _MOST_FAULTS = 3
@@ -86,12 +87,12 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--covered",
         type=Path,
         metavar="FILE",
-        help="write what was covered: states by segments, holes, pairs of dimensions (Markdown)",
+        help="write the coverage: states by segments, gaps, pairs of dimensions (Markdown)",
     )
     add(
         "--life",
         action="store_true",
-        help="play thousands of connections in one world, and audit it as it grows old",
+        help="play thousands of connections in one world, and audit it in between",
     )
     add(
         "--for",
@@ -101,8 +102,8 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="TIME",
         help="end after this time, as in 30s or 2h (default: 2m)",
     )
-    add("--all", action="store_true", help="end when the whole plan is done, whatever it takes")
-    add("--faults", type=limit, default=2, metavar="N", help="in a schedule at most (default: 2)")
+    add("--all", action="store_true", help="end only when the whole plan is done")
+    add("--faults", type=limit, default=2, metavar="N", help="at most N in a schedule (default: 2)")
     add(
         "--strength",
         type=count,
@@ -110,13 +111,14 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="N",
         help="how many factors of a context are combined in every way (default: 2)",
     )
-    add("--seed", type=int, default=0, metavar="N", help="of the order (default: 0)")
+    add("--seed", type=int, default=0, metavar="N", help="seed of the order (default: 0)")
     add("--jobs", type=count, metavar="N", help="processes (default: one for each processor)")
     add("--first", action="store_true", help="end at the first finding")
     add("--json", type=Path, metavar="FILE", help="write the result as JSON")
     add("--known", type=Path, metavar="FILE", help="TOML list of known findings")
-    add("--rate", type=count, metavar="N", help="on the wire: packets a second at most")
+    add("--rate", type=count, metavar="N", help="on the wire: send at most N packets a second")
     _add_kept(run)
+    add_cluster(run)
     add_way(run)
     add(
         "--out",
@@ -129,7 +131,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _add_kept(run: argparse.ArgumentParser) -> None:
     add = run.add_argument
-    add("--store", type=Path, metavar="FILE", help="keep what is finished in this file")
+    add("--store", type=Path, metavar="FILE", help="save finished parts in this file")
     add("--resume", action="store_true", help="continue the stored exploration, if there is one")
     add("--shard", metavar="I/N", help="explore shard I of N, as 2/4")
 
@@ -146,7 +148,7 @@ def _add_replay(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     replay.add_argument(
         "--target",
         metavar="TARGET",
-        help="another target than the finding's; needed for a target file, and off this machine",
+        help="run it at this target instead; required for a target file, and for other machines",
     )
     add_way(replay)
 
@@ -157,18 +159,16 @@ _SIMULATED = "sim:"
 def command(chosen: argparse.Namespace) -> int:
     """Explore; the exit status."""
     from scapy_tfo.commands.output import check_out
-    from scapy_tfo.explore.campaign.export import write_exports
-    from scapy_tfo.explore.campaign.files import file_name_of, result_json, write_findings
     from scapy_tfo.explore.campaign.jobs import explored
-    from scapy_tfo.explore.campaign.known import load_known, new_ones
-    from scapy_tfo.explore.covered import table
-    from scapy_tfo.report.output import begin, check_file
+    from scapy_tfo.explore.campaign.known import load_known
+    from scapy_tfo.report.output import check_file
 
     if chosen.faults > _MOST_FAULTS:
         raise SetupError(f"--faults: a schedule has {_MOST_FAULTS} faults at most")
     if chosen.strength > _STRONGEST:
         raise SetupError(f"--strength: {_STRONGEST} at most, or there are too many contexts")
     check_way(chosen)
+    check_cluster(chosen)
     name = chosen.target.removeprefix(_SIMULATED)
     is_live = name == chosen.target
     if chosen.life:
@@ -186,8 +186,29 @@ def command(chosen: argparse.Namespace) -> int:
     known = () if chosen.known is None else load_known(chosen.known)
     request = _request(chosen, name)
     started = time.monotonic()
-    result = explore_live(chosen) if is_live else explored(request)
+    early, lost = 0, []
+    if chosen.scheduler is not None:
+        outcome, early = explored_on_cluster(chosen, request)
+        result, lost = outcome.result, outcome.lost
+    else:
+        result = explore_live(chosen) if is_live else explored(request)
     seconds = time.monotonic() - started
+    status = _reported(chosen, result, seconds, known)
+    if lost:
+        raise TargetError(f"{len(lost)} parts did not finish: {lost[0]}")
+    return early or status
+
+
+def _reported(
+    chosen: argparse.Namespace, result: Result, seconds: float, known: Sequence[Known]
+) -> int:
+    """Write and print what was found; the exit status."""
+    from scapy_tfo.explore.campaign.export import write_exports
+    from scapy_tfo.explore.campaign.files import file_name_of, result_json, write_findings
+    from scapy_tfo.explore.campaign.known import new_ones
+    from scapy_tfo.explore.covered import table
+    from scapy_tfo.report.output import begin
+
     files: dict[str, Path] = {}
     new = new_ones(result.found, known)
     problems: list[str] = []
@@ -205,7 +226,7 @@ def command(chosen: argparse.Namespace) -> int:
     _tell(result, seconds, files, new)
     for problem in problems:
         print(problem)
-    return 1 if any(not each.is_advice for each in new.values()) else 0
+    return int(any(not each.is_advice for each in new.values()))
 
 
 def _request(chosen: argparse.Namespace, name: str) -> Request:

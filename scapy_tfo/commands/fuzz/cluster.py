@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING
 from scapy_tfo.errors import SetupError, TargetError
 
 if TYPE_CHECKING:
+    from distributed import Client
+
+    from scapy_tfo.cluster.together import Together
+    from scapy_tfo.fuzz.campaign.campaign import Progress
     from scapy_tfo.fuzz.campaign.cluster import Shard
     from scapy_tfo.fuzz.campaign.shard import Job
 
@@ -21,10 +25,10 @@ _DEFAULT_SECONDS = 60.0
 
 def command(chosen: argparse.Namespace) -> int:
     """Run it; the exit status."""
+    from scapy_tfo.cluster.connection import connected
     from scapy_tfo.commands.fuzz.run import target_of
     from scapy_tfo.commands.output import check_out
     from scapy_tfo.files.writing import make_directory
-    from scapy_tfo.fuzz.campaign.cluster import connected, run_on
     from scapy_tfo.report.output import begin, point_latest
 
     _check(chosen)
@@ -41,12 +45,8 @@ def command(chosen: argparse.Namespace) -> int:
         except OSError as error:
             raise SetupError(f"cannot write into {out}: {error.strerror}") from error
 
-        def tell(shard: Shard) -> None:
-            if not chosen.quiet:
-                print(f"shard {shard.number}/{shards} has finished", flush=True)
-
         try:
-            _, lost = run_on(client, job, shards, directory, tell)
+            lost = _run(chosen, client, job, shards, directory)
         except KeyboardInterrupt:
             _joined(chosen, out, "interrupted")
             print("scapy-tfo: interrupted; finished shards are kept", file=sys.stderr)
@@ -62,9 +62,34 @@ def command(chosen: argparse.Namespace) -> int:
     return status
 
 
+def _run(
+    chosen: argparse.Namespace, client: Client, job: Job, shards: int, directory: Path
+) -> list[str]:
+    """Run all shards, and show how far they are, in one line; why some were lost."""
+    from scapy_tfo.commands.console import make_console
+    from scapy_tfo.commands.fuzz.progress import shown
+    from scapy_tfo.fuzz.campaign.cluster import run_on
+    from scapy_tfo.fuzz.campaign.together import summed
+
+    console, newest = make_console(), ""
+
+    def tell(shard: Shard) -> None:
+        if not chosen.quiet:
+            console.print(f"shard {shard.number}/{shards} has finished")
+
+    with shown(console, quiet=chosen.quiet, more=lambda: newest) as (on_progress, _):
+
+        def show(together: Together[Progress]) -> None:
+            nonlocal newest
+            newest = f"; {together}"
+            on_progress(summed(together))
+
+        return run_on(client, job, shards, directory, tell, show)[1]
+
+
 def _check(chosen: argparse.Namespace) -> None:
     """Raises SetupError for what only a campaign on one machine can do."""
-    for name in ("jobs", "resume", "shard", "store", "update_known"):
+    for name in ("jobs", "resume", "shard", "store", "update_known", "dashboard"):
         if getattr(chosen, name):
             flag = name.replace("_", "-")
             raise SetupError(

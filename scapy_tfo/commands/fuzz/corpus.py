@@ -23,7 +23,7 @@ def add_command(group: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     ).add_subparsers(metavar="COMMAND", required=True)
     parser = below.add_parser(
         "minimise",
-        help="write few programs that cover as much",
+        help="write a few programs that cover as much",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

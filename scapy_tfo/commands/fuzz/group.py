@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,7 +18,7 @@ DESCRIPTION = """Send generated packet sequences (programs) to a target, and jud
 TARGET is HOST[:PORT] with an echo application, FILE.toml (a target file, which
 starts a stack), lab:linux (this kernel in its own namespace; as root),
 sim:reference, or sim:NAME from 'scapy-tfo mutants' or 'scapy-tfo variants'. A
-violation is tried again, reduced to the few packets that matter, and kept with
+violation is tried again, reduced to the few packets that matter, and saved with
 its requirement, as JSON, capture, packetdrill script and pytest test.
 
 Other commands use the results that a campaign has kept:
@@ -29,25 +28,25 @@ Other commands use the results that a campaign has kept:
   scapy-tfo fuzz export ID --format ...  write a finding to a file
   scapy-tfo fuzz merge OUT STORE...      join the stores of shards
   scapy-tfo fuzz report STORE...         compare the campaigns of several nights
-  scapy-tfo fuzz corpus minimise ...     keep few programs that cover as much
+  scapy-tfo fuzz corpus minimise ...     write a few programs that cover as much
 
 'scapy-tfo fuzz boofuzz TARGET' runs a campaign as a boofuzz session, with its
 database and web UI. 'scapy-tfo fuzz capture N' writes a capture of fuzzed
 packets, and lets tshark read it.
 
 exit status: 0 nothing new, 1 a finding that --known does not list, 2 wrong
-usage or set-up, 3 the target could not be judged, 70 an error of scapy-tfo
-itself, 130 interrupted (finished work is kept), 141 nobody reads the output any
-more"""
+usage or set-up, 3 the target could not be judged, 70 an internal
+error of scapy-tfo, 130 interrupted (finished work is kept), 141 the reader of
+the output closed it"""
 
 _RUN = "run"
 _NAMES = (_RUN, *findings.NAMES, boofuzz.NAME, capture.NAME, corpus.NAME, report.NAME)
 """Of the commands; any other word after `fuzz` is a target."""
 
 
-def spelled_out(arguments: Sequence[str] | None) -> list[str]:
+def spelled_out(arguments: Sequence[str]) -> list[str]:
     """The command line with the command that `fuzz TARGET` leaves out."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    given = list(arguments)
     if given[:1] == ["fuzz"] and given[1:2] not in [[name] for name in _NAMES]:
         given.insert(1, _RUN)
     return given
@@ -130,15 +129,15 @@ def _add_choice(parser: argparse.ArgumentParser) -> None:
         "--profile",
         choices=campaign.PROFILES,
         default="auto",
-        help="what the target is allowed to do (default: auto, as it shows itself)",
+        help="what the target is allowed to do (default: auto, from its own behaviour)",
     )
     add(
         "--coverage",
         choices=COVERAGES,
         default=AUTO,
-        help="what makes a program worth mutating: what it covers of the model, and of the target's"
-        " code where that can be seen (auto, the default; target: fail where it cannot); of the"
-        " model alone (model); a new state or class of reply alone (none)",
+        help="which programs are mutated: those with new coverage of the model, and of the target's"
+        " code if it is visible (auto, the default; target: fail if it is not); of the model only"
+        " (model); only those with a new state or class of reply (none)",
     )
     add(
         "--corpus",
@@ -149,7 +148,7 @@ def _add_choice(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_kept(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("what is kept").add_argument
+    add = parser.add_argument_group("results").add_argument
     add(
         "--store",
         type=Path,
@@ -170,7 +169,7 @@ def _add_kept(parser: argparse.ArgumentParser) -> None:
     add(
         "--dashboard",
         action="store_true",
-        help="write DIR/dashboard.html, a page that renews itself, while the campaign runs",
+        help="write DIR/dashboard.html, a page that reloads itself, while the campaign runs",
     )
 
 

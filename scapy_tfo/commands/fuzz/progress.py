@@ -32,15 +32,20 @@ def both(
 
 
 @contextmanager
-def shown(console: Console, *, quiet: bool) -> Iterator[Shown]:
-    """What to call with progress and findings: a live line on a terminal, some lines in a pipe."""
+def shown(
+    console: Console, *, quiet: bool, more: Callable[[], str] = lambda: ""
+) -> Iterator[Shown]:
+    """What to call with progress and findings: a live line on a terminal, some lines in a pipe.
+
+    more: what is said besides of how far it is.
+    """
     from scapy_tfo.report.fuzz_report import line_of
 
     if quiet:
         yield lambda _progress: None, lambda _finding: None
         return
     if console.is_terminal:
-        with _live(console) as calls:
+        with _live(console, more) as calls:
             yield calls
         return
     last = time.monotonic()
@@ -49,13 +54,13 @@ def shown(console: Console, *, quiet: bool) -> Iterator[Shown]:
         nonlocal last
         if time.monotonic() - last >= _LINES_EVERY:
             last = time.monotonic()
-            print(_rates(progress), flush=True)
+            print(_rates(progress) + more(), flush=True)
 
     yield say, lambda finding: print(line_of(finding), flush=True)
 
 
 @contextmanager
-def _live(console: Console) -> Iterator[Shown]:
+def _live(console: Console, more: Callable[[], str]) -> Iterator[Shown]:
     from rich import progress as bars
 
     from scapy_tfo.commands.console import PlainColumn
@@ -74,7 +79,7 @@ def _live(console: Console) -> Iterator[Shown]:
         def show(progress: Progress) -> None:
             spent = time.monotonic() - began
             total = None if progress.left is None else spent + progress.left
-            bar.update(task, completed=spent, total=total, rates=_rates(progress))
+            bar.update(task, completed=spent, total=total, rates=_rates(progress) + more())
 
         def announce(finding: Finding) -> None:
             bar.console.print(line_of(finding), style="bold red")

@@ -132,7 +132,7 @@ def add_line(parser: argparse.ArgumentParser, usual: Line) -> None:
     """What a link does beside its delay, each None where it is not given. usual: without them."""
     group = parser.add_argument_group("the link")
     add = group.add_argument
-    add("--link", choices=LINKS, help="what emulates it: netem or our own emulator (default: auto)")
+    add("--link", choices=LINKS, help="the emulator: netem or our own (default: auto)")
     for name, way, example in (("down", "to the client", "4M"), ("up", "from the client", "256k")):
         rate = getattr(usual, name)
         told = f"as {example}" if rate is None else f"default: {example}"

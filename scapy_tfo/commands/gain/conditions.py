@@ -26,8 +26,8 @@ NO_RESULT = 3
 WITHHELD = "no result"
 
 _VIRTUAL = (
-    "on virtual time: the reference's client and server over the link's model, where nothing but "
-    "link and thinking takes time; exact, in seconds, without privilege"
+    "in virtual time: the reference's client and server over the link's model, where only link "
+    "and thinking take time; exact, done in seconds, without privilege"
 )
 
 _PRECISION = re.compile(r"([0-9]+(?:\.[0-9]+)?)%?")
@@ -127,13 +127,14 @@ class Conditions:
 @contextmanager
 def conditions(chosen: argparse.Namespace) -> Iterator[Conditions]:
     """Keep the processors awake as the options say. Raises SetupError."""
+    from scapy_tfo.gain.measuring.ahead import ahead
     from scapy_tfo.gain.measuring.awake import kept_awake
     from scapy_tfo.gain.measuring.surroundings import Observer
 
     if getattr(chosen, "virtual", False):
         yield Conditions(None, Observer())
         return
-    with kept_awake(chosen.awake) as awake:
+    with kept_awake(chosen.awake) as awake, ahead():
         yield Conditions(awake, Observer())
 
 

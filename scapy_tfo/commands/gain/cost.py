@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from scapy_tfo.gain.kernel_cost import KernelCost, Volley
     from scapy_tfo.gain.measuring.estimate import Estimate
 
-_TEXT = """Measure what the check of a cookie costs, in the reference schemes and in this kernel.
+_TEXT = """Measure the cost of checking a cookie, in the reference schemes and in this kernel.
 
 The schemes are timed on one core. The cipher alone is timed, too: called once from Python, and
 without Python. The kernel gets SYNs with data, at a listener that requires the cookie and at two

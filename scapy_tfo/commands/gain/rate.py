@@ -91,14 +91,14 @@ def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         type=duration,
         default=0.5,
         metavar="TIME",
-        help="of each round (default: 0.5s)",
+        help="time of each round (default: 0.5s)",
     )
     add(
         "--compute",
         type=one_time,
         default=0.0,
         metavar="TIME",
-        help="with --virtual: what ends take for a transaction besides round trips (default: 0ms)",
+        help="with --virtual: computing time of the ends for each transaction (default: 0ms)",
     )
     add_conditions(parser, "--rounds", virtual=True)
     add_line(parser, BARE)

@@ -35,20 +35,20 @@ if TYPE_CHECKING:
     from scapy_tfo.gain.secure.ways import Load
 
 _ONE = "request"
-_TEXT = """Compare fast open with what else saves round trips today, on virtual time: TLS 1.3 with
+_TEXT = """Compare fast open with other ways to save round trips, in virtual time: TLS 1.3 with
 early data, QUIC with 0-RTT, connections that are kept; and TCP's ways with and without fast open.
 
 The pages and the link are those of `gain pages`, and `request` is a page of one answer of 1,000
 bytes. TCP is the reference's, TLS this host's OpenSSL, QUIC aioquic's (the extra 'quic'). The
-client has visited each page before: it has cookies, sessions and tickets. Nothing but the link and
-the pages' thinking takes time, nor does any cipher.
+client has visited each page before: it has cookies, sessions and tickets. Only the link and the
+pages' thinking take time; ciphers take none.
 
 Ctrl-C keeps what was measured."""
 
 
 def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """`ways`."""
-    parser = described(below, "ways", "beside early data, QUIC and kept connections", _TEXT)
+    parser = described(below, "ways", "compared with early data, QUIC and kept connections", _TEXT)
     parser.set_defaults(command=_ways)
     add = parser.add_argument
     add("--page", type=some_of(_ONE, *MODELS), metavar="NAME,...", help="default: all")

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 SUMMARY = "write a script that replays a captured connection, or the run of a case"
 DESCRIPTION = """Write a packetdrill script that replays a connection from a capture (pcap or
 pcapng), or all connections of one case from the capture of a run ('scapy-tfo
-test' writes capture.pcapng). The kernel takes the place of the server, or with
---side client that of the client; the script sends the packets of the other end.
+test' and 'pkt run --out' write capture.pcapng). The kernel takes the place of
+what was tested there, elsewhere that of the server, or with --side client that
+of the client; the script sends the packets of the other end.
 Sequence numbers count from 0, cookies become variables, and system calls are
 inferred from the packets; the script's first lines say what was assumed.
 
@@ -65,8 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--side",
         choices=("server", "client"),
-        default="server",
-        help="the end whose place the kernel takes (default: server)",
+        help="the end whose place the kernel takes (default: the one that was tested, where the "
+        "capture says who sent each packet, else server)",
     )
     parser.add_argument(
         "--portable", action="store_true", help="use nothing that packetdrill does not know"
@@ -98,7 +99,7 @@ def _export(chosen: argparse.Namespace) -> int:
     found = connections(captured(read_frames(chosen.file), name))
     if not found:
         raise SetupError(f"{name} holds no TCP packets: capture while the connection is made")
-    wishes = Wishes(side=chosen.side, portable=chosen.portable, exact=chosen.exact)
+    wishes = Wishes(portable=chosen.portable, exact=chosen.exact)
     # A path would lose the slash at the end.
     output = None if chosen.output is None else Path(chosen.output)
     directory = output is not None and (chosen.output.endswith("/") or output.is_dir())
@@ -116,7 +117,8 @@ def _export(chosen: argparse.Namespace) -> int:
         }
         made.append(about)
         try:
-            text = _script(job, wishes, granted, chosen.file.name)
+            side = chosen.side or _side(job)
+            text = _script(job, replace(wishes, side=side), granted, chosen.file.name)
         except SetupError as error:
             if not directory:
                 raise
@@ -131,6 +133,11 @@ def _export(chosen: argparse.Namespace) -> int:
     if chosen.json is not None:
         _write(chosen.json, json.dumps({"schema": _SCHEMA, "scripts": made}, indent=2) + "\n")
     return 0 if any(each["file"] is not None for each in made) or not directory else 2
+
+
+def _side(job: _Job) -> str:
+    """What was tested, as far as the capture tells."""
+    return "client" if all(each.is_of_a_client for each in job.connections) else "server"
 
 
 def _chosen(found: Sequence[Connection], chosen: argparse.Namespace) -> list[_Job]:

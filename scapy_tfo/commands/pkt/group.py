@@ -35,6 +35,8 @@ them, and packetdrill/ holds this project's own scripts.
       project's own scripts
   scapy-tfo pkt run --target HOST:PORT [FILE...]
       run them against a target over the network
+  scapy-tfo pkt run [FILE...] --client -- COMMAND {host} {port} {file}
+      run client scripts against any client
   scapy-tfo pkt export CAPTURE
       write a script that replays a connection from a capture, or with --case
       the run of a case
@@ -47,8 +49,8 @@ all, they run over each version that they are for.
 
 exit status: 0 all is well, 1 a script is not valid, or failed, 2 wrong usage, a
 file cannot be read, or a script cannot be run, 3 the target could not be
-judged, 70 an error of scapy-tfo itself, 130 interrupted, 141 nobody reads the
-output any more"""
+judged, 70 an internal error of scapy-tfo, 130 interrupted, 141 the reader of
+the output closed it"""
 CHECK = "check whether scripts are valid, without touching the network"
 FORMAT = "rewrite scripts in canonical form; comments stay"
 _CHECK_TEXT = """Check whether each script is valid: in the language of packetdrill with this

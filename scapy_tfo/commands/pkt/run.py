@@ -11,7 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scapy_tfo.commands.pkt.run_options import BOTH, EVERY_VERSION, LOCAL, PACKETDRILL
+from scapy_tfo.commands.pkt.run_options import (
+    BOTH,
+    EVERY_VERSION,
+    LOCAL,
+    PACKETDRILL,
+    client_words,
+    is_direct,
+)
 from scapy_tfo.errors import SetupError, none_of
 
 if TYPE_CHECKING:
@@ -43,9 +50,8 @@ def command(chosen: argparse.Namespace) -> int:
     if not is_whole and not judged:
         raise none_of(wanted, "scripts was run")
     apart = _disagreements(judged) if chosen.engine == BOTH else []
-    run = run_of(
-        judged, catalogue, target=chosen.target or "local", started=started, seconds=seconds
-    )
+    target = chosen.target or " ".join(client_words(chosen)) or "local"
+    run = run_of(judged, catalogue, target=target, started=started, seconds=seconds)
     if chosen.watch:
         # What judges takes longer to load than a script to run.
         from scapy_tfo import tcp_rules
@@ -65,7 +71,8 @@ def command(chosen: argparse.Namespace) -> int:
     finally:
         # Also where nobody reads what is told.
         _write(chosen, run, catalogue)
-        journal.close(drop=True)
+        if journal is not None:
+            journal.close(drop=True)
     if not is_whole:
         return INTERRUPTED
     broken = any(each.level.fails_run for each in run.results[len(judged) :])
@@ -75,9 +82,10 @@ def command(chosen: argparse.Namespace) -> int:
 def _check(chosen: argparse.Namespace) -> None:
     from scapy_tfo.commands.output import check_out
 
-    if chosen.target is not None and chosen.engine != LOCAL:
+    _check_client(chosen)
+    if (chosen.target, chosen.client) != (None, None) and chosen.engine != LOCAL:
         raise SetupError(
-            f"--engine {chosen.engine} does not go with --target: it tests this kernel"
+            f"--engine {chosen.engine} does not go with --target or --client: it tests this kernel"
         )
     if chosen.watch and chosen.engine == PACKETDRILL:
         raise SetupError("--watch needs this project's own engine: packetdrill keeps no packets")
@@ -95,12 +103,27 @@ def _check(chosen: argparse.Namespace) -> None:
         check_out(chosen.out)
 
 
-def _journal(chosen: argparse.Namespace) -> Journal:
-    """Of the results, in --out; without that, what is printed has to do."""
+def _check_client(chosen: argparse.Namespace) -> None:
+    if chosen.client is None:
+        if chosen.ssh or chosen.address:
+            raise SetupError("--ssh and --address need --client")
+        if chosen.words:
+            raise SetupError("a command after -- needs --client")
+    elif chosen.target is not None:
+        raise SetupError("--client and --target are alternatives: a target is a server")
+    elif chosen.client and chosen.words:
+        raise SetupError(f"--client {chosen.client} and a command after -- are alternatives")
+
+
+def _journal(chosen: argparse.Namespace) -> Journal | None:
+    """Of the results, in --out; without that, what is printed has to do, and reports, which take as
+    long to load as a script to run, are left alone."""
+    if chosen.out is None:
+        return None
     from scapy_tfo.report.journal import Journal
     from scapy_tfo.report.output import begin
 
-    return Journal(None if chosen.out is None else lambda: begin(chosen.out, time.time()))
+    return Journal(lambda: begin(chosen.out, time.time()))
 
 
 def _judge_all(
@@ -108,21 +131,17 @@ def _judge_all(
     pairs: Sequence[tuple[ScriptFile, Task]],
     catalogue: Mapping[str, Requirement],
     judged: list[Judged],
-    journal: Journal,
+    journal: Journal | None,
 ) -> bool:
     """Run the scripts, show and keep each outcome as it comes; False where Ctrl-C ends that."""
-    from scapy_tfo.pkt.results import run_of
-    from scapy_tfo.report.json_report import record_of
-
     try:
         with closing(_judge(chosen, pairs)) as outcomes:
             for each in outcomes:
                 if chosen.watch:
                     each = _watched(chosen, each)
                 judged.append(each)
-                alone = run_of([each], catalogue, target="", started=0.0, seconds=0.0)
-                # The capture that packets are numbered in is not there yet.
-                journal.add(record_of(replace(alone.results[0], packets=())))
+                if journal is not None:
+                    _keep(each, catalogue, journal)
                 _show(each, quiet=chosen.quiet)
                 _show_breaches(each)
     except KeyboardInterrupt:
@@ -130,21 +149,31 @@ def _judge_all(
     return True
 
 
+def _keep(judged: Judged, catalogue: Mapping[str, Requirement], journal: Journal) -> None:
+    from scapy_tfo.pkt.results import run_of
+    from scapy_tfo.report.json_report import record_of
+
+    alone = run_of([judged], catalogue, target="", started=0.0, seconds=0.0)
+    # The capture that packets are numbered in is not there yet.
+    journal.add(record_of(replace(alone.results[0], packets=())))
+
+
 def _watched(chosen: argparse.Namespace, judged: Judged) -> Judged:
-    from scapy_tfo.commands.pkt.run_options import is_direct
     from scapy_tfo.pkt.play.outcome import Outcome
     from scapy_tfo.pkt.watching import Setting, watched
 
     answer = judged.answer
     if not isinstance(answer, Outcome):
         return judged
-    setting = Setting(direct=is_direct(chosen.target), whole=not answer.is_flooded)
+    setting = Setting(direct=is_direct(chosen), whole=not answer.is_flooded)
     owner = f"{judged.case} [ipv{judged.task.settings.family}]"
     found, held = watched(answer, setting, owner)
     return replace(judged, breaches=found, watched=held)
 
 
 def _show_breaches(judged: Judged) -> None:
+    if not judged.breaches:
+        return
     from scapy_tfo import tcp_rules
     from scapy_tfo.report.escape import visible
 
@@ -170,15 +199,17 @@ def _counted(judged: Sequence[Judged], seconds: float) -> str:
 
 
 def _write(chosen: argparse.Namespace, run: Run, catalogue: Mapping[str, Requirement]) -> None:
-    from scapy_tfo.report.json_report import write_json
-    from scapy_tfo.report.junit import write_junit
-    from scapy_tfo.report.output import write_all
-
     if chosen.json is not None:
+        from scapy_tfo.report.json_report import write_json
+
         write_json(run, chosen.json)
     if chosen.junit is not None:
+        from scapy_tfo.report.junit import write_junit
+
         write_junit(run, chosen.junit)
     if chosen.out is not None:
+        from scapy_tfo.report.output import write_all
+
         write_all(run, chosen.out, catalogue=catalogue)
 
 
@@ -203,6 +234,8 @@ def _tasks(chosen: argparse.Namespace) -> list[tuple[ScriptFile, Task]]:
     pairs = []
     home = own_directory()
     ours = home if chosen.target is None else home / "remote"
+    if chosen.client is not None:
+        ours = home / "any-client"
     scripts = find_scripts(chosen.files or [str(ours)])
     for script in _selected(scripts, chosen):
         versions = chosen_versions(wanted, script) if wanted else script.versions[:1]
@@ -267,13 +300,20 @@ def _judge(
 
 
 def _answers(chosen: argparse.Namespace, tasks: Sequence[Task]) -> Iterator[tuple[int, Answer]]:
+    if chosen.client is not None:
+        from scapy_tfo.pkt.client.run import JudgedClient, run_client
+
+        client = JudgedClient(
+            client_words(chosen), tuple(chosen.address), chosen.ssh, chosen.assume_app or ""
+        )
+        return run_client(tasks, client)
     if chosen.target is not None:
         from scapy_tfo.pkt.remote.run import run_remote
 
         return run_remote(
             tasks,
             chosen.target,
-            app=chosen.assume_app,
+            app=chosen.assume_app or "echo",
             sources=chosen.source,
             iface=chosen.iface,
             ports=_ports(chosen),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from scapy_tfo.commands.arguments import duration, port
+from scapy_tfo.commands.arguments import Parser, duration, port
 
 SUMMARY = "run scripts on this kernel, against a target, or with packetdrill itself"
 DESCRIPTION = """Run packetdrill scripts: files, or all *.pkt files in and below directories.
@@ -18,6 +18,16 @@ difference is reported, not only the first.
 With --target, the packets go to a target, named as for 'scapy-tfo test'. Its
 application is assumed to make the script's system calls; a script with calls
 that the application would not make is refused.
+
+With --client, the scripts are for clients, and play the server for a command,
+named as for 'scapy-tfo client':
+
+  scapy-tfo pkt run foo.pkt --client -- my-client {host} {port} {file}
+  scapy-tfo pkt run foo.pkt --client lab:curl
+
+The command starts when a script connects, in a network namespace of its own,
+with {host} and {port} filled in; {file} is a file with as many bytes as the
+script writes. A script with calls that the client would not make is refused.
 
 --engine packetdrill runs packetdrill itself, which must be on PATH (Fedora,
 EPEL, openSUSE, nixpkgs and FreeBSD have a package), one script after another.
@@ -33,9 +43,9 @@ exit status:
      (--watch)
   2  a script cannot be run, or wrong usage
   3  the target could not be judged: no control handshake succeeds
-  70  an error of scapy-tfo itself, which names a file to send with a report
-  130 interrupted; the reports hold what was finished
-  141 nobody reads the output any more, as after | head"""
+  70  an internal error of scapy-tfo, with a file to attach to a bug report
+  130 interrupted; the reports contain the scripts that were finished
+  141 the reader of the output closed it, as in | head"""
 
 LOCAL, PACKETDRILL, BOTH = "local", "packetdrill", "both"
 EVERY_VERSION = "all"
@@ -43,6 +53,9 @@ EVERY_VERSION = "all"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
+    parser.set_defaults(words=[])
+    if isinstance(parser, Parser):
+        parser.behind = "words"
     add = parser.add_argument
     add(
         "files",
@@ -66,17 +79,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--engine",
         choices=(LOCAL, PACKETDRILL, BOTH),
         default=LOCAL,
-        help="what runs the scripts (default: local, this project's own engine)",
+        help="the engine that runs the scripts (default: local, this project's own)",
     )
     add(
         "--watch",
         action="store_true",
-        help="also hold the rules of plain TCP against every connection of a script; one that is "
-        "broken fails the run",
+        help="also check every connection of a script against the rules of plain TCP; a broken "
+        "rule fails the run",
     )
     _add_target(parser)
     _add_settings(parser)
     _add_reports(parser)
+    _add_client(parser)
 
 
 def _add_target(parser: argparse.ArgumentParser) -> None:
@@ -84,9 +98,10 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
     add("--target", metavar="TARGET", help="test this instead of the kernel: HOST:PORT, lab:NAME")
     add(
         "--assume-app",
-        choices=("echo", "http", "none"),
-        default="echo",
-        help="with --target: application on the target (default: echo)",
+        choices=("echo", "http", "file", "none"),
+        help="with --target: application on the target, echo, http or none (default: echo); with "
+        "--client: file, which sends {file}, reads until the server closes and then closes, or "
+        "none, an unknown application (default: file if there is {file})",
     )
     add(
         "--source",
@@ -108,6 +123,32 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
             metavar="N",
             help=f"with --target: another port of it, {what}",
         )
+
+
+def _add_client(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--address",
+        action="append",
+        default=[],
+        metavar="ADDRESS/PREFIX",
+        help="with --client: play the servers in this network namespace instead, at this address "
+        "and the following ones; commands of the scripts are not run then",
+    )
+    add(
+        "--ssh",
+        default="",
+        metavar="USER@HOST",
+        help="with --client and --address: start the command there",
+    )
+    add(
+        "--client",
+        nargs="?",
+        const="",
+        metavar="CLIENT",
+        help="run client scripts at lab:NAME or sim:NAME, or, without a name, at the command "
+        "after --",
+    )
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
@@ -164,10 +205,19 @@ def _add_reports(parser: argparse.ArgumentParser) -> None:
     add("--quiet", action="store_true", help="print only failures and the summary")
 
 
-def is_direct(target: str | None) -> bool:
-    """Whether what is tested hands its packets straight to the script: this kernel, or a target of
-    our own making."""
-    return target is None or target.startswith(("lab:", "sim:"))
+def is_direct(chosen: argparse.Namespace) -> bool:
+    """Whether what is tested hands its packets straight to the script: this kernel, a target of
+    our own making, or a client in a namespace of ours."""
+    if chosen.client is not None:
+        return not chosen.address
+    return chosen.target is None or chosen.target.startswith(("lab:", "sim:"))
+
+
+def client_words(chosen: argparse.Namespace) -> tuple[str, ...]:
+    """The client of --client, or its command; none where that is not given."""
+    if chosen.client is None:
+        return ()
+    return (chosen.client,) if chosen.client else tuple(chosen.words)
 
 
 def _count(text: str) -> int:

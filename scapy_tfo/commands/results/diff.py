@@ -9,21 +9,21 @@ from pathlib import Path
 from scapy_tfo.commands.arguments import described
 from scapy_tfo.errors import SetupError
 
-SUMMARY = "say what changed between two runs, by requirement and case"
+SUMMARY = "list the changes between two runs, by requirement and case"
 
-_DIFF = """Say what changed between two runs, by requirement and case.
+_DIFF = """List the changes between two runs, by requirement and case.
 
-OLD and NEW are results.json files, as 'scapy-tfo test' writes them, and so do 'client' and 'pkt
-run' with --json; or directories of runs, in which such a file is. A new failure is a case that
-fails the new run and did not fail in the old one, where it may have passed, had no verdict, or been
-absent. A failed SHOULD is told as a warning; it counts as a failure with --strict, or where the new
-run had --strict. What a list of known failures holds is told as a warning, too.
+OLD and NEW are results.json files of 'scapy-tfo test', or of 'client' and 'pkt run' with --json; or
+directories of runs that contain such a file. A new failure is a case that fails the new run and did
+not fail in the old one, where it may have passed, had no verdict, or been absent. A failed SHOULD
+is a warning; it counts as a failure with --strict, or if the new run had --strict. A known failure
+is a warning, too.
 
 exit status:
-  0  no failure is new
-  1  a failure is new
+  0  there is no new failure
+  1  there is a new failure
   2  wrong usage, or a file that cannot be read
-  3  no failure is new, but the new run did not reach its end, or the two runs
+  3  there is no new failure, but the new run did not reach its end, or the two runs
      have no case in common"""
 
 

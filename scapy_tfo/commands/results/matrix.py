@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scapy_tfo.commands.arguments import add_families, described, listed
 from scapy_tfo.errors import SetupError
 
-SUMMARY = "put runs beside each other: stacks and requirements, as Markdown and HTML"
+if TYPE_CHECKING:
+    from scapy_tfo.report.runs.grid import Grid
+    from scapy_tfo.report.runs.history import Change
+
+SUMMARY = "compare runs in a table of stacks and requirements, as Markdown and HTML"
 
 _STATES = ("fail", "warning", "known", "fixed", "pass", "inconclusive", "unsupported", "skipped")
 
-_MATRIX = """Put runs beside each other: a column for each run, a row for each requirement.
+_MATRIX = """Compare runs in a table: a column for each run, a row for each requirement.
 
-Each FILE is a results.json file of a run. A cell shows the worst that the cases of the requirement
-found, gives the reason, and links to the report that lies beside the file, where the packets are.
-A cell is unsupported only where a case found so by the rules of its requirement; nothing is
-inferred from other columns. Columns are named after --label, the stack, or the target.
+Each FILE is a results.json file of a run. A cell shows the worst result of the requirement's cases,
+gives the reason, and links to the packets in the report of the same directory.
+A cell is unsupported only if a case found this by the rules of its requirement; nothing is
+inferred from other columns. The name of a column is the label, the stack, or the target. If runs
+have the same name, a table lists the changes from one to the next, with their dates.
 
 The matrix is printed as Markdown, unless --markdown or --html names a file.
 
@@ -39,6 +45,11 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     add("--markdown", type=Path, metavar="FILE", help="write it as Markdown")
     add("--html", type=Path, metavar="FILE", help="write it as one HTML page")
+    add(
+        "--newest",
+        action="store_true",
+        help="a column only for the newest run of each name; the others are its history",
+    )
     group = parser.add_argument_group("which rows and results")
     for flag, what in (("--only", "show only"), ("--exclude", "leave out")):
         group.add_argument(
@@ -69,6 +80,7 @@ def _matrix(chosen: argparse.Namespace) -> int:
     from scapy_tfo.report.runs.grid import Column, Grid
     from scapy_tfo.report.runs.grid_html import grid_html
     from scapy_tfo.report.runs.grid_markdown import grid_markdown
+    from scapy_tfo.report.runs.history import changes, newest_of_each
     from scapy_tfo.report.runs.reading import read_run
 
     for path in filter(None, (chosen.markdown, chosen.html)):
@@ -80,19 +92,29 @@ def _matrix(chosen: argparse.Namespace) -> int:
     levels = {name: each.level for name, each in requirements.items()}
     wanted = {name: levels.get(name) for name in chosen_ids(names, chosen.only, chosen.exclude)}
 
-    def grid(file: Path | None) -> Grid:
+    def grids(file: Path | None) -> tuple[Grid, list[Change]]:
+        """What is shown, and the history of it."""
         here = file.parent if file else Path()
         columns = [Column(each, here) for each in runs]
         families = chosen.families or (4, 6)
-        return Grid(columns, wanted, families=families, keeps=chosen.state, differs=chosen.differs)
+        history = changes(Grid(columns, wanted, families=families))
+        if chosen.newest:
+            columns = newest_of_each(columns)
+        keeps, differs = chosen.state, chosen.differs
+        grid = Grid(columns, wanted, families=families, keeps=keeps, differs=differs)
+        return grid, [each for each in history if each.requirement in grid.rows]
 
     titles = {name: each.statement for name, each in requirements.items()}
     if chosen.html is not None:
-        _write(chosen.html, grid_html(grid(chosen.html), requirements))
-    if chosen.markdown is not None:
-        _write(chosen.markdown, grid_markdown(grid(chosen.markdown), titles))
-    if chosen.html is chosen.markdown is None:
-        print(grid_markdown(grid(None), titles), end="")
+        grid, history = grids(chosen.html)
+        _write(chosen.html, grid_html(grid, requirements, history))
+    if chosen.markdown is not None or chosen.html is None:
+        grid, history = grids(chosen.markdown)
+        text = grid_markdown(grid, titles, history)
+        if chosen.markdown is not None:
+            _write(chosen.markdown, text)
+        else:
+            print(text, end="")
     return 0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from scapy_tfo.commands.arguments import described
 
-SUMMARY = "tell of a run in Markdown, or as annotations of GitHub Actions"
+SUMMARY = "report a run in Markdown, or as annotations of GitHub Actions"
 
 _SUMMARY = """Print a run as Markdown: its counts, and its failures with their reasons.
 

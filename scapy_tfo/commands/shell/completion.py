@@ -27,7 +27,7 @@ For bash, put the script where bash-completion looks for it, and start a new she
   mkdir -p ~/.local/share/bash-completion/completions
   scapy-tfo completion bash > ~/.local/share/bash-completion/completions/scapy-tfo
 
-For zsh, put it into a directory of $fpath as _scapy-tfo. Print it anew after an
+For zsh, put it into a directory of $fpath as _scapy-tfo. Print it again after an
 update of scapy-tfo."""
 
 _SELECTION = ("--only", "--exclude")

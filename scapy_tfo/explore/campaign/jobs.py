@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,18 +54,19 @@ def explored(request: Request) -> Result:
         return _kept(request, request.store, end)
     place, shards = request.shard
     if request.jobs == 1:
-        return _part(request, end, place, shards)
+        return _timed(request, end, place, shards)
     of = request.jobs * shards
     with ProcessPoolExecutor(request.jobs) as pool:
-        parts = [pool.submit(_part, request, end, each, of) for each in range(place, of, shards)]
-        return _joined(request, [each.result() for each in parts])
+        parts = [pool.submit(_timed, request, end, each, of) for each in range(place, of, shards)]
+        return joined(request, [each.result() for each in parts])
 
 
-def _joined(request: Request, results: Iterable[Result]) -> Result:
-    joined = Result(f"sim:{request.target}", request.seed)
+def joined(request: Request, results: Iterable[Result]) -> Result:
+    """What several parts of an exploration showed, as one."""
+    whole = Result(f"sim:{request.target}", request.seed)
     for each in results:
-        joined.join(each)
-    return joined
+        whole.join(each)
+    return whole
 
 
 def _kept(request: Request, path: Path, end: float | None) -> Result:
@@ -76,7 +77,7 @@ def _kept(request: Request, path: Path, end: float | None) -> Result:
         results = store.parts()
         left = [each for each in range(place, PARTS, shards) if each not in results]
         with ProcessPoolExecutor(request.jobs) as pool:
-            asked = {pool.submit(_part, request, end, each, PARTS): each for each in left}
+            asked = {pool.submit(_timed, request, end, each, PARTS): each for each in left}
             for done in as_completed(asked):
                 part = asked[done]
                 results[part] = done.result()
@@ -84,14 +85,21 @@ def _kept(request: Request, path: Path, end: float | None) -> Result:
                     store.put(part, results[part])
     finally:
         store.close()
-    return _joined(request, (results[part] for part in sorted(results)))
+    return joined(request, (results[part] for part in sorted(results)))
 
 
-def _part(request: Request, end: float | None, number: int, of: int) -> Result:
+def _timed(request: Request, end: float | None, number: int, of: int) -> Result:
+    return part(request, number, of, lambda _: end is not None and time.monotonic() >= end)
+
+
+def part(request: Request, number: int, of: int, is_over: Callable[[Result], bool]) -> Result:
+    """Explore one part of so many, counted from 0. is_over: asked before each schedule, with what
+    was found so far. Raises SetupError and TargetError."""
+
     def stop() -> bool:
         if request.first and explorer.result.failed:
             return True
-        return end is not None and time.monotonic() >= end
+        return is_over(explorer.result)
 
     explorer = Explorer(request.target, seed=request.seed, strength=request.strength, stop=stop)
     result = explorer.explore(request.faults, shard=number, of=of)

@@ -7,6 +7,7 @@ to do less than it does without.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -24,6 +25,8 @@ _SHORTLY, _LONGER = 0.03, 0.6
 """Seconds that text is late: less than most delayed acknowledgements wait, and more."""
 _BYTES = 24
 """Segments of one byte at most."""
+_PIECES, _STEP_APART = 10, 0.002
+"""Pieces of a segment that is shuffled, and seconds between them."""
 _MOST_POINTER = 0xFFFF
 _STEP, _FAR_STEP = 1 << 20, (1 << 31) - (1 << 26)
 """Of the clock of the timestamps: some minutes, and as far as it can go ahead (RFC 7323 5.4)."""
@@ -143,6 +146,28 @@ def _by_bytes(segment: Segment) -> Pieces:
     return [*made, (0.0, rest)]
 
 
+def _holes(segment: Segment) -> Pieces:
+    """Text comes in segments of one byte, each second one of them first."""
+    made = _by_bytes(segment)
+    late = [(_SHORTLY, each) for _, each in made[::2]]
+    return [*made[1::2], *late]
+
+
+def _shuffled(segment: Segment) -> Pieces:
+    """Text comes in pieces, in an order of which nobody can make sense."""
+    if not _is_text(segment) or len(segment.payload) < _PIECES:
+        return []
+    size = len(segment.payload) // _PIECES
+    made, rest = [], segment
+    for _ in range(_PIECES - 1):
+        one, rest = split(rest, size)
+        made.append(one)
+    made.append(rest)
+    # Another order for another segment, and always the same for this one.
+    random.Random(segment.seq).shuffle(made)
+    return [(_STEP_APART * number, each) for number, each in enumerate(made)]
+
+
 def joined(first: Segment, second: Segment) -> Segment | None:
     """Two segments as one, None where the second is no FIN right behind the first."""
     alone = second.flags & FIN and not second.payload and not second.flags & (SYN | RST)
@@ -205,6 +230,8 @@ def _steps(ahead: int) -> Callable[[Doing], bool]:
 
 _ECN = (("ecn", True),)
 _SMALL = (("receive_window", 96),)
+_FULL = (("receive_window", 100),)
+"""As long as what some applications write before they end."""
 _UNSCALED = (*_SMALL, ("window_scaling", False))
 
 KINDS: dict[str, Kind] = {
@@ -218,15 +245,20 @@ KINDS: dict[str, Kind] = {
     "gap-long": Kind(edit=_gap(_LONGER)),
     "late": Kind(edit=_late),
     "one-byte": Kind(edit=_by_bytes),
+    "holes": Kind(edit=_holes),
+    "shuffled": Kind(edit=_shuffled),
     "fin-with-text": Kind(joins=True),
     "host-unreachable": Kind(beside="host-unreachable"),
     "net-unreachable": Kind(beside="net-unreachable"),
     "time-exceeded": Kind(beside="time-exceeded"),
     "parameter-problem": Kind(beside="parameter-problem"),
+    "narrow": Kind(beside="too-big-1400"),
+    "narrower": Kind(beside="too-big-1280"),
     SYN_AGAIN: Kind(beside=SYN_AGAIN, waits=False),
     "rest": Kind(act=_rests(0.4), settings=_SMALL),
     "rest-long": Kind(act=_rests(5.0), settings=_SMALL),
     "rest-unscaled": Kind(act=_rests(2.0), settings=_UNSCALED),
+    "rest-full": Kind(act=_rests(10.0), settings=_FULL),
     "keep-alive": Kind(act=_probe(b"")),
     "keep-alive-byte": Kind(act=_probe(b"\0")),
     "window-update": Kind(act=_opens_window),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 from scapy_tfo import option as opt
 from scapy_tfo import seq
@@ -26,6 +27,7 @@ class Handshake:
     right target takes the data that comes with it. narrowed: the target was told of a small MTU.
 
     answered: the target sent a SYN-ACK. acked: an ACK behind it has come to the target.
+    at_once: the SYN-ACK came shortly behind the only SYN.
     """
 
     def __init__(
@@ -40,7 +42,7 @@ class Handshake:
         self._text_end = 0
         self._asked_at: float | None = None
         self._latest = 0.0
-        self.answered = self.acked = False
+        self.answered = self.acked = self.at_once = False
 
     def forgot(self, segment: Segment, first: int, accepted: bool, gone: bool) -> str:
         """Why a target that keeps nothing of a SYN (RFC 4987 section 3.6) cannot know what a
@@ -83,8 +85,8 @@ class Handshake:
     def answers(self, segment: Segment, now: float) -> Problem | None:
         """The target sent a segment; whether it ignored a SYN before it. now: seconds.
 
-        A host may take its time for an answer. One that answers a SYN at once, and none of those
-        before it, did not want them.
+        A host may take its time for an answer. One that answers a SYN at once, as it always does,
+        and none of those before it, did not want them.
         """
         first = self._asked_at
         if first is None or self.answered or not segment.flags & (SYN | RST):
@@ -93,7 +95,9 @@ class Handshake:
             # An application that aborts in SYN-RECEIVED (RFC 9293 section 3.10.5) is an answer.
             self._asked_at = None
             return None
-        ignored = self._latest - first > _AGAIN and now - self._latest <= _AT_ONCE
+        is_prompt = now - self._latest <= _AT_ONCE
+        self.at_once = is_prompt and len(self._syns) == 1
+        ignored = self._latest - first > _AGAIN and is_prompt
         return self._unanswered(self._latest - first) if ignored else None
 
     def _is_good(self, segment: Segment) -> bool:
@@ -165,8 +169,9 @@ class Handshake:
     def _options(self, segment: Segment, opening: Segment, number: int) -> Problem | None:
         """Fast open changes nothing about the other options (RFC 7413 section 4.1)."""
         usual = self._profile.options
-        offered = {each.kind for each in opt.pull_options(opening.options)}
-        if usual is None or not offered >= _OFFERS:
+        offered = Counter(each.kind for each in opt.pull_options(opening.options))
+        # What is behind a length that is a lie may read as any option, once more.
+        if usual is None or any(offered[kind] != 1 for kind in _OFFERS):
             return None
         scale, ours = segment.option(opt.WINDOW_SCALE), opening.option(opt.WINDOW_SCALE)
         left_out = scale is None and ours is not None and ours.data == b"\0"

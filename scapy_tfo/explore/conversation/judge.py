@@ -32,7 +32,8 @@ def judged(run: Run) -> list[Problem]:
     server, client = run.server, run.client
     apart = _apart(run)
     found += _kept("text", server, client, apart)
-    found += _kept("answer", client, server)
+    if not run.anew:
+        found += _kept("answer", client, server)
     if server.accepted > 1:
         found.append(_wrong("handed-over-twice", "one connection", f"{server.accepted}"))
     # What was acknowledged is the target's to deliver (RFC 9293 section 3.8), but for a reset. One
@@ -49,6 +50,14 @@ def judged(run: Run) -> list[Problem]:
         )
     if run.killed and server.accepted and not server.ended:
         found.append(_wrong("reset-not-believed", "the connection ended", "it goes on"))
+    if run.gone and run.unheard and server.accepted and not (server.ended or server.done):
+        found.append(
+            _wrong(
+                "never-told",
+                "the application told that nobody answers (RFC 9293 section 3.8.3, MUST-20)",
+                "nothing within a week",
+            )
+        )
     if not reasons(run):
         found += _complete(run, len(apart))
     for each in run.also:
@@ -60,10 +69,14 @@ def reasons(run: Run) -> set[str]:
     """Why not all may have come to its end."""
     server, client = run.server, run.client
     found = set()
-    if run.excuse:
+    if run.excuse and not (run.may_end and _goes_on(run)):
         found.add(run.excuse)
+    if run.gone:
+        found.add("the client was gone")
     if run.broken:
         found.add("an option of the SYN has a wrong length")
+    if run.is_long:
+        found.add("it takes more packets than a schedule has")
     if server.aborted or client.aborted:
         found.add("an application reset the connection")
     if server.done and server.had < len(client.wrote):
@@ -73,15 +86,27 @@ def reasons(run: Run) -> set[str]:
     return found
 
 
+def _goes_on(run: Run) -> bool:
+    """Nothing tells that the connection ended otherwise than in order: what ends it tells the
+    target's application (RFC 9293 section 3.10.7.4)."""
+    server = run.server
+    ended = run.reset or run.killed or run.client.error or server.error or server.ended
+    return bool(server.accepted) and not ended
+
+
 def _apart(run: Run) -> set[int]:
     """Bytes of the client's text that the target's application got beside its stream: an urgent one
     may be (RFC 6093 section 3.1)."""
     if not run.urgent:
         return set()
-    got, wrote, at = run.server.received, run.client.wrote, 0
-    apart = set()
+    got, wrote, at = bytes(run.server.received), bytes(run.client.wrote), 0
+    apart: set[int] = set()
+    # Where all bytes are alike, only their number tells that one is missing.
+    missing = run.acked - len(got) if len(set(wrote)) == 1 else 0
     for number, byte in enumerate(wrote):
-        if at < len(got) and got[at] == byte:
+        if number in run.urgent and len(apart) < missing:
+            apart.add(number)
+        elif at < len(got) and got[at] == byte:
             at += 1
         elif number in run.urgent and (at < len(got) or number < run.acked):
             apart.add(number)
@@ -93,8 +118,9 @@ def _apart(run: Run) -> set[int]:
 def _kept(what: str, reader: Actor, writer: Actor, apart: Collection[int] = ()) -> list[Problem]:
     """The reader got what the writer wrote, from its beginning, and the end where it ended. apart:
     numbers of bytes that it got otherwise."""
-    got = bytes(reader.received)
-    wrote = bytes(byte for at, byte in enumerate(writer.wrote) if at not in apart)
+    got, wrote = bytes(reader.received), bytes(writer.wrote)
+    if apart:
+        wrote = bytes(byte for at, byte in enumerate(wrote) if at not in apart)
     if not wrote.startswith(got):
         at = next(
             (at for at, (one, two) in enumerate(zip(got, wrote, strict=False)) if one != two),

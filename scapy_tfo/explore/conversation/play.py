@@ -12,10 +12,11 @@ from scapy_tfo.explore.conversation.doing import Deeds
 from scapy_tfo.explore.conversation.handshake import Handshake
 from scapy_tfo.explore.conversation.path import Path
 from scapy_tfo.explore.conversation.run import WAITED, Run
-from scapy_tfo.explore.conversation.schedule import Schedule
+from scapy_tfo.explore.conversation.schedule import GONE, Schedule
 from scapy_tfo.explore.conversation.watching import Watching
 from scapy_tfo.explore.conversation.world import Setting
 from scapy_tfo.explore.conversation.wrong import Situation
+from scapy_tfo.explore.ends.actors import is_steady
 from scapy_tfo.explore.ends.opening import OLD_KEY, PLAIN
 from scapy_tfo.oracle.conduct.conduct import Conduct
 from scapy_tfo.oracle.conduct.history import Population
@@ -23,12 +24,18 @@ from scapy_tfo.oracle.parts.profile import MANY
 from scapy_tfo.segment import ACK, RST, Segment
 
 HORIZON = 120.0
-"""Seconds after which a conversation should have ended, whatever two faults did to it."""
+"""Seconds without a byte for either application after which a conversation should have ended,
+whatever a few faults did to it."""
+_GIVEN_UP = 604_800.0
+"""Seconds after which a target has told its application that a client is gone (RFC 9293 section
+3.8.3): fifteen timeouts that double without a limit, the first of three seconds, take two days."""
 _LINGER = 5.0
 """Seconds in which an application may still read what has come."""
 _NEVER = math.inf
 _MOST = 3000
 """Packets of one schedule at most: a stack that never comes to rest is a finding, not a hang."""
+_SLOW = 200
+"""Packets without a byte for either application after which it is not slow, but does not go on."""
 
 
 _PAUSES = (0.02, 1.0, 20.0, 300.0)
@@ -39,7 +46,7 @@ _WAITS = 240.0
 _GUEST = "write-end:60"
 """The application of another client."""
 _FURTHER = 70_000
-"""By how much the ISN of the next connection is beyond the last number of the one before."""
+"""How far the ISN of the next connection is from the last number of the one before."""
 
 
 class Play(Watching):
@@ -68,16 +75,21 @@ class Play(Watching):
         self.world.pass_time(pause)
         then = Play(self.world, replace(self.schedule, deeds=deeds.then), keep=self._keep)
         send = self.connection.send
-        # A new connection has numbers and times above those of the old one (RFC 9293 MAY-2).
+        # Within TIME-WAIT its numbers are above those of the old one (RFC 9293 MAY-2); beyond that
+        # they may be any, and its times never go back.
+        step = _FURTHER if pause <= _WAITS else -_FURTHER
         then.context = replace(
             then.context,
-            settings=replace(then.context.settings, first_isn=seq.add(send.nxt, _FURTHER)),
+            settings=replace(then.context.settings, first_isn=seq.add(send.nxt, step)),
             clock=seq.add(self.connection.timestamp(self.world.now), 1000),
         )
         then._before = self
         then._follows = True
-        # Some stacks remember a connection behind LAST-ACK as long.
-        then._may_wait = pause <= _WAITS and not (self.run.reset or self.run.killed)
+        # Some stacks remember a connection behind LAST-ACK as long, and some one that was reset.
+        # A RST may have been the answer to a wrong segment, and have ended nothing.
+        ended = self.run.reset and (self.server.error or not self.server.accepted)
+        forgets = (ended or self.run.killed) and not self.world.profile.ports_rest
+        then._may_wait = pause <= _WAITS and not forgets
         then.run.trace = self.run.trace
         then._trace_from = self._trace_from
         return then
@@ -133,6 +145,9 @@ class Play(Watching):
         if self.context.iss is not None:
             # That others had this number is no fault of the target's.
             history.population = Population()
+        # Nobody owes an answer to a SYN that has to wait.
+        may_answer = history.ordered and not self._may_wait
+        history.steady = may_answer and is_steady(self.schedule.server)
         world.choose_iss(self.context.iss)
         world.allow_ecn(port, self.context.settings.ecn)
         self._conduct = Conduct(history, world.tally)
@@ -155,6 +170,7 @@ class Play(Watching):
             isn=self._isn,
             cookie=self.cookie,
             awaits=self._isn,
+            paws=world.profile.paws,
         )
         taken = self.schedule.opening != OLD_KEY
         self._handshake = Handshake(
@@ -177,16 +193,28 @@ class Play(Watching):
 
     def _drive(self) -> None:
         world, target, plays = self.world, self.world.target, self._plays
-        end = self._began + HORIZON
+        self.run.gone = any(each.kind == GONE for each in self.schedule.faults)
+        last = end = self._began + (_GIVEN_UP if self.run.gone else HORIZON)
+        got, got_at = 0, 0
+        world.on_accepting = self._pump_target
         while len(self._path.order) < _MOST:
+            if got != (so_far := self._delivered()):
+                got, got_at = so_far, len(self._path.order)
+                last = end = max(last, world.now + HORIZON)
             act, theirs = world.next_act(), target.deadline()
             ours = self._stack.deadline() if len(plays) == 1 else self._soonest()
             # No deadline is at the very beginning, and so none is 0.
             due = min(act or _NEVER, ours or _NEVER, theirs or _NEVER)
             if due == _NEVER:
                 return
-            if self._is_over(act):
-                end = min(end, world.now + _LINGER)
+            if act is not None:
+                # An application may wait for longer.
+                last = end = max(last, act + HORIZON)
+            if not self._is_over(act):
+                # A connection may be accepted after its client has ended.
+                end = last
+            elif end == last:
+                end = min(last, world.now + _LINGER)
             if due > end:
                 self.run.quiet = act is None and ours is None
                 return
@@ -202,6 +230,11 @@ class Play(Watching):
                 target.on_timer(world.now)
                 self._pump_target()
         self.run.quiet = False
+        self.run.is_long = len(self._path.order) - got_at < _SLOW
+
+    def _delivered(self) -> int:
+        """Bytes that either application got so far."""
+        return len(self.client.received) + len(self.server.received)
 
     def _soonest(self) -> float | None:
         """When the first of all clients has something to do."""
@@ -227,6 +260,7 @@ class Play(Watching):
         if not self._is_gone:
             self._broken(self._conduct.waited(world.now), len(self._marks))
         world.forget_agenda()
+        run.unheard = self._situation.unacked != self._situation.sent_end
         run.order = tuple(self._path.order)
         run.mark = hash(tuple(self._marks))
         run.seconds = world.now - self._began

@@ -10,6 +10,9 @@ from scapy_tfo.explore.ends.actor import Actor
 OVER = "the connection was over"
 """The excuse of what was sent when there was no connection any more, or what opens another."""
 
+LOST_FOR_GOOD = "it acknowledges, in the client's name, what the client has not got"
+"""The excuse of a wrong segment on a path that loses packets."""
+
 WAITED = "TIME-WAIT of the connection before may last (RFC 9293 section 3.10.7.4)"
 """The excuse of a SYN that got no SYN-ACK."""
 
@@ -43,12 +46,16 @@ class Run:
     passed: packets that the target got or sent. acked: bytes of the client's text that the target
     acknowledged. reset: the target sent a RST. killed: it got one that it has to believe. broken:
     an option of its SYN had a wrong length. excuse: why what was sent beside the conversation may
-    end it, or "". injected: something was. mark: alike for runs in which the same packets came at
-    the same times. seconds: on the virtual clock. quiet: it ended by itself, and not because its
-    time was over. met: states of the target, each with the sort of segment that came in it, see
-    `met`. also: other connections of it, at the same time or behind it. talks: packets before the
-    client's last text left. urgent: bytes of the client's text, counted from 0, that the target may
-    take for urgent.
+    end it, or "". may_end: to end it is all that it may do, and the target tells its application.
+    injected: something was. mark: alike for runs in which the same packets came at the same times.
+    seconds: on the virtual clock. quiet: it ended by itself, and not because its time was over.
+    met: states of the target, each with the sort of segment that came in it, see `met`. also: other
+    connections of it, at the same time or behind it. talks: packets before the client's last text
+    left. urgent: bytes of the client's text, counted from 0, that the target may take for urgent.
+    gone: the client is, from some packet on. unheard: the target has sent what was never
+    acknowledged. anew: the target's application got a connection when all seemed to be over, and
+    who speaks to whom is not known. is_long: it was still going on when it had taken more packets
+    than a schedule may.
     """
 
     schedule: Schedule
@@ -62,6 +69,7 @@ class Run:
     killed: bool = False
     broken: bool = False
     excuse: str = ""
+    may_end: bool = False
     injected: bool = False
     mark: int = 0
     seconds: float = 0.0
@@ -71,6 +79,10 @@ class Run:
     also: list[Run] = field(default_factory=list)
     talks: int = 0
     urgent: set[int] = field(default_factory=set)
+    gone: bool = False
+    unheard: bool = False
+    anew: bool = False
+    is_long: bool = False
 
 
 def outcome(run: Run) -> str:

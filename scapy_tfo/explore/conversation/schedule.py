@@ -17,6 +17,16 @@ LOST, DOUBLED, SWAPPED, DELAYED, CORRUPTED = "lost", "doubled", "swapped", "dela
 FAULTS = (LOST, DOUBLED, SWAPPED, DELAYED, CORRUPTED)
 """What a path does to a packet. swapped: it comes behind the next one of its direction. delayed:
 beyond the first timeout of its sender. corrupted: one bit of it is another."""
+GONE = "gone"
+"""From this packet to the target on its client is gone: nothing comes from it any more."""
+OUTAGE = "outage"
+"""From this packet on nothing of its direction arrives for five seconds."""
+LASTING = (GONE, OUTAGE)
+"""What befalls the packets behind one, too."""
+HALVED, CUT = "halved", "cut"
+PIECES = (HALVED, CUT)
+"""What a path does that makes two segments of one. halved: both come. cut: the second is lost.
+What has no text, and a SYN, passes whole."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -137,6 +147,6 @@ def from_json(values: Mapping[str, Any]) -> Schedule:
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise SetupError(f"this is no schedule: {type(error).__name__} {error}") from None
-    if any(each.kind not in FAULTS for each in made.faults):
+    if any(each.kind not in (*FAULTS, *LASTING, *PIECES) for each in made.faults):
         raise SetupError(f"this is no schedule that can be played: {made}")
     return made

@@ -11,7 +11,7 @@ from scapy_tfo.explore.conversation.handshake import Handshake
 from scapy_tfo.explore.conversation.met import met
 from scapy_tfo.explore.conversation.owed import Owed
 from scapy_tfo.explore.conversation.path import Path
-from scapy_tfo.explore.conversation.run import OVER, Problem, Run, Traced
+from scapy_tfo.explore.conversation.run import LOST_FOR_GOOD, OVER, Problem, Run, Traced
 from scapy_tfo.explore.conversation.schedule import Schedule
 from scapy_tfo.explore.conversation.world import Setting
 from scapy_tfo.explore.conversation.wrong import KINDS, Situation
@@ -24,15 +24,7 @@ from scapy_tfo.icmp import IcmpError
 from scapy_tfo.oracle.conduct.conduct import Broken, Conduct
 from scapy_tfo.reference.client import ActiveConnection
 from scapy_tfo.reference.states import Accepted, Connected, Event
-from scapy_tfo.segment import (
-    ACK,
-    RST,
-    SYN,
-    URG,
-    Address,
-    MalformedPacketError,
-    Segment,
-)
+from scapy_tfo.segment import ACK, RST, SYN, URG, Address, MalformedPacketError, Segment
 
 
 class Watching:
@@ -109,6 +101,13 @@ class Watching:
         is_all = self._situation.got is None or not seq.before(awaits, self._situation.got)
         return segment.seq == awaits and is_all and self._handshake.answered
 
+    def _waits_for_room(self) -> bool:
+        """Whether the target's application has written, or ended, what was not sent so far."""
+        now, server = self._situation, self.server
+        if now.iss is None or not server.accepted or server.aborted:
+            return False
+        return seq.distance(now.iss, now.sent_end) - 1 < len(server.wrote) + server.finished
+
     def _must_take(self) -> bool:
         """Whether the target has to take the text that comes next."""
         return (
@@ -162,10 +161,9 @@ class Watching:
                 else:
                     self.client.tell(event)
 
-    def _ignored(self, unanswered: Problem | None) -> None:
+    def _ignored(self, unanswered: Problem) -> None:
         run = self.run
-        excused = run.injected or run.excuse or run.broken or self._may_wait
-        if unanswered is not None and not excused:
+        if not (run.injected or run.excuse or run.broken or self._may_wait):
             run.problems.append(unanswered)
 
     def _is_of_before(self, segment: Segment) -> bool:
@@ -190,6 +188,7 @@ class Watching:
         self._settle()
         run.passed += 1
         self._marks.append((world.now - self._began, 0, segment.flags, segment.length))
+        self._conduct.writes(self._waits_for_room())
         self._conduct.sent(segment, world.now)
         first = seq.add(self._isn, 1 + self.run.acked)
         known, gone = bool(self.server.accepted), self._is_gone
@@ -206,7 +205,9 @@ class Watching:
         elif segment.flags & RST:
             self._over = True
             self.run.killed |= self._kills(segment)
-        self._ignored(self._handshake.sent(segment, world.now))
+        ignored = self._handshake.sent(segment, world.now)
+        if ignored is not None:
+            self._ignored(ignored)
         packet = segment.to_bytes()
         world.target.receive(
             dressed(packet, self.context.dress) if self.context.dress else packet, world.now
@@ -264,9 +265,21 @@ class Watching:
         made = kind.make(self._situation)
         if made is None:
             return
-        run.excuse = run.excuse or kind.ends or ("" if self._is_open else kind.early)
+        if not run.excuse:
+            run.excuse = kind.ends or ("" if self._is_open else kind.early)
+            run.may_end = bool(run.excuse)
+        if self._tells_of_what_was_lost(made):
+            run.excuse = run.excuse or LOST_FOR_GOOD
         run.injected = True
         self._inject(made, "wrong")
+
+    def _tells_of_what_was_lost(self, made: Segment | IcmpError) -> bool:
+        """Whether a segment in the client's name acknowledges what may never come to the client."""
+        if not (self.schedule.faults or self.schedule.deeds) or not isinstance(made, Segment):
+            return False
+        acks = made.flags & ACK and made.sport == self._sport
+        has = self.connection.recv.nxt if self.connection.is_synchronized else None
+        return bool(acks) and (has is None or seq.before(has, made.ack))
 
     def _inject(self, made: Segment | IcmpError, fate: str) -> None:
         """Send something beside the conversation. fate: what the trace calls it."""
@@ -319,10 +332,10 @@ class Watching:
         """The target's application hears of something."""
         actor = self.server
         if isinstance(event, Accepted):
-            if actor.accepted and self._is_gone:
-                # A copy of the SYN came when all was over (RFC 7413 section 2.1).
+            if self._is_gone and (actor.accepted or self.run.excuse == OVER):
+                # A SYN came when all was over, perhaps a copy of ours (RFC 7413 section 2.1).
                 self._spare = server_of(self.schedule.server, self)
-                actor = self._spare
+                actor, self.run.anew = self._spare, True
             elif early := self._handshake.handed_over():
                 self.run.problems.append(early)
             actor.begin(event.connection)
@@ -353,7 +366,9 @@ class Watching:
             run.problems += self._owed.answered(world.now, number, alone=not segment.payload)
         self._settle()
         flags = segment.flags
-        self._ignored(self._handshake.answers(segment, world.now))
+        late = self._handshake.answers(segment, world.now)
+        if late is not None and world.answers_at_once():
+            self._ignored(late)
         wrong = self._handshake.came(segment, number)
         if wrong is not None and not self._conduct.history.mixed:
             run.problems.append(wrong)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import heapq
 import itertools
 import random
@@ -13,12 +14,14 @@ from typing import Protocol
 from scapy_tfo import option as opt
 from scapy_tfo.address import known_address
 from scapy_tfo.cookie import KeyRing
-from scapy_tfo.explore.ends.context import Context
+from scapy_tfo.explore.ends.actors import accepts_after
+from scapy_tfo.explore.ends.context import USUAL, Context
 from scapy_tfo.explore.ends.opening import relative_of
 from scapy_tfo.option import FastOpen, Form
 from scapy_tfo.oracle.conduct.conduct import Tally
 from scapy_tfo.oracle.conduct.history import History, Population
 from scapy_tfo.oracle.parts.profile import MANY, Profile
+from scapy_tfo.reference.server import AcceptsLate, Listener
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.reference.states import Event
@@ -31,6 +34,8 @@ TARGETS = {
 }
 ROOM = 12
 """Fast opens that may be pending at each listener."""
+BACKLOG = 64
+"""Handshakes that may be half open at each."""
 
 _FIRST_LISTENER = 10001
 _FRESH = 10.0
@@ -62,7 +67,8 @@ class Setting:
 
     profile: what the target is known to do. addresses: of the target, by family. target: takes the
     packets. now: seconds. population, tally: of the rules of conduct, over all connections. played:
-    how many schedules there were. narrowed: the target was told of a small MTU.
+    how many schedules there were. narrowed: the target was told of a small MTU. on_accepting: what
+    is to be done once the target's application took connections that had waited for it.
     """
 
     target: TargetStack
@@ -75,6 +81,7 @@ class Setting:
         self.tally = Tally()
         self.played = 0
         self.narrowed = False
+        self.on_accepting: Callable[[], None] = lambda: None
         self._agenda: list[tuple[float, int, Callable[[], None]]] = []
         self._serial = itertools.count()
 
@@ -104,6 +111,10 @@ class Setting:
 
     def make_room(self) -> None:
         """See to it that the target has room for one more connection."""
+
+    def answers_at_once(self) -> bool:
+        """Whether the target is known to answer a SYN at once, whatever it does to another one."""
+        raise NotImplementedError
 
     # Ends and cookies
 
@@ -163,6 +174,11 @@ class World(Setting):
         self._sports = itertools.cycle(range(40000, 60000, 2))
         self._strangers = itertools.count(1)
         self._is_told = False
+        self._is_prompt: bool | None = None
+
+    def answers_at_once(self) -> bool:
+        """See Setting. It was asked before there was a connection."""
+        return bool(self._is_prompt)
 
     def pass_time(self, seconds: float) -> None:
         """Nothing happens but the target's timers; what it sends is lost."""
@@ -213,8 +229,37 @@ class World(Setting):
         port = self._ports.get(application)
         if port is None:
             port = self._ports[application] = _FIRST_LISTENER + len(self._ports)
-            self.stack.listen(port, fast_open=ROOM, backlog=64)
+            listener = self.stack.listen(port, fast_open=ROOM, backlog=BACKLOG)
+            wait = accepts_after(application)
+            if wait:
+                accept = functools.partial(self._accept, listener)
+                listener.queue = AcceptsLate(wait, self.later, accept)
+            if self._is_prompt is None:
+                self._is_prompt = self._ask_plainly(port)
         return port
+
+    def _accept(self, listener: Listener) -> None:
+        # What a schedule left behind waits longest.
+        while listener.queue.waiting:
+            listener.accept_one(self.now)
+        self.on_accepting()
+
+    def _ask_plainly(self, port: int) -> bool:
+        """Whether an ordinary SYN is answered at once."""
+        sport = self.free_port()
+        client, target = USUAL.client, self.addresses[USUAL.client.version]
+        syn = Segment(
+            src=client,
+            dst=target,
+            sport=sport,
+            dport=port,
+            seq=77,
+            flags=SYN,
+            options=opt.push_options([opt.mss(1460)]),
+        )
+        is_answered = any(each.is_syn_ack for each in self.exchange(syn))
+        self.exchange(replace(syn, seq=78, flags=RST, options=b""))
+        return is_answered
 
     def free_port(self) -> int:
         """A port of a client, neither it nor the one beside it of the last 10,000 connections."""

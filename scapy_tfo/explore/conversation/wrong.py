@@ -17,6 +17,8 @@ from scapy_tfo.segment import ACK, CWR, ECE, FIN, PSH, RST, SYN, URG, Address, S
 _TEXT = b"\xee" * 24
 _FAR = 1 << 30
 _HALF = 1 << 31
+_AHEAD = 1 << 29
+"""Ticks by which a timestamp is ahead of all others."""
 
 
 @dataclass(slots=True)
@@ -28,7 +30,8 @@ class Situation:
     behind all that it sent. unacked: the first of that that was not acknowledged. times: the newest
     timestamps of the client, None without. last: the target's last packet with text, SYN or FIN.
     over: the target sent or got a RST. cookie: a good one. got: the number behind all that came.
-    fin: that behind the target's FIN.
+    fin: that behind the target's FIN. paws: the target refuses text with an old timestamp. widest:
+    window of the client's, as its segments have it.
     """
 
     client: Address
@@ -48,6 +51,8 @@ class Situation:
     over: bool = False
     got: int | None = None
     fin: int | None = None
+    paws: bool = True
+    widest: int = 0
 
     def sent(self, segment: Segment) -> None:
         """A segment of the client's came to the target."""
@@ -55,15 +60,28 @@ class Situation:
             self.syn = segment
         if segment.flags & ACK and self.iss is not None and seq.before(self.unacked, segment.ack):
             self.unacked = segment.ack
+        self.widest = max(self.widest, segment.window)
+        times = segment.timestamps if segment.options else None
+        if times is not None and not self._is_late(segment, times[0]):
+            self.times = times
         if self.got is None or seq.before(self.got, segment.end):
             self.got = segment.end
-        if segment.options and (times := segment.timestamps) is not None:
-            self.times = times
+
+    def _is_late(self, segment: Segment, time: int) -> bool:
+        """Whether a segment was overtaken. After weeks an old timestamp may look like a new one."""
+        if self.got is None or self.times is None:
+            return False
+        return seq.before(segment.seq, self.got) and seq.before(time, self.times[0])
 
     def is_next(self, segment: Segment) -> bool:
-        """Whether it has the number that the target expects, and fits its window."""
+        """Whether it has the number that the target expects, fits its window, and neither its
+        timestamp nor what it acknowledges is too old to be believed (RFC 5961 section 5.2)."""
+        times = segment.timestamps if segment.options else None
+        if times is not None and self.times is not None and seq.before(times[0], self.times[0]):
+            return False
         fits = not seq.before(self.edge, segment.end)
-        return self.iss is not None and segment.seq == self.awaits and fits
+        recent = not seq.before(segment.ack, seq.add(self.unacked, -self.widest))
+        return self.iss is not None and segment.seq == self.awaits and fits and recent
 
     def came(self, segment: Segment, packet: bytes, awaits: int, shift: int) -> None:
         """The target sent a segment. awaits: see above. shift: of its windows."""
@@ -127,8 +145,12 @@ def _opened(make: Callable[[Situation], Made]) -> Callable[[Situation], Made]:
     return lambda now: None if now.iss is None else make(now)
 
 
-def _spoilt(segment: Segment) -> Segment:
-    return replace(segment, checksum=0x1234)
+def _spoilt(segment: Segment, checksum: int = 0x1234) -> Segment:
+    at = (20 if segment.src.version == 4 else 40) + 16
+    right = int.from_bytes(segment.to_bytes()[at : at + 2], "big")
+    # In one's complement 0 and 0xFFFF are one number.
+    is_right = right % 0xFFFF == checksum % 0xFFFF
+    return replace(segment, checksum=checksum ^ 0x5555 if is_right else checksum)
 
 
 def _syn(now: Situation, isn: int, *, data: bytes = _TEXT, flags: int = SYN) -> Segment:
@@ -232,6 +254,13 @@ KINDS: dict[str, Kind] = {
             else now.segment(now.awaits - 25, PSH, now.unacked, _TEXT)
         )
     ),
+    "text-below-new-times": Kind(
+        lambda now: (
+            None
+            if now.iss is None or now.times is None or seq.distance(now.isn, now.awaits) < 30
+            else now.segment(now.awaits - 25, PSH, now.unacked, _TEXT, age=-_AHEAD)
+        )
+    ),
     "text-beyond": Kind(_opened(lambda now: now.segment(now.edge + _FAR, PSH, now.unacked, _TEXT))),
     "text-far-below": Kind(
         _opened(lambda now: now.segment(now.isn - 5000, PSH, now.unacked, _TEXT))
@@ -247,12 +276,18 @@ KINDS: dict[str, Kind] = {
     "text-checksum": Kind(
         _opened(lambda now: _spoilt(now.segment(now.awaits, PSH, now.unacked, _TEXT)))
     ),
+    "text-checksum-0": Kind(
+        _opened(lambda now: _spoilt(now.segment(now.awaits, PSH, now.unacked, _TEXT), 0))
+    ),
+    "text-checksum-65535": Kind(
+        _opened(lambda now: _spoilt(now.segment(now.awaits, PSH, now.unacked, _TEXT), 0xFFFF))
+    ),
     "fin-checksum": Kind(_opened(lambda now: _spoilt(now.segment(now.awaits, FIN, now.unacked)))),
     "text-old-times": Kind(
         _opened(
             lambda now: (
                 None
-                if now.times is None
+                if now.times is None or not now.paws
                 else now.segment(now.awaits, PSH, now.unacked, _TEXT, age=100_000)
             )
         )
@@ -261,7 +296,7 @@ KINDS: dict[str, Kind] = {
         _opened(
             lambda now: (
                 None
-                if now.times is None
+                if now.times is None or not now.paws
                 else now.segment(now.awaits, FIN, now.unacked, age=100_000)
             )
         )
@@ -294,6 +329,7 @@ KINDS: dict[str, Kind] = {
     "parameter-problem": Kind(
         lambda now: _error(now.last, 0, 12 if _v4(now) else 4), early=_HALF_OPEN
     ),
+    "too-big-1400": Kind(lambda now: packet_too_big(now.last, mtu=1400) if now.last else None),
     "too-big-1280": Kind(lambda now: packet_too_big(now.last, mtu=1280) if now.last else None),
     "too-big-20": Kind(lambda now: packet_too_big(now.last, mtu=20) if now.last else None),
     "too-big-old": Kind(lambda now: packet_too_big(_old(now.last), mtu=600) if now.last else None),

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.explore.ends.actor import Actor, Clock, pattern
+from scapy_tfo.explore.ends.steps import NAME, is_written_out, parsed
 
+_LATE_ACCEPT = "late-accept"
 _SOON = 0.03
 """Seconds between two writes: more than a round trip."""
 
@@ -37,6 +39,12 @@ class LateClose(Echo):
 
     def peer_ended(self) -> None:
         self.clock.later(self.wait, self.close)
+
+
+class LateAccept(Echo):
+    """Takes a connection a while after it is ready: its listener sees to that."""
+
+    late = 0.0
 
 
 class SlowReader(Echo):
@@ -94,6 +102,17 @@ class HalfClose(Send):
 
     def read(self, _data: bytes) -> None:
         """Nothing more to say."""
+
+
+class HalfCloseRest(HalfClose):
+    """Ends its stream, and rests for a while before it reads."""
+
+    rest = 0.0
+
+    def opened(self) -> None:
+        self.pause()
+        self.shutdown()
+        self.clock.later(self.rest, self.resume)
 
 
 class Abort(Actor):
@@ -232,16 +251,63 @@ class LateReader(Writer):
         self.clock.later(_SOON, self.more)
 
 
+class Stepping(Writer):
+    """Does what is written out, see `steps`, and closes after its peer, when it has done all."""
+
+    def __init__(self, spec: str, clock: Clock) -> None:
+        super().__init__(clock)
+        self._steps = parsed(spec)
+        self._is_told = False
+
+    def text(self, start: int) -> bytes:
+        return super().text(start + len(self.wrote))
+
+    def first(self) -> bytes:
+        if not self._steps or self._steps[0][0] != "write":
+            return b""
+        self.size = self._steps.pop(0)[1]
+        return super().first()
+
+    def opened(self) -> None:
+        self.more()
+
+    def more(self) -> None:
+        while self._steps:
+            step, number = self._steps.pop(0)
+            if step == "wait":
+                self.clock.later(number / 1000, self.more)
+                return
+            if step == "write":
+                self.size = number
+                self.write(self.text(7))
+            else:
+                {
+                    "rest": self.pause,
+                    "read": self.resume,
+                    "end": self.shutdown,
+                    "close": self.close,
+                }[step]()
+        if self._is_told:
+            self.close()
+
+    def peer_ended(self) -> None:
+        self._is_told = True
+        if not self._steps:
+            self.close()
+
+
 _SERVERS: dict[str, tuple[type[Actor], str]] = {
     "echo": (Echo, ""),
     "think": (Echo, "think"),
     "late-close": (LateClose, "wait"),
+    _LATE_ACCEPT: (LateAccept, "late"),
     "slow-reader": (SlowReader, "rest"),
     "never-reads": (NeverReads, ""),
     "send": (Send, "size"),
     "send-close": (SendClose, "size"),
     "two-sends": (SendClose, "size"),
     "half-close": (HalfClose, "size"),
+    "half-close-rest": (HalfCloseRest, "rest"),
     "abort": (Abort, ""),
     "send-abort": (Abort, "size"),
     "mute": (Actor, ""),
@@ -259,14 +325,29 @@ _CLIENTS: dict[str, tuple[type[Writer], str]] = {
     "write-abort": (WriteAndAbort, "size"),
     "late-reader": (LateReader, "size"),
 }
-_SECONDS = ("think", "wait", "rest")
+_STEADY = ("echo", "think", "late-close", "send")
+_SECONDS = ("think", "wait", "rest", "late")
+
+
+def accepts_after(spec: str) -> float:
+    """Seconds for which a connection waits for the target's application."""
+    name, _, number = spec.partition(":")
+    return int(number) / 1000 if name == _LATE_ACCEPT and number.isdigit() else 0.0
+
+
+def is_steady(spec: str) -> bool:
+    """Whether the target's application takes its connection at once, reads, answers, and closes
+    after its peer has."""
+    return spec.partition(":")[0] in _STEADY
 
 
 def server_of(spec: str, clock: Clock) -> Actor:
     """The target's application of that name. Raises SetupError where there is none."""
+    if is_written_out(spec):
+        return Stepping(spec, clock)
     name, _, number = spec.partition(":")
     if name not in _SERVERS:
-        raise SetupError(f"no application {name!r}; there are {', '.join(_SERVERS)}")
+        raise SetupError(f"no application {name!r}; there are {', '.join((*_SERVERS, NAME))}")
     made = _SERVERS[name][0](clock)
     if name == "two-sends":
         made.__setattr__("writes", 2)
@@ -275,9 +356,11 @@ def server_of(spec: str, clock: Clock) -> Actor:
 
 def client_of(spec: str, clock: Clock) -> Writer:
     """The client of that name. Raises SetupError where there is none."""
+    if is_written_out(spec):
+        return Stepping(spec, clock)
     name, _, number = spec.partition(":")
     if name not in _CLIENTS:
-        raise SetupError(f"no client {name!r}; there are {', '.join(_CLIENTS)}")
+        raise SetupError(f"no client {name!r}; there are {', '.join((*_CLIENTS, NAME))}")
     made = _CLIENTS[name][0](clock)
     _numbered(made, spec, _CLIENTS[name][1], number)
     return made

@@ -46,6 +46,16 @@ class LiveResult(Result):
     left_out: Counter[str] = field(default_factory=Counter)
     lacks: dict[str, str] = field(default_factory=dict)
 
+    def join(self, other: Result) -> None:
+        """See Result."""
+        super(LiveResult, self).join(other)
+        if isinstance(other, LiveResult):
+            self.again += other.again
+            self.excused += other.excused
+            self.undecided += other.undecided
+            self.left_out += other.left_out
+            self.lacks |= other.lacks
+
 
 class LiveExplorer(Explorer):
     """site: stays the caller's. first: confirm what goes wrong at once. stop: asked before each
@@ -153,7 +163,7 @@ class LiveExplorer(Explorer):
         """See Explorer; without what the target cannot show."""
         shown = [each for each in cells() if not lacks(self._site, each)]
         runs = [play.run for play in self._engine.run(shown)]
-        return sizes(runs, faults, len(self._rows))
+        return sizes(runs, faults, self._rows)
 
     def length_of(self, schedule: Schedule) -> Length:
         """See Explorer: of most, for nothing is played for this alone."""

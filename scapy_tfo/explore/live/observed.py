@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from scapy_tfo.explore.ends.actor import Actor, Clock, pattern
 from scapy_tfo.lab.hooks import Session
 
-_ECHOES = ("echo", "think", "late-close", "slow-reader", "send")
+_ECHOES = ("echo", "think", "late-accept", "late-close", "slow-reader", "send")
+_DELAYED = ("think", "late-accept", "late-close")
+"""Their number is a time."""
 _AT_ONCE = ("send-close", "two-sends", "half-close")
 _CLOSES = ("send-close", "two-sends", "abort", "send-abort")
-_RESTS = ("slow-reader", "never-reads")
+_RESTS = ("slow-reader", "late-accept", "never-reads")
 
 
 class Observed(Actor):
@@ -56,8 +58,9 @@ class Observed(Actor):
         """What follows from its kind."""
         self.had = len(self.received)
         self.aborted = self._name in ("abort", "send-abort")
-        self.finished = self.done or self._name in _AT_ONCE
-        is_silent = self._name in _RESTS or self._name in ("think", "late-close")
+        # Who reads the end of the stream ends its own.
+        self.finished = self.done or bool(self.eof) or self._name in _AT_ONCE
+        is_silent = self._name in _RESTS or self._name in _DELAYED
         said = b"" if is_silent else pattern(self._size)
         if self._name == "two-sends":
             said *= 2

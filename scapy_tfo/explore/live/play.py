@@ -101,6 +101,8 @@ class LivePlay(Play):
             return  # It answers what came before the connection.
         self._conduct.history.stalled_at = stalled_at
         self._came(packet)
+        if self._handshake.at_once:
+            self.setting.answered_at_once()
 
     @property
     def deadline(self) -> float:
@@ -138,7 +140,15 @@ class LivePlay(Play):
         if self.world.next_act() is not None:
             return False
         waited = now - self._moved_at
-        return self.client.ended or waited >= self._quiet or now - self._began_at > HORIZON
+        is_done = self.client.ended and not self._is_to_be_told
+        return is_done or waited >= self._quiet or now - self._began_at > HORIZON
+
+    @property
+    def _is_to_be_told(self) -> bool:
+        """The acknowledgement of the target's FIN was lost: it comes again, and its application's
+        connection goes on until then."""
+        fin = self._situation.fin
+        return not self._over and fin is not None and self._situation.unacked != fin
 
     def finish(self, sessions: Sequence[Session] | None, now: float) -> Run:
         """What it showed. sessions: of this client at the target, None where nobody can tell."""
@@ -146,6 +156,8 @@ class LivePlay(Play):
         if sessions is None:
             wrote, acked = bytes(self.client.wrote), self.run.acked
             whole = acked == len(wrote)
+            # Nobody tells what ended.
+            self.run.may_end = False
             self.observed.guessed(wrote[:acked], ended=self.client.ended, whole=whole)
         else:
             is_mixed = self._conduct.history.mixed

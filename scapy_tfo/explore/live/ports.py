@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from scapy_tfo.errors import SetupError
+from scapy_tfo.explore.conversation.deeds import KINDS as DEEDS
 from scapy_tfo.explore.conversation.schedule import Schedule
 from scapy_tfo.explore.ends.context import context_of
 from scapy_tfo.explore.live.site import Site
@@ -31,7 +32,10 @@ class Taken:
 
 def leaves_a_mark(schedule: Schedule) -> bool:
     """Whether a host remembers something of the address that it comes from."""
-    return schedule.wrong is not None and schedule.wrong.kind.startswith(MARKS)
+    besides = [DEEDS[each.kind].beside for each in schedule.deeds]
+    if schedule.wrong is not None:
+        besides.append(schedule.wrong.kind)
+    return any(each.startswith(MARKS) for each in besides)
 
 
 class Ends:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from scapy_tfo.explore.audits import AUDITED
 from scapy_tfo.explore.conversation.run import Problem, Run
 from scapy_tfo.explore.conversation.schedule import Schedule
+from scapy_tfo.explore.explorer import Result
 from scapy_tfo.explore.live.explorer import LiveExplorer, LiveResult
 from scapy_tfo.explore.live.opened import open_site
 from scapy_tfo.explore.reduce import reduced
@@ -19,7 +21,8 @@ from scapy_tfo.targets.reached import Reach
 class LiveRequest:
     """What is to be explored. seconds: for the schedules, None for as long as the plan takes; what
     went wrong is played again after that. rate: packets a second at most, None for the target's.
-    first: stop at the first finding. strength: of the covering array of contexts."""
+    first: stop at the first finding. strength: of the covering array of contexts. shard: which one
+    of how many this is, counted from 0."""
 
     reach: Reach
     seed: int = 0
@@ -28,10 +31,14 @@ class LiveRequest:
     rate: float | None = None
     first: bool = False
     strength: int = STRENGTH
+    shard: tuple[int, int] = (0, 1)
 
 
-def explored_live(request: LiveRequest) -> LiveResult:
-    """Explore. Raises SetupError and TargetError, as `open_site`, and where the target is gone."""
+def explored_live(
+    request: LiveRequest, is_over: Callable[[Result], bool] = lambda _: False
+) -> LiveResult:
+    """Explore. is_over: asked before each schedule, with what was found so far. Raises SetupError
+    and TargetError, as `open_site`, and where the target is gone."""
     site = open_site(request.reach)
     try:
         end = None if request.seconds is None else time.monotonic() + request.seconds
@@ -39,12 +46,15 @@ def explored_live(request: LiveRequest) -> LiveResult:
         def stop() -> bool:
             if request.first and explorer.result.failed:
                 return True
+            if is_over(explorer.result):
+                return True
             return end is not None and time.monotonic() >= end
 
         explorer = LiveExplorer(
             site, seed=request.seed, strength=request.strength, rate=request.rate, stop=stop
         )
-        result = explorer.explore(request.faults)
+        number, of = request.shard
+        result = explorer.explore(request.faults, shard=number, of=of)
         judge = explorer.judge_for()
         for each in result.found.values():
             if each.problem.rule.startswith(AUDITED):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from scapy_tfo.explore.conversation.deeds import KINDS
-from scapy_tfo.explore.conversation.schedule import Schedule
+from scapy_tfo.explore.conversation.schedule import GONE, Schedule
 from scapy_tfo.explore.ends.context import FACTORS, context_of
 from scapy_tfo.explore.ends.opening import OLD_KEY, PLAIN, REQUEST, relative_of
+from scapy_tfo.explore.ends.steps import is_written_out
 from scapy_tfo.explore.live.ports import leaves_a_mark
 from scapy_tfo.explore.live.site import Site
 
@@ -33,6 +34,8 @@ def lacks(site: Site, schedule: Schedule) -> str:
         return "a client's address: schedules come from those that are there"
     if context.iss is not None:
         return "the target's ISN: it chooses that itself"
+    if is_written_out(schedule.server):
+        return "applications that are written out: listeners have their own"
     if schedule.server not in site.ports:
         return f"application {schedule.server}: no listener has it"
     if schedule.opening not in (PLAIN, REQUEST) and not site.profile.fast_open:
@@ -44,6 +47,8 @@ def lacks(site: Site, schedule: Schedule) -> str:
         sources = site.sources[context.family]
         if not all(site.reaches(relative_of(each, bit)) for each in sources):
             return "openings with the cookie of a neighbour: such an address is not ours"
+    if any(each.kind == GONE for each in schedule.faults):
+        return "a client that is gone: a target may take hours to tell its application"
     for each in schedule.deeds:
         kind = KINDS[each.kind]
         if kind.company or kind.again:

@@ -23,13 +23,14 @@ CookieOf = Callable[[Address, int, bool], bytes]
 @dataclass(slots=True)
 class Shared:
     """What all conversations with a target have in common. population, tally: see `Setting`.
-    cookie_of: asks for cookies."""
+    cookie_of: asks for cookies. prompt: the target answered a SYN at once, some time."""
 
     site: Site
     cookie_of: CookieOf
     population: Population = field(default_factory=Population)
     tally: Tally = field(default_factory=Tally)
     played: int = 0
+    prompt: bool = False
 
 
 class Wire:
@@ -82,6 +83,14 @@ class LiveSetting(Setting):
     def client_of(self, context: Context) -> Address:
         """See Setting."""
         return self.source
+
+    def answers_at_once(self) -> bool:
+        """See Setting."""
+        return self._shared.prompt
+
+    def answered_at_once(self) -> None:
+        """The target answered a SYN at once."""
+        self._shared.prompt = True
 
     def history(self, key: Hashable) -> History:
         """See Setting."""

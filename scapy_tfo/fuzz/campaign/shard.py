@@ -56,20 +56,23 @@ class Job:
 
 
 def run_shard(
-    job: Job, shard: tuple[int, int], is_over: Callable[[], bool], place: Path | None = None
+    job: Job,
+    shard: tuple[int, int],
+    is_over: Callable[[Progress], bool],
+    place: Path | None = None,
 ) -> bytes:
     """Send a shard, and return its store.
 
-    is_over: asked after each batch; what is kept until then is returned where it says so. place:
-    where the store may stand meanwhile, None for where temporary files do; one that is killed
-    leaves it there. Raises SetupError and TargetError.
+    is_over: told after each batch how far it is, and asked; what is kept until then is returned
+    where it says so. place: where the store may stand meanwhile, None for where temporary files
+    do; one that is killed leaves it there. Raises SetupError and TargetError.
     """
 
     def reopen() -> ProfiledBench:
         return open_bench(job.target, profile=job.profile, rate=job.rate)
 
-    def ask(_progress: Progress) -> None:
-        if is_over():
+    def ask(progress: Progress) -> None:
+        if is_over(progress):
             raise KeyboardInterrupt
 
     with tempfile.TemporaryDirectory(prefix="scapy-tfo-", dir=place) as directory:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from scapy_tfo.errors import SetupError
 from scapy_tfo.fuzz.findings.finding import Status
 from scapy_tfo.fuzz.findings.sightings import drop_unseen, put_finding
 from scapy_tfo.fuzz.findings.store import Part, Store
+from scapy_tfo.fuzz.generation.plan import Plan
+from scapy_tfo.program.program import Program
 
 _SIGHTING = "(requirement, rule, state, reply, cookie) = (?, ?, ?, ?, ?)"
 
@@ -21,35 +24,42 @@ def merge(out: Path, parts: Sequence[Path]) -> Store:
 
     Raises SetupError where they are not shards of one campaign, or hold the same batches.
     """
-    with ExitStack() as stack:
-        stores = [stack.enter_context(closing(Store.open(each))) for each in parts]
-        plan = stores[0].plan
-        owners: dict[tuple[Part, int], Path] = {}
-        for store in stores:
+    plan, base = _plan_of(parts)
+    merged = Store.create(out, replace(plan, shard=(1, 1)), base)
+    try:
+        counters: Counter[str] = Counter()
+        with merged.transaction() as database:
+            for each in parts:
+                with closing(Store.open(each)) as store:
+                    _add(database, store)
+                    counters.update(store.counters())
+            drop_unseen(database)
+        merged.count(counters)
+    except BaseException:
+        merged.close()
+        raise
+    return merged
+
+
+def _plan_of(parts: Sequence[Path]) -> tuple[Plan, dict[str, Program]]:
+    """Of their campaign, and the corpus that it began with. One is open at a time: of a thousand
+    together the files would be more than a process may have. Raises SetupError, as above."""
+    owners: dict[tuple[Part, int], Path] = {}
+    with closing(Store.open(parts[0])) as first:
+        plan, base = first.plan, first.base()
+    for path in parts:
+        with closing(Store.open(path)) as store:
             differs = plan.difference(store.plan, but=("shard",))
             if differs:
-                raise SetupError(
-                    f"{store.path} belongs to another campaign than {stores[0].path}: {differs}"
-                )
+                raise SetupError(f"{path} belongs to another campaign than {parts[0]}: {differs}")
             for each in ((part, number) for part in Part for number in store.finished(part)):
                 if each in owners:
                     raise SetupError(
-                        f"{owners[each]} and {store.path} hold the same programs"
+                        f"{owners[each]} and {path} hold the same programs"
                         f" ({each[0]} {each[1]}): give each shard once"
                     )
-                owners[each] = store.path
-        merged = Store.create(out, replace(plan, shard=(1, 1)), stores[0].base())
-        try:
-            with merged.transaction() as database:
-                for store in stores:
-                    _add(database, store)
-                drop_unseen(database)
-            for store in stores:
-                merged.count(store.counters())
-        except BaseException:
-            merged.close()
-            raise
-        return merged
+                owners[each] = path
+    return plan, base
 
 
 def _add(database: sqlite3.Connection, store: Store) -> None:

@@ -115,6 +115,7 @@ def as_script(finding: Finding) -> str:
         grants=PORTS["main"],
         literal=frozenset(bench.first_port + at for at, each in flows if each.isn is not None),
         asks=asks,
+        echoes=True,
     )
     script = export(
         found,

@@ -48,11 +48,12 @@ class ClientNetwork:
         self,
         sysctls: Mapping[str, str] | None = None,
         addresses: Mapping[int, IPv4Interface | IPv6Interface] = CLIENTS,
+        mtu: int = MTU,
     ) -> None:
         self.families = host_families()
         config = {
             "sysctls": {**_SYSCTLS, **(sysctls or {})},
-            "mtu": MTU,
+            "mtu": mtu,
             "families": self.families,
             "addresses": [str(addresses[each]) for each in self.families],
         }

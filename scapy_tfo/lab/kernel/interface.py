@@ -6,13 +6,13 @@ It is set up by ioctl: importing a netlink library takes longer than all the res
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import fcntl
 import os
 import socket
 import struct
 import time
-from collections.abc import Mapping
 from ipaddress import (
     IPv4Address,
     IPv4Interface,
@@ -20,12 +20,11 @@ from ipaddress import (
     IPv6Address,
     IPv6Interface,
     IPv6Network,
-    ip_network,
 )
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
+_SIOCADDRT = 0x890B
 _SIOCGIFFLAGS = 0x8913
 _SIOCSIFFLAGS = 0x8914
 _SIOCSIFADDR = 0x8916
@@ -36,6 +35,17 @@ _SIOCSIFTXQLEN = 0x8943
 _IFF_UP = 0x1
 _IFF_RUNNING = 0x40
 _IFF_MULTICAST = 0x1000
+_RTF_UP, _RTF_HOST = 0x1, 0x4
+
+_ROUTE4 = struct.Struct("@L16s16s16sHhLPhPLLH0P")
+"""struct rtentry of linux/route.h: -, destination, gateway, netmask, flags, -, -, -, metric,
+device, MTU, window, initial RTT."""
+
+_ROUTE6 = struct.Struct("@16s32xIHHILIi")
+"""struct in6_rtmsg of linux/ipv6_route.h: destination, type, lengths of the prefixes, metric, info,
+flags, interface."""
+
+_METRIC6 = 1
 
 _LOCAL = MappingProxyType({"type": "local", "table": 255, "scope": 254})
 """Of a route to this host itself: RTN_LOCAL, RT_TABLE_LOCAL, RT_SCOPE_HOST (rtnetlink(7))."""
@@ -118,44 +128,44 @@ def await_local(address: IPv6Address) -> None:
 
 def add_route(name: str, address: IPv4Address | IPv6Address) -> None:
     """Send what is for one address out by this interface. Raises OSError."""
-    _put_route(name, ip_network(address))
+    if isinstance(address, IPv4Address):
+        _add_route4(name, address)
+        return
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as control:
+        size, index = address.max_prefixlen, socket.if_nametoindex(name)
+        flags = _RTF_UP | _RTF_HOST
+        route = _ROUTE6.pack(address.packed, 0, size, 0, _METRIC6, 0, flags, index)
+        fcntl.ioctl(control, _SIOCADDRT, route)
+
+
+def _add_route4(name: str, address: IPv4Address) -> None:
+    label = ctypes.create_string_buffer(name.encode())
+    to = struct.pack("=HH4s8x", socket.AF_INET, 0, address.packed)
+    anywhere = struct.pack("=H14x", socket.AF_INET)
+    flags = _RTF_UP | _RTF_HOST
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        route = _ROUTE4.pack(
+            *(0, to, anywhere, anywhere, flags, 0, 0, 0, 0), ctypes.addressof(label), 0, 0, 0
+        )
+        fcntl.ioctl(control, _SIOCADDRT, route)
 
 
 def take_network(network: IPv4Network | IPv6Network) -> None:
-    """Make every address of a network this host's own. Raises OSError."""
-    _put_route("lo", network, _LOCAL)
+    """Make every address of a network this host's own. Raises OSError.
 
-
-def set_route_control(name: str, address: IPv4Address | IPv6Address, control: str | None) -> bool:
-    """Say which congestion control connections to that address use, None: the namespace's.
-
-    control: such as `cubic`. Returns whether the kernel has it.
+    That is a route of a kind that no ioctl can set.
     """
-    more = {} if control is None else {"metrics": {"cc_algo": control}}
-    try:
-        _put_route(name, ip_network(address), more)
-    except OSError:
-        return False
-    return True
-
-
-def _put_route(
-    name: str,
-    network: IPv4Network | IPv6Network,
-    more: Mapping[str, Any] = MappingProxyType({}),
-) -> None:
     from pyroute2 import IPRoute
     from pyroute2.netlink.exceptions import NetlinkError
 
-    index = socket.if_nametoindex(name)
     try:
         with IPRoute() as netlink:
             netlink.route(
                 "replace",
                 dst=str(network),
-                oif=index,
+                oif=socket.if_nametoindex("lo"),
                 family=socket.AF_INET if network.version == 4 else socket.AF_INET6,
-                **more,
+                **_LOCAL,
             )
     except NetlinkError as error:
         raise OSError(error.code, os.strerror(error.code)) from None

@@ -6,8 +6,9 @@ import asyncio
 import itertools
 import socket
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 
-from scapy_tfo.lab.apps import app_factory
+from scapy_tfo.lab.apps import AppFactory, accepts_after, app_factory
 from scapy_tfo.lab.hooks import ListenerOptions, Session
 from scapy_tfo.lab.sessions import SessionLog
 
@@ -25,6 +26,7 @@ class Listener:
         self.log = SessionLog()
         self._servers: list[asyncio.Server] = []
         self._sockets: list[socket.socket] = []
+        self._accepting: list[asyncio.Task[None]] = []
 
     def set_keys(self, keys: Sequence[bytes]) -> None:
         """Replace the cookie keys, primary first. Raises OSError for wrong sizes."""
@@ -36,7 +38,7 @@ class Listener:
 
         Raises ValueError for an unknown application, OSError.
         """
-        factory = app_factory(options.app, self.log)
+        factory, wait = app_factory(options.app, self.log), accepts_after(options.app)
         loop = asyncio.get_running_loop()
         for each in families:
             family = socket.AF_INET6 if each == 6 else socket.AF_INET
@@ -52,9 +54,14 @@ class Listener:
         if options.keys:
             self.set_keys(options.keys)
         for sock in self._sockets:
-            self._servers.append(
-                await loop.create_server(factory, sock=sock, backlog=options.backlog)
-            )
+            if wait:
+                sock.setblocking(False)
+                sock.listen(options.backlog)
+                self._accepting.append(loop.create_task(_accept_late(sock, factory, wait)))
+            else:
+                self._servers.append(
+                    await loop.create_server(factory, sock=sock, backlog=options.backlog)
+                )
             if not options.queue:
                 # With the bit 0x400 of tcp_fastopen, listen() turns fast open on by itself.
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_FASTOPEN, 0)
@@ -63,8 +70,35 @@ class Listener:
         """Stop listening; accepted connections go on."""
         for server in self._servers:
             server.close()
+        for task in self._accepting:
+            task.cancel()
         for sock in self._sockets:
             sock.close()
+
+
+async def _accept_late(sock: socket.socket, factory: AppFactory, wait: float) -> None:
+    """Hand over the connections of a listening socket, for ever. wait: seconds for which the oldest
+    is left in the queue."""
+    loop = asyncio.get_running_loop()
+    while True:
+        await _connected(sock)
+        await asyncio.sleep(wait)
+        with suppress(BlockingIOError):
+            while True:
+                accepted, _ = sock.accept()
+                accepted.setblocking(False)
+                await loop.connect_accepted_socket(factory, accepted)
+
+
+async def _connected(sock: socket.socket) -> None:
+    """Wait until a connection can be accepted."""
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(sock, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(sock)
 
 
 class Listeners:

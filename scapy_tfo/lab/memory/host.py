@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import functools
 import itertools
 import os
 from collections.abc import Callable, Collection, Sequence
@@ -11,10 +12,10 @@ from dataclasses import dataclass
 from typing import Self
 
 from scapy_tfo.cookie import KeyRing
-from scapy_tfo.lab.apps import app_factory
+from scapy_tfo.lab.apps import accepts_after, app_factory
 from scapy_tfo.lab.hooks import ListenerOptions, Session
 from scapy_tfo.lab.sessions import SessionLog
-from scapy_tfo.reference.server import Listener
+from scapy_tfo.reference.server import AcceptsLate, Listener
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.reference.states import (
     Accepted,
@@ -211,7 +212,15 @@ class ReferenceHost:
             backlog=options.backlog,
         )
         self._listening[port] = _Listening(listener, app_factory(options.app, log), log)
+        wait = accepts_after(options.app)
+        if wait:
+            accept = functools.partial(self._accept_one, listener)
+            listener.queue = AcceptsLate(wait, self._loop.call_later, accept)
         return port
+
+    def _accept_one(self, listener: Listener) -> None:
+        listener.accept_one(self.now)
+        self.pump()
 
     async def close_listener(self, port: int) -> None:
         self._listening[port].listener.close(self.now)

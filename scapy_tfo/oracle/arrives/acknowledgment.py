@@ -42,9 +42,15 @@ def _past_pending_fin(link: Connection, it: Arrival) -> bool:
     """A FIN that came before its turn waits, or was thrown away; and this may say that there is
     more."""
     pending = link.outbound.may.fin
-    if pending is None or not it.length or link.outbound.must.ended:
+    if pending is None or not it.length:
         return True
     end = it.sent.seq + it.sent.size
+    if link.outbound.must.ended:
+        if it.fin and end > pending:
+            # The eighth step has RCV.NXT advance over any FIN, and the states that have one stay.
+            link.blur()
+            return False
+        return True
     if end > pending or (it.fin and end != pending):
         link.blur()
         return False
@@ -56,7 +62,7 @@ def _numbers(link: Connection, it: Arrival) -> bool:
     sent, outbound, times = it.sent, link.outbound, link.times
     it.in_order = sent.seq <= outbound.may.next
     it.may_seq, it.must_seq = outbound.acceptable(sent.seq, it.length)
-    it.may_time, it.must_time = times.timely(sent.offer)
+    it.may_time, it.must_time = times.timely(sent.offer, paws=link.profile.paws)
     if sent.offer.times is not None:
         # Old ones count for some, as long as they end where the window was last told.
         times.send(sent.offer.times[0], counts=it.in_order)
@@ -122,7 +128,8 @@ def _acceptable(link: Connection, it: Arrival) -> bool:
         bare = not it.may_time and not it.length
         link.owed.want_answer(it.old == OPEN and not (bare or _is_discarded(link, it)))
         return False
-    if it.length and not it.must:
+    if it.length and (not it.must or it.sent.seq > link.outbound.must.next):
+        # The ACK of text before its turn may count to what limits such answers, too.
         link.owed.want_answer(False)
     return True
 

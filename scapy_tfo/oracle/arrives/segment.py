@@ -81,8 +81,7 @@ def _fragmented(link: Connection, sent: Sent) -> None:
 def icmp(link: Connection, error: Icmp) -> None:
     """We sent an ICMP error about a segment of the target's."""
     link.note("icmp")
-    # Up to the next number that it may send: its text may still be on the way, and Linux takes
-    # the next one for its own.
-    last = 1 + link.answer_size + link.outbound.may.ended
-    if not error.too_big and link.states & RCVD and 0 <= error.seq <= last:
+    # Whatever number it quotes: to check that is advice (RFC 5927 section 4.1), and a half-open
+    # connection is ended by soft errors, too, by many (RFC 5461 section 4).
+    if not error.too_big and link.states & RCVD:
         link.may_end()

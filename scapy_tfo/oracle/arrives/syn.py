@@ -16,7 +16,8 @@ def syn_ack(link: Connection, sent: Sent) -> None:
     link.note("bad-ack")
     link.owed.pardon()
     if link.states == LISTEN:
-        if not may_be_dropped(sent):
+        # With FIN beside it some drop it, whatever it acknowledges, as flags that make no sense.
+        if not (may_be_dropped(sent) or sent.flags & FIN):
             link.owed.want_rst(sent.ack or 0, 0)
     else:
         link.enter(link.states | LISTEN)
@@ -61,7 +62,10 @@ def syn(link: Connection, sent: Sent) -> None:
         link.owed.want_answer(False)
     shake.ask_for_more(offer)
     if offer.times is not None:
-        link.times.send(offer.times[0], counts=False)
+        if again and link.states & RCVD:
+            link.times.begin_again(offer.times[0])
+        else:
+            link.times.send(offer.times[0], counts=seq <= outbound.may.next)
 
 
 def _first_syn(link: Connection, sent: Sent) -> None:

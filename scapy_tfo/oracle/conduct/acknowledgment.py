@@ -1,29 +1,42 @@
-"""Rules on what is acknowledged, and on the window: RFC 9293 sections 3.4, 3.8.6 and 3.10.7."""
+"""Rules on what is acknowledged, on the window, and on probes of both.
+
+RFC 9293 sections 3.4, 3.8.4, 3.8.6 and 3.10.7.
+"""
 
 from __future__ import annotations
 
+import itertools
+
 from scapy_tfo.oracle.conduct.history import Came, History
 from scapy_tfo.oracle.conduct.parts.conditions import (
+    ACKED,
     ANSWERED,
+    CLOSED,
     ECHOES,
     EMPTY,
     FRESH,
     GAP,
+    LATE,
     OLD_ACK,
     SHUT,
     STOPPED,
     THEIR_FIN,
+    WAITS,
 )
 from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule
-from scapy_tfo.segment import ACK, RST, SYN, Segment
+from scapy_tfo.oracle.conduct.timers import REAL, backs_off
+from scapy_tfo.segment import ACK, FIN, RST, SYN, Segment
 from scapy_tfo.seq import distance
 
 _ACK_WITHIN = 0.5
 """Seconds (RFC 9293 section 3.8.6.3, MUST-40), and what sums of them lose."""
 _ROUNDING = 0.01
 _PROBE_WITHIN, _OPENS_WITHIN = 1.0, 5.0
+_PROBED_WITHIN = 6.5
+_KEEPALIVE, _QUIET = 7100.0, 1.0
+"""Seconds: two hours, less what a timer that is set now and then loses; and a silence."""
 _PROBES_APART = 1.0
-"""Seconds after a probe in which another one may be one too many (RFC 5961 section 7)."""
+"""Seconds after an answer in which another one may be one too many (RFC 5961 section 7)."""
 """Seconds that specs/ gives."""
 _ANSWERED = 1.0
 """Seconds after which an ACK answers nothing that came: twice the longest delay."""
@@ -122,7 +135,8 @@ def answers_probe(history: History, segment: Segment, at: float) -> Due | None:
     if not (at_edge and len(segment.payload) == 1 and history.peer.plain):
         return None
     last, history.probed_at = history.probed_at, at
-    if last is not None and at - last < _PROBES_APART:
+    # An ACK of anything that was not taken may have been one too many, too.
+    if any(each is not None and at - each < _PROBES_APART for each in (last, history.heard_at)):
         return None
     by = at + _PROBE_WITHIN + _ROUNDING
     return Due(at, by, "an answer to the probe within a second", _any, plain=False)
@@ -131,7 +145,8 @@ def answers_probe(history: History, segment: Segment, at: float) -> Due | None:
 def opens(history: History, at: float) -> Due | None:
     """A window that was closed opens when the application reads again (RFC 9293 section 3.8.6)."""
     best = history.best
-    if best is None or best.flags & (SYN | RST) or best.segment.window:
+    if best is None or best.flags & (SYN | RST) or best.segment.window or not history.their_una:
+        # Before the handshake is over there are SYN-ACKs only.
         return None
     by = at + _OPENS_WITHIN
     return Due(at, by, "an open window", lambda came: came.segment.window > 0, plain=False)
@@ -187,6 +202,64 @@ def behind_their_fin(history: History, came: Came) -> Judged:
     return came.ack <= end or Breach(f"acknowledging the FIN at most, {end}", f"{came.ack}")
 
 
+def keepalive_early(history: History, came: Came) -> Judged:
+    """An idle connection is left alone for two hours (RFC 9293 section 3.8.4, MUST-28)."""
+    peer, heard = history.peer, history.heard_at
+    if peer.sent_at is None or heard is None or came.seq is None or came.flags & (SYN | RST):
+        return False
+    if came.at - heard <= _QUIET + history.grace:
+        return False
+    # Once the first one is not answered, others may follow soon.
+    idle = came.at - peer.sent_at
+    if idle <= _QUIET + history.grace or not peer.window:
+        return False
+    end = history.theirs.end
+    probes = history.their_una == end and came.seq == end - 1 and came.length <= 1
+    early = probes and idle < _KEEPALIVE and not came.flags & FIN
+    return not early or Breach("no keep-alive for two hours", f"one after {idle:.0f} s")
+
+
+def probes_the_window(history: History, segment: Segment, at: float) -> Due | None:
+    """A closed window is probed while text waits (RFC 9293 section 3.8.6.1, MUST-35, MUST-36)."""
+    end = history.theirs.end
+    if not history.writes or segment.window or history.their_una != end or end <= 1:
+        return None
+    if history.probes:
+        # Each probe may wait longer than the one before.
+        return None
+    if not history.peer.plain or segment.flags & (SYN | RST | FIN):
+        return None
+    if history.slow or len(history.handshakes) != 1:
+        # The first probe waits for a timeout, which may be of a round trip of many seconds.
+        return None
+    expected = f"a probe of the window within {_PROBED_WITHIN} s"
+    return Due(at, at + _PROBED_WITHIN, expected, lambda _: True, plain=False)
+
+
+def probes_back_off(history: History, came: Came) -> Judged:
+    """The time to the next probe of a closed window grows (RFC 9293 3.8.6.1, SHLD-30)."""
+    if history.peer.window != 0 or came.seq is None or came.seq > history.their_una:
+        return False
+    if not history.peer.plain or history.peer.fin:
+        # What is odd, or ends the stream, may be answered by what looks like a probe.
+        return False
+    if history.probes and came.at - history.probes[-1] <= REAL:
+        # It answers an ACK.
+        return False
+    times = [*history.probes, came.at]
+    return backs_off([later - earlier for earlier, later in itertools.pairwise(times)])
+
+
+def keepalive_beside_text(history: History, came: Came) -> Judged:
+    """Nothing is asked of a peer that has text to acknowledge (RFC 9293 section 3.8.4, MUST-28)."""
+    una = history.their_una
+    if came.seq is None or came.flags & (SYN | RST | FIN) or not history.peer.plain:
+        return False
+    if una <= 1 or una >= history.theirs.end or not history.peer.window or came.segment.payload:
+        return False
+    return came.seq != una - 1 or Breach("no keep-alive: text is under way", "one")
+
+
 RULES = (
     Rule(
         "text-behind-their-fin",
@@ -238,5 +311,36 @@ RULES = (
     ),
     Rule(
         "old-ack-taken", old_ack, listens=True, complete=True, numbers=True, on="a", needs=OLD_ACK
+    ),
+    Rule(
+        "keepalive-beside-text",
+        keepalive_beside_text,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        needs=ACKED,
+    ),
+    Rule(
+        "keepalive-early",
+        keepalive_early,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        needs=LATE,
+    ),
+    Rule("probe-missing", owes=probes_the_window, needs=WAITS),
+    Rule(
+        "probes-too-often",
+        probes_back_off,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        needs=CLOSED,
     ),
 )

@@ -65,8 +65,12 @@ def _classic(history: History) -> bool:
 
 
 def _copy(history: History, came: Came) -> bool:
-    text = bool(came.segment.payload) and came.seq is not None and not came.flags & SYN
-    return text and (came.seq or 0) + came.length <= history.theirs.end
+    if not came.segment.payload or came.seq is None or came.flags & SYN:
+        return False
+    if history.answer is not None and came.seq < history.answer.length:
+        # Text that a SYN-ACK had may be sent as if it was new, once the connection is open.
+        return False
+    return came.seq + came.length <= history.theirs.end
 
 
 def copy_marked(history: History, came: Came) -> Judged:
@@ -101,6 +105,8 @@ def reduction_untold(history: History, came: Came) -> Judged:
         return False
     if came.at - since <= _ROUND_TRIP or came.seq < history.theirs.end or came.flags & RST:
         return False
+    if not history.peer.window:
+        return False
     tells = [*history.after_echo, bool(came.flags & CWR)]
     if len(tells) < _SEGMENTS:
         return False
@@ -109,7 +115,9 @@ def reduction_untold(history: History, came: Came) -> Judged:
 
 def probe_marked(history: History, came: Came) -> Judged:
     """A probe of a closed window is not ECN-capable, nor has it CWR (section 6.1.6)."""
-    probes = history.peer.window == 0 and history.is_quiet(came) and history.writes
+    peer = history.peer
+    # What comes late with an older number closes no window.
+    probes = peer.window == 0 and peer.closed and history.is_quiet(came) and history.writes
     if not probes or came.seq is None or came.seq > history.their_una or came.flags & (SYN | RST):
         return False
     if history.offered.experiment:

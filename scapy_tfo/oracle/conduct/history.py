@@ -159,8 +159,13 @@ class History(Facts):
             return
         if self.their_una < ack <= self.theirs.end:
             self._measure(ack)
-            self._learn_progress(ack)
-        edge = ack + (segment.window << (0 if flags & SYN else self.offered.shift))
+            self._learn_progress(ack, place)
+        if ack > self.theirs.end and self.complete and self.ordered:
+            # What acknowledges too much has no window (RFC 9293 section 3.10.7.4, fifth).
+            return
+        # One that comes late moves SND.UNA, and not SND.WND (RFC 9293 section 3.10.7.4).
+        window = max(segment.window, self.peer.goes_by)
+        edge = ack + (window << (0 if flags & SYN else self.offered.shift))
         if self.limit is None or edge > self.limit:
             self.limit = edge
 
@@ -170,7 +175,7 @@ class History(Facts):
         if not self.their_una and len(self.handshakes) == 1 and ack == 1 and at is not None:
             self.peer.round_trip = at - self.handshakes[0]
 
-    def _learn_progress(self, ack: int) -> None:
+    def _learn_progress(self, ack: int, place: Place) -> None:
         """The peer acknowledges more than before."""
         at = self.peer.sent_at
         self.slow = self.slow or at is None or at - self.text_at > PROMPT
@@ -178,7 +183,8 @@ class History(Facts):
         self.grown = max(self.grown + 1, self.segments)
         self.their_una = ack
         fin = self.their_fin
-        if fin is not None and ack > fin and self.fin_acked_at is None:
+        # The acknowledgement of a segment outside of the window is not read (RFC 9293 3.10.7.4).
+        if fin is not None and ack > fin and self.fin_acked_at is None and place.is_acceptable:
             self.fin_acked_at = at
 
     def learn_error(self, error: IcmpError | None = None, at: float | None = None) -> None:
@@ -252,11 +258,14 @@ class History(Facts):
             self.best = came
             self.learn_edge()
         start, length = came.seq, came.length
+        # A probe of a closed window, and what has its byte in it, tell of no reduction.
+        tells = bool(self.peer.window) and start >= self.theirs.end
         if flags & SYN:
             self.theirs.add(start, b"", 1)
             start, length = start + 1, length - 1
         self.theirs.add(start, segment.payload if self.contents else b"", length)
-        if self.peer.echoed is not None and segment.payload:
+        if segment.payload and (flags & CWR or (tells and self.peer.echoed is not None)):
+            # ECE beside acknowledgements that say nothing new may have told of it before.
             self.after_echo.append(bool(flags & CWR))
         if flags & FIN and self.their_fin is None:
             self.their_fin = came.seq + came.length - 1
@@ -337,4 +346,6 @@ class History(Facts):
             self.repeats = came.seq, came.at
         elif came.seq + came.length > self.theirs.end:
             self.gaps = ()
-            self.repeats = came.seq, came.at
+            # The timer of what was there before, as the byte of a probe, may be running.
+            is_new = came.seq >= self.theirs.end
+            self.repeats = (came.seq, came.at) if is_new else None

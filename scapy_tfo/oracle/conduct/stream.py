@@ -42,6 +42,10 @@ def same_text(history: History, came: Came) -> Judged:
     """What is sent again has the bytes that it had (RFC 9293 section 3.4)."""
     if not _is_text(came) or _start(came) >= history.theirs.end:
         return False
+    end = history.theirs.end
+    if history.their_una == end == _start(came) + 1 == _start(came) + len(came.segment.payload):
+        # The octet of a keep-alive is garbage (RFC 9293 section 3.8.4).
+        return False
     at = history.theirs.differs(_start(came), came.segment.payload)
     return True if at is None else Breach("the same bytes as before", f"another one at {at}")
 
@@ -105,8 +109,14 @@ def _in_the_window(history: History, came: Came) -> Judged:
 
 
 def _persists(history: History, came: Came) -> bool:
-    """Nothing but a timer is the reason, though an ACK was sent a moment ago."""
-    return not history.spoke_since and came.at - history.text_at > PROMPT
+    """A timer is the reason, though an ACK was sent a moment ago: it runs since the last text, or
+    since the window was closed, whatever the peer sends meanwhile."""
+    shut_at = history.peer.shut_at
+    shut = shut_at is not None and came.at - shut_at > PROMPT
+    late = came.at - history.text_at
+    # What was not acknowledged comes again by a timer, whatever the peer has said meanwhile.
+    comes_again = came.seq is not None and came.seq <= history.their_una and late > PROMPT / 2
+    return shut or comes_again or (not history.spoke_since and late > PROMPT)
 
 
 def over_the_mss(history: History, came: Came) -> Judged:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
-
 from scapy_tfo.oracle.conduct.history import Came, History
 from scapy_tfo.oracle.conduct.parts.conditions import (
-    ACKED,
     BY_TIMER,
-    CLOSED,
     COPY,
     ENDS,
     FIN_ACKED,
     FRESH,
     LATE,
-    WAITS,
 )
 from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule
 from scapy_tfo.segment import FIN, RST, SYN, Segment
 
-_REAL = 0.2
-"""Seconds between two copies, from which on a timer sent the second, and no path made it."""
+REAL = 0.2
+"""Seconds between two copies, from which on a timer sent the second."""
 _LARGE = 16.0
 """Seconds from which on a timer may be at its limit, which is a minute at least."""
 _GROWTH = 1.5
@@ -39,14 +34,11 @@ _LONG_GAP, _LEAST_LIMIT = 10.0, 55.0
 """Seconds between copies, from which on a limit shows; and the least limit, less what clocks
 lose."""
 _AFTER_LOST_HANDSHAKE = 2.7
-_PROBE_WITHIN = 6.5
-_KEEPALIVE = 7200.0
-_QUIET = 1.0
 _LONG_TRIP, _LONGEST_TRIP = 0.1, 0.8
 """Seconds of a round trip that shows, and from which on a first timeout may be shorter."""
 _ROUGHLY, _DOUBLED = 0.9, 0.01
 """What clocks lose; seconds within which a path may double a packet."""
-_FIN_WITHIN = 5.0
+_FIN_WITHIN, _STILL_WRITES = 5.0, 1.0
 
 
 def _gaps(history: History, came: Came, most: int = 3) -> list[float]:
@@ -62,9 +54,10 @@ def _gaps(history: History, came: Came, most: int = 3) -> list[float]:
     return gaps if history.is_timed(came.at - sum(gaps)) else []
 
 
-def _backs_off(gaps: list[float]) -> Judged:
+def backs_off(gaps: list[float]) -> Judged:
+    """Whether times between copies, in seconds, grow as those of a timer that doubles."""
     last = gaps[-3:]
-    if len(last) < 3 or min(last) < _REAL or last[0] > _LARGE:
+    if len(last) < 3 or min(last) < REAL or last[0] > _LARGE:
         return False
     # The first may be of a timer that was set before the round trip was measured.
     late = min(_LATE, _OF_IT * min(last))
@@ -74,12 +67,12 @@ def _backs_off(gaps: list[float]) -> Judged:
     return Breach("gaps that double", f"{told} s between its copies")
 
 
-def text_backs_off(history: History, came: Came) -> Judged:
+def textbacks_off(history: History, came: Came) -> Judged:
     """The time to the next copy of text doubles (RFC 6298 5.5); that to the next probe of a closed
     window SHOULD (RFC 9293 section 3.8.6.1), and need not."""
     if came.flags & SYN or history.peer.window == 0:
         return False
-    return _backs_off(_gaps(history, came))
+    return backs_off(_gaps(history, came))
 
 
 def _by_timer(history: History, came: Came) -> list[float]:
@@ -87,15 +80,15 @@ def _by_timer(history: History, came: Came) -> list[float]:
     return _gaps(history, came) if came.flags & SYN and history.syns == 1 else []
 
 
-def syn_ack_backs_off(history: History, came: Came) -> Judged:
+def syn_ackbacks_off(history: History, came: Came) -> Judged:
     """So does that to the next SYN-ACK."""
-    return _backs_off(_by_timer(history, came))
+    return backs_off(_by_timer(history, came))
 
 
 def syn_ack_waits(history: History, came: Came) -> Judged:
     """A SYN-ACK comes again after a second (RFC 6298 section 2.1)."""
     gaps = _by_timer(history, came)
-    if not gaps or gaps[-1] < _REAL:
+    if not gaps or gaps[-1] < REAL:
         return False
     return gaps[-1] >= _FIRST or Breach("a second before it comes again", f"{gaps[-1]:.2f} s")
 
@@ -103,7 +96,7 @@ def syn_ack_waits(history: History, came: Came) -> Judged:
 def first_comes_first(history: History, came: Came) -> Judged:
     """A timer sends the earliest text that is not acknowledged (RFC 6298 5.4)."""
     heard_at = history.heard_at
-    if heard_at is None or came.at - heard_at <= _REAL or not history.is_timed(heard_at):
+    if heard_at is None or came.at - heard_at <= REAL or not history.is_timed(heard_at):
         return False
     if history.spoke_since or came.seq is None or not came.segment.payload:
         return False
@@ -122,7 +115,6 @@ def sends_again(history: History, came: Came) -> Due | None:
     if came.flags & (SYN | RST) or came.seq is None or not came.length or not history.peer.plain:
         return None
     una = max(history.their_una, 1)
-    end = came.seq + came.length
     is_new = came.seq == una == history.their_una == history.theirs.end
     calm = not (history.slow or history.repeated or history.errors)
     if not is_new or not calm or len(history.handshakes) != 1 or not history.peer.window:
@@ -133,7 +125,8 @@ def sends_again(history: History, came: Came) -> Due | None:
 
     def waived() -> bool:
         left = history.resets or history.errors or not history.peer.window
-        return bool(left) or history.their_una >= end
+        # An ACK of a part of it sets the timer anew (RFC 6298 5.3).
+        return bool(left) or history.their_una > una
 
     expected = f"{una} again within {_AGAIN_WITHIN} s"
     return Due(came.at, came.at + _AGAIN_WITHIN, expected, settles, waived=waived)
@@ -142,7 +135,7 @@ def sends_again(history: History, came: Came) -> Due | None:
 def fin_again(history: History, came: Came) -> Judged:
     """A FIN that was acknowledged is not sent again."""
     since = history.fin_acked_at
-    if since is None or came.at - since <= _REAL + history.grace or came.flags & (SYN | RST):
+    if since is None or came.at - since <= REAL + history.grace or came.flags & (SYN | RST):
         return False
     return not came.flags & FIN or Breach("no FIN: it is acknowledged", "the FIN again")
 
@@ -166,12 +159,12 @@ def slow_after_lost_handshake(history: History, came: Came) -> Judged:
     5.7)."""
     copies = history.handshakes
     times = history.times_agreed or history.offered.sack or history.offered.fast_open
-    if times or history.syns != 1 or len(copies) < 2 or copies[1] - copies[0] < _REAL:
+    if times or history.syns != 1 or len(copies) < 2 or copies[1] - copies[0] < REAL:
         return False
     if came.flags & SYN or came.seq != 1:
         return False
     gaps = _gaps(history, came)
-    if len(gaps) != 1 or gaps[0] < _REAL:
+    if len(gaps) != 1 or gaps[0] < REAL:
         return False
     return gaps[0] >= _AFTER_LOST_HANDSHAKE or Breach("three seconds first", f"{gaps[0]:.2f} s")
 
@@ -190,50 +183,11 @@ def limit_of_the_timeout(history: History, came: Came) -> Judged:
     )
 
 
-def keepalive_early(history: History, came: Came) -> Judged:
-    """An idle connection is left alone for two hours (RFC 9293 section 3.8.4, MUST-28)."""
-    peer, heard = history.peer, history.heard_at
-    if peer.sent_at is None or heard is None or came.seq is None or came.flags & (SYN | RST):
-        return False
-    idle = came.at - max(peer.sent_at, heard)
-    if idle <= _QUIET + history.grace or not peer.window:
-        return False
-    end = history.theirs.end
-    probes = history.their_una == end and came.seq == end - 1 and came.length <= 1
-    early = probes and idle < _KEEPALIVE and not came.flags & FIN
-    return not early or Breach("no keep-alive for two hours", f"one after {idle:.0f} s")
-
-
-def probes_the_window(history: History, segment: Segment, at: float) -> Due | None:
-    """A closed window is probed while text waits (RFC 9293 section 3.8.6.1, MUST-35, MUST-36)."""
-    end = history.theirs.end
-    if not history.writes or segment.window or history.their_una != end or end <= 1:
-        return None
-    if history.probes:
-        # Each probe may wait longer than the one before.
-        return None
-    if not history.peer.plain or segment.flags & (SYN | RST | FIN):
-        return None
-    expected = f"a probe of the window within {_PROBE_WITHIN} s"
-    return Due(at, at + _PROBE_WITHIN, expected, lambda _: True, plain=False)
-
-
-def probes_back_off(history: History, came: Came) -> Judged:
-    """The time to the next probe of a closed window grows (RFC 9293 3.8.6.1, SHLD-30)."""
-    if history.peer.window != 0 or came.seq is None or came.seq > history.their_una:
-        return False
-    if history.probes and came.at - history.probes[-1] <= _REAL:
-        # It answers an ACK.
-        return False
-    times = [*history.probes, came.at]
-    return _backs_off([later - earlier for earlier, later in itertools.pairwise(times)])
-
-
 def comes_again_too_soon(history: History, came: Came) -> Judged:
     """Nothing but a sign of loss makes an end send text again within a round trip (RFC 6298
     section 2, RFC 9293 section 3.8.1)."""
     trip = history.peer.round_trip
-    if trip is None or trip < _LONG_TRIP or came.flags & (SYN | RST):
+    if trip is None or trip < _LONG_TRIP or came.flags & (SYN | RST) or history.errors:
         return False
     gaps = _gaps(history, came)
     if len(gaps) != 1 or gaps[0] < _DOUBLED:
@@ -244,27 +198,21 @@ def comes_again_too_soon(history: History, came: Came) -> Judged:
     )
 
 
-def keepalive_beside_text(history: History, came: Came) -> Judged:
-    """Nothing is asked of a peer that has text to acknowledge (RFC 9293 section 3.8.4, MUST-28)."""
-    una = history.their_una
-    if came.seq is None or came.flags & (SYN | RST | FIN) or not history.peer.plain:
-        return False
-    if una <= 1 or una >= history.theirs.end or not history.peer.window or came.segment.payload:
-        return False
-    return came.seq != una - 1 or Breach("no keep-alive: text is under way", "one")
-
-
 def fin_in_answer(history: History, segment: Segment, at: float) -> Due | None:
     """An application that closes after its peer ends its stream (RFC 9293 section 3.6)."""
-    peer, best = history.peer, history.best
-    if not (history.steady and peer.fresh and segment.flags & FIN) or history.their_fin is not None:
+    best = history.best
+    is_fresh = history.peer.fresh and segment.flags & FIN
+    if not (history.steady and is_fresh) or history.their_fin is not None:
         return None
     if best is None or best.flags & (SYN | RST) or history.theirs.end <= 1:
         return None
 
     def waived() -> bool:
         left = history.their_una < history.theirs.end or history.errors or history.resets
-        return bool(left) or not peer.window
+        # Much text takes its time through a small window, and some wait for room for a segment.
+        tight = (history.limit or 0) - history.theirs.end < history.largest
+        tight = tight or history.peer.closed or not history.peer.window
+        return bool(left) or tight or history.text_at - at > _STILL_WRITES
 
     return Due(at, at + _FIN_WITHIN, "a FIN in answer", _ends, waived=waived)
 
@@ -285,21 +233,11 @@ RULES = (
         text=True,
         needs=COPY,
     ),
-    Rule(
-        "keepalive-beside-text",
-        keepalive_beside_text,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="a",
-        needs=ACKED,
-    ),
     Rule("fin-missing", owes=fin_in_answer, needs=FRESH | ENDS),
-    Rule("no-backoff", text_backs_off, complete=True, numbers=True, on="a", text=True, needs=COPY),
+    Rule("no-backoff", textbacks_off, complete=True, numbers=True, on="a", text=True, needs=COPY),
     Rule(
         "no-syn-ack-backoff",
-        syn_ack_backs_off,
+        syn_ackbacks_off,
         complete=True,
         numbers=True,
         on="s",
@@ -369,26 +307,5 @@ RULES = (
         on="a",
         text=True,
         needs=COPY,
-    ),
-    Rule(
-        "keepalive-early",
-        keepalive_early,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="a",
-        needs=LATE,
-    ),
-    Rule("probe-missing", owes=probes_the_window, needs=WAITS),
-    Rule(
-        "probes-too-often",
-        probes_back_off,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="a",
-        needs=CLOSED,
     ),
 )

@@ -12,6 +12,8 @@ _LONGEST_TICK = 2.0
 """Seconds: twice the longest that RFC 7323 section 5.4 allows."""
 _TICKS, _SLACK = 17_000_000, 1.0
 """In a second, one each 59 ns; and seconds by which two clocks may differ."""
+_HALF_ROUND = (1 << 31) / _TICKS
+"""Seconds after which the fastest clock may seem to go back: two minutes."""
 
 
 def times_missing(history: History, came: Came) -> Judged:
@@ -47,6 +49,8 @@ def clock_goes_back(history: History, came: Came) -> Judged:
     best = history.best
     if best is None or best.times is None or came.times is None or came.flags & RST:
         return False
+    if came.at - best.at > _HALF_ROUND:
+        return False
     is_new = came.seq is not None and bool(came.length) and came.seq >= history.theirs.end
     if not is_new and not history.ordered:
         return False
@@ -55,11 +59,13 @@ def clock_goes_back(history: History, came: Came) -> Judged:
 
 
 def _since(history: History, came: Came) -> tuple[float, int] | None:
-    """Seconds and ticks since the last segment, behind the handshake."""
+    """Seconds and ticks since the last segment, or between two SYN-ACKs."""
     best = history.best
     if best is None or best.times is None or came.times is None:
         return None
-    if (came.flags | best.flags) & (SYN | RST) or not history.is_newer(came):
+    # Neither a SYN-ACK with what is sent later, for its clock may be another (RFC 7323 5.4).
+    unlike = (came.flags ^ best.flags) & SYN or (came.flags | best.flags) & RST
+    if unlike or not history.is_newer(came):
         return None
     return came.at - best.at, distance(best.times[0], came.times[0])
 
@@ -152,7 +158,7 @@ RULES = (
         complete=True,
         ordered=True,
         numbers=True,
-        on="a",
+        on="sa",
         options=True,
         needs=TIMES,
     ),

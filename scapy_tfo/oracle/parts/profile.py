@@ -46,7 +46,8 @@ class Profile:
     pending. ports_rest: after a connection's end its 4-tuple takes no SYN for a while.
     stateless: it keeps nothing of a SYN (SYN cookies, RFC 4987 section 3.6). pushed_only: text goes
     to the application when PSH comes (RFC 9293 section 3.9.1.2). think: seconds that its
-    application takes for an answer, at most.
+    application takes for an answer, at most. paws: it refuses text with an old timestamp (RFC 7323
+    section 5.3 leaves open whether it does).
     """
 
     name: str = "rfc"
@@ -71,6 +72,7 @@ class Profile:
     stateless: bool = False
     pushed_only: bool = False
     think: float = 0.0
+    paws: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,15 @@ class Timestamps:
         if counts and (self.may is None or before(self.may, value)):
             self.may = value
 
+    def begin_again(self, value: int) -> None:
+        """A second SYN that is like the first has them. Which of the two a target goes by is open:
+        the rules of RFC 7323 section 4.3 are for synchronized connections."""
+        self.send(value, counts=True)
+        if self.must is not None and before(value, self.must):
+            self.must = value
+        if self.settled is not None and before(value, self.settled):
+            self.settled = value
+
     def advance(self, value: int) -> None:
         """One that every target goes by from now on."""
         self.must = value
@@ -61,8 +70,9 @@ class Timestamps:
         if echoed or self.echo is None:
             self.echo = value
 
-    def timely(self, offer: Offer) -> tuple[bool, bool]:
-        """Whether a segment may, and whether it must, pass PAWS (RFC 7323 section 5.3)."""
+    def timely(self, offer: Offer, *, paws: bool = True) -> tuple[bool, bool]:
+        """Whether a segment may, and whether it must, pass PAWS (RFC 7323 section 5.3: "if the PAWS
+        algorithm is used"). paws: the target is known to use it."""
         if not self.agreed and not self.open:
             return True, True
         if offer.times is None:
@@ -70,7 +80,7 @@ class Timestamps:
         value = offer.times[0]
         # One tick too old is let pass by some, as clocks are not read at one place.
         newest = None if self.open else self.must
-        may = newest is None or not before(value + 1 & _MASK, newest)
+        may = not paws or newest is None or not before(value + 1 & _MASK, newest)
         must = self.may is None or not before(value, self.may)
         return may, must
 

@@ -1,7 +1,8 @@
 """Makes one expected field of a script wrong: a good engine then fails the script at that line.
 
 Whatever no engine compares is left alone: `*`, values of no event, the initial sequence number (the
-script's name for what the kernel chose), TS val and ecr, the descriptor that a call returns.
+script's name for what the kernel chose), TS ecr, a TS val where the script does not say what a tick
+takes, the descriptor that a call returns.
 """
 
 from __future__ import annotations
@@ -13,11 +14,23 @@ from dataclasses import dataclass, replace
 from scapy_tfo.option import push_options
 from scapy_tfo.pkt.checks.lint import refuse_nonsense
 from scapy_tfo.pkt.checks.portable import additions
+from scapy_tfo.pkt.checks.wrong_times import (
+    SILENCE,
+    Changed,
+    of_little_time,
+    of_presence,
+    of_return,
+    of_silence,
+    of_stamp,
+    of_time,
+)
 from scapy_tfo.pkt.language import fields, tree
 from scapy_tfo.pkt.language.errors import ScriptError
 from scapy_tfo.pkt.language.printing import show_expression, show_option, show_script
+from scapy_tfo.pkt.language.settings import Settings, with_options
 from scapy_tfo.pkt.packets.bindings import MeaningError, Meanings
 from scapy_tfo.pkt.packets.options import raw_option
+from scapy_tfo.pkt.packets.script_stamps import Due, stamps_due
 
 _MODULUS = 1 << 32
 _LARGEST_WINDOW = 65535
@@ -32,14 +45,6 @@ _OTHER_ECN = {
     "ce": "ect0",
 }
 _MAKES_DESCRIPTOR = frozenset({"socket", "accept", "accept4", "open", "epoll_create"})
-_SECOND = 1_000_000_000
-_SILENCE = "expect none"
-_AT_ONCE = tree.Time(tree.Clock.AFTER, 0)
-_MARGIN = 100_000_000
-"""ns beyond the time of a packet, within which it comes for certain."""
-
-_WORTH_MISSING = 50_000_000
-"""ns: an event that waits less than this cannot be much too early."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +67,6 @@ class Break:
         return show_script(self.script)
 
 
-@dataclass(frozen=True, slots=True)
-class _Changed:
-    kind: str
-    what: str
-    action: tree.Action
-    time: tree.Time | None = None
-
-
 def breaks(script: tree.Script, symbols: Mapping[str, str]) -> tuple[Break, ...]:
     """Every break of a script that is still in the language.
 
@@ -77,15 +74,17 @@ def breaks(script: tree.Script, symbols: Mapping[str, str]) -> tuple[Break, ...]
     cookies that stand there by name are broken in their bytes.
     """
     meanings = Meanings(symbols)
+    stamps = stamps_due(script, with_options(Settings(), script.options, "", "").tick)
     found: list[Break] = []
     before = 1
     for index, line in enumerate(script.lines):
         if isinstance(line, tree.Event):
-            for changed in _changes(script, index, line, meanings):
+            due = stamps.get(line.at.line)
+            for changed in _changes(script, index, line, meanings, due):
                 new = replace(line, action=changed.action, time=changed.time or line.time)
                 broken = tree.Script((*script.lines[:index], new, *script.lines[index + 1 :]))
                 portable = _is_as_portable(line, new)
-                if _can_run(broken) and (portable or changed.kind == _SILENCE):
+                if _can_run(broken) and (portable or changed.kind == SILENCE):
                     found.append(Break(before, changed.kind, changed.what, broken, portable))
         before += show_script(tree.Script((line,))).count("\n")
     return tuple(found)
@@ -114,28 +113,35 @@ def _is_as_portable(old: tree.Event, new: tree.Event) -> bool:
 
 
 def _changes(
-    script: tree.Script, index: int, event: tree.Event, meanings: Meanings
-) -> Iterator[_Changed]:
+    script: tree.Script, index: int, event: tree.Event, meanings: Meanings, due: Due | None
+) -> Iterator[Changed]:
     match event.action:
         case tree.Packet(direction=tree.Direction.OUTBOUND) as packet:
             yield from _of_numbers(packet, repeats=_repeats_syn(script, index))
             yield from _of_flags(packet)
             yield from _of_marks(packet)
             yield from _of_options(packet, meanings)
-            yield from _of_time(event, _next_event(script, index))
-            yield from _of_presence(script, index, event.time)
+            yield from of_stamp(packet, due)
+            yield from of_time(event, _next_event(script, index))
+            yield from of_little_time(script, index, event, _event_before(script, index))
+            yield from of_presence(script, index, event.time)
         case tree.Icmp(direction=tree.Direction.OUTBOUND) | tree.AnyOf(or_none=False):
-            yield from _of_presence(script, index, event.time)
+            yield from of_presence(script, index, event.time)
         case tree.Silence(duration):
-            yield from _of_silence(duration, _next_event(script, index))
+            yield from of_silence(duration, _next_event(script, index))
         case tree.Syscall() as call:
             yield from _of_call(call)
-            yield from _of_return(event, call)
+            yield from of_return(event, call)
 
 
 def _next_event(script: tree.Script, index: int) -> tree.Event | None:
     behind = (line for line in script.lines[index + 1 :] if isinstance(line, tree.Event))
     return next(behind, None)
+
+
+def _event_before(script: tree.Script, index: int) -> tree.Event | None:
+    before = (line for line in script.lines[:index][::-1] if isinstance(line, tree.Event))
+    return next(before, None)
 
 
 def _repeats_syn(script: tree.Script, index: int) -> bool:
@@ -150,9 +156,9 @@ def _repeats_syn(script: tree.Script, index: int) -> bool:
 # Packets.
 
 
-def _of_numbers(packet: tree.Packet, *, repeats: bool) -> Iterator[_Changed]:
-    def told(kind: str, old: object, new: object, changed: tree.Packet) -> _Changed:
-        return _Changed(kind, f"{kind} {new} for {old}", changed)
+def _of_numbers(packet: tree.Packet, *, repeats: bool) -> Iterator[Changed]:
+    def told(kind: str, old: object, new: object, changed: tree.Packet) -> Changed:
+        return Changed(kind, f"{kind} {new} for {old}", changed)
 
     start, end, length = packet.range.start, packet.range.end, packet.range.length
     if isinstance(start, int) and isinstance(end, int) and ("S" not in packet.flags or repeats):
@@ -173,81 +179,29 @@ def _of_numbers(packet: tree.Packet, *, repeats: bool) -> Iterator[_Changed]:
         yield told("urg", packet.urg or 0, urg, replace(packet, urg=urg))
 
 
-def _of_flags(packet: tree.Packet) -> Iterator[_Changed]:
+def _of_flags(packet: tree.Packet) -> Iterator[Changed]:
     flags = packet.flags
     if flags == "-":
         return
     for flag in _TOGGLED:
         other = flags.replace(flag, "") if flag in flags else flag + flags
         if other:
-            yield _Changed("flags", f"flags {other} for {flags}", replace(packet, flags=other))
+            yield Changed("flags", f"flags {other} for {flags}", replace(packet, flags=other))
 
 
-def _of_marks(packet: tree.Packet) -> Iterator[_Changed]:
+def _of_marks(packet: tree.Packet) -> Iterator[Changed]:
     for index, mark in enumerate(packet.marks):
         if mark.name in _OTHER_ECN:
             other = tree.Mark(_OTHER_ECN[mark.name])
             marks = (*packet.marks[:index], other, *packet.marks[index + 1 :])
             what = f"{other.name} for {mark.name}"
-            yield _Changed("ECN", what, replace(packet, marks=marks))
-
-
-def _of_time(event: tree.Event, after: tree.Event | None) -> Iterator[_Changed]:
-    time = event.time
-    if time.clock is tree.Clock.WHENEVER:
-        return
-    # Two times from the script's start must not run backward.
-    clocks = {time.clock, after.time.clock if after else tree.Clock.AFTER}
-    if clocks != {tree.Clock.AT}:
-        # More than any share of the time that a script's tolerance may be.
-        late = time.earliest + _SECOND
-        latest = None if time.latest is None else time.latest + late
-        later = replace(time, earliest=time.earliest + late, latest=latest)
-        yield _Changed("time", "expected much later", event.action, later)
-    if time.clock is tree.Clock.AFTER and time.earliest >= _WORTH_MISSING and time.latest is None:
-        sooner = replace(time, earliest=time.earliest // 4)
-        yield _Changed("time", "expected much earlier", event.action, sooner)
-
-
-def _of_presence(script: tree.Script, index: int, time: tree.Time) -> Iterator[_Changed]:
-    """Nothing is expected where a packet comes."""
-    # What a call in the background waits for would come too late.
-    if time.clock is tree.Clock.WHENEVER or _is_blocked(script, index):
-        return
-    # By an absolute time, how long the event waits is not known, but it is no longer than this.
-    silence = tree.Silence((time.latest or time.earliest) + _MARGIN)
-    yield _Changed(_SILENCE, "'expect none' for the packet", silence, _AT_ONCE)
-
-
-def _is_blocked(script: tree.Script, index: int) -> bool:
-    """A blocking call before that event may not have returned yet, by the times written."""
-    waited = 0
-    for line in reversed(script.lines[: index + 1]):
-        if not isinstance(line, tree.Event):
-            continue
-        match line.action:
-            case tree.Syscall(until=int(until)) if until - line.time.earliest >= waited:
-                return True
-        if line.time.clock is tree.Clock.AFTER:
-            waited += line.time.earliest
-    return False
-
-
-def _of_silence(duration: int, after: tree.Event | None) -> Iterator[_Changed]:
-    """Nothing is expected for so long that what comes next is too early."""
-    if after is None or after.time.clock is not tree.Clock.AFTER:
-        return
-    match after.action:
-        case tree.Packet(direction=tree.Direction.OUTBOUND) | tree.AnyOf(or_none=False):
-            wait = after.time.latest or after.time.earliest
-            longer = tree.Silence(duration + wait + _MARGIN)
-            yield _Changed(_SILENCE, "'expect none' for too long", longer)
+            yield Changed("ECN", what, replace(packet, marks=marks))
 
 
 # Options.
 
 
-def _of_options(packet: tree.Packet, meanings: Meanings) -> Iterator[_Changed]:
+def _of_options(packet: tree.Packet, meanings: Meanings) -> Iterator[Changed]:
     options = None if packet.more_options else packet.options
     if not options:
         return
@@ -261,8 +215,8 @@ def _of_options(packet: tree.Packet, meanings: Meanings) -> Iterator[_Changed]:
             *new: fields.TcpOption,
             before: tuple[fields.TcpOption, ...] = before,
             behind: tuple[fields.TcpOption, ...] = behind,
-        ) -> _Changed:
-            return _Changed(kind, what, replace(packet, options=(*before, *new, *behind)))
+        ) -> Changed:
+            return Changed(kind, what, replace(packet, options=(*before, *new, *behind)))
 
         for kind, new in _other_values(option, meanings):
             yield changed(kind, f"{show_option(new)} for {show_option(option)}", new)
@@ -327,24 +281,24 @@ def _size(option: fields.TcpOption, meanings: Meanings) -> int | None:
 # System calls.
 
 
-def _of_call(call: tree.Syscall) -> Iterator[_Changed]:
+def _of_call(call: tree.Syscall) -> Iterator[Changed]:
     if isinstance(call.result, tree.Number):
         result = call.result.value
         other = result + 1
         if result >= 0 and call.name in _MAKES_DESCRIPTOR:
             other = -1
         number = replace(call.result, value=other)
-        yield _Changed("result", f"result {other} for {result}", replace(call, result=number))
+        yield Changed("result", f"result {other} for {result}", replace(call, result=number))
     if call.errno is not None:
         errno = "EBADF" if call.errno == "EINVAL" else "EINVAL"
-        yield _Changed("errno", f"{errno} for {call.errno}", replace(call, errno=errno))
+        yield Changed("errno", f"{errno} for {call.errno}", replace(call, errno=errno))
 
     for index, argument in enumerate(call.arguments):
         other_answer = _other_answer(call, index, argument)
         if other_answer is not None:
             what = f"{show_expression(other_answer)} for {show_expression(argument)}"
             arguments = (*call.arguments[:index], other_answer, *call.arguments[index + 1 :])
-            yield _Changed("answer", what, replace(call, arguments=arguments))
+            yield Changed("answer", what, replace(call, arguments=arguments))
 
 
 def _other_answer(
@@ -371,14 +325,3 @@ def _other_events(item: tree.Expression | tree.Field) -> tree.Expression | tree.
         case tree.Field("revents"):
             return replace(item, value=tree.Number(0))
     return item
-
-
-def _of_return(event: tree.Event, call: tree.Syscall) -> Iterator[_Changed]:
-    if call.until is None:
-        return
-    later = replace(call, until=2 * call.until + _SECOND)
-    yield _Changed("time of return", "expected to return much later", later)
-    if call.until - event.time.earliest >= _WORTH_MISSING:
-        until = event.time.earliest + (call.until - event.time.earliest) // 4
-        sooner = replace(call, until=until)
-        yield _Changed("time of return", "expected to return much earlier", sooner)

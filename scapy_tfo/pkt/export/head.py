@@ -10,7 +10,7 @@ from scapy_tfo import option as opt
 from scapy_tfo.pkt.export.conversation import Conversation
 from scapy_tfo.pkt.language import tree
 from scapy_tfo.pkt.language.settings import ANY_SEGMENTS
-from scapy_tfo.segment import ACK, SYN, Segment
+from scapy_tfo.segment import ACK, CWR, ECE, SYN, Segment
 
 _WIDTH = 100
 _LONGEST = 2000
@@ -115,9 +115,16 @@ def _settings(talks: Sequence[Conversation], *, is_server: bool) -> dict[str, in
         answers = [each for talk in talks for each in _answers(talk, kind, is_server=is_server)]
         if answers and not any(answers):
             found[name] = 0
+    if not is_server and any(map(_offers_ecn, talks)):
+        found["tcp_ecn"] = 1
     if is_server and any(map(_answers_often, talks)):
         found["tcp_invalid_ratelimit"] = 0
     return found
+
+
+def _offers_ecn(talk: Conversation) -> bool:
+    syns = (seen.what for seen in talk.segments(talk.target) if seen.what.is_syn)
+    return any(each.flags & ECE and each.flags & CWR for each in syns)
 
 
 def _answers_often(talk: Conversation) -> bool:

@@ -27,7 +27,14 @@ from scapy_tfo.pkt.export.causality import is_refused
 from scapy_tfo.pkt.export.conversation import Conversation
 from scapy_tfo.pkt.export.socket_setup import is_fast, nobody_listens, pending_limit, sends_at_once
 from scapy_tfo.pkt.export.socket_state import SocketState
-from scapy_tfo.pkt.export.writes import MUCH, is_held_back, sent_with, written_at_once
+from scapy_tfo.pkt.export.writes import (
+    MUCH,
+    is_held_back,
+    is_never_sent,
+    meets_a_fin,
+    sent_with,
+    written_at_once,
+)
 from scapy_tfo.pkt.language import tree
 from scapy_tfo.segment import ACK, FIN, PSH, SYN, Segment
 
@@ -42,7 +49,7 @@ class Application:
     """A server or a client with any number of connections, each called by its conversation.
 
     has_divided: something that was written at once went out in several packets. queues: see
-    `Wishes`. others: ports on which a server listens besides.
+    `Wishes`. others: ports on which a server listens besides. echoes: see `Wishes`.
     """
 
     def __init__(
@@ -52,7 +59,9 @@ class Application:
         is_server: bool,
         queues: Mapping[int, int],
         others: Sequence[int] = (),
+        echoes: bool = False,
     ) -> None:
+        self._echoes = echoes
         self._is_server = is_server
         self._queues = queues
         self._others = others
@@ -154,6 +163,8 @@ class Application:
             later = is_held_back(talk, index, socket.written)
             if later is not None:
                 yield from self._write(talk, socket, later)
+            elif self._echoes and is_never_sent(talk, index, socket.written):
+                yield from self._write_the_rest(socket)
         elif self._fin_follows_the_peer(talk, socket, index):
             yield from self._end(talk, socket, index)
 
@@ -204,7 +215,7 @@ class Application:
             yield call("send", socket.descriptor, ANY, size, "MSG_MORE", result=size)
         else:
             yield call("write", socket.descriptor, ANY, size, result=size)
-        if ends and not at_once and not self._meets_a_fin(talk, index, write.last):
+        if ends and not at_once and not meets_a_fin(talk, index, write.last):
             yield from self._end(talk, socket, index)
 
     def sent_with(self, talk: Conversation, index: int) -> list[int]:
@@ -278,6 +289,12 @@ class Application:
             socket.read = socket.acked
             yield call("read", socket.descriptor, ANY, size, result=size)
 
+    def _write_the_rest(self, socket: SocketState) -> Iterator[tree.Syscall]:
+        size = socket.read - socket.written
+        if socket.descriptor is not None and size > 0:
+            socket.written = socket.read
+            yield call("write", socket.descriptor, ANY, size, result=size)
+
     def _close(self, socket: SocketState) -> Iterator[tree.Syscall]:
         assert socket.descriptor is not None
         self._taken.discard(socket.descriptor)
@@ -333,26 +350,11 @@ class Application:
                 if packet.src == talk.target and segment.is_rst:
                     return False
                 if packet.src == talk.peer and segment.flags & FIN:
-                    return self._is_acked(talk, segment, before)
+                    # It came with data that was not acknowledged before.
+                    end = talk.remote_number(segment.seq) + len(segment.payload)
+                    return bool(segment.payload) and end > before
                 if packet.src == talk.target and self._acked(talk, socket, segment) > before:
                     return True
-        return False
-
-    def _meets_a_fin(self, talk: Conversation, index: int, last: Segment) -> bool:
-        """Whether the peer's FIN came before the target's, and was not acknowledged on its own, as
-        it is where the target has closed before (RFC 9293 section 3.10.7.4)."""
-        end: int | None = None
-        for packet in talk.connection.packets[index:]:
-            segment = packet.what
-            if segment is last:
-                return end is not None
-            if not isinstance(segment, Segment):
-                continue
-            if packet.src == talk.peer and segment.flags & FIN and end is None:
-                end = talk.remote_number(segment.end)
-            is_alone = packet.src == talk.target and not segment.payload
-            if is_alone and end is not None and talk.remote_number(segment.ack) >= end:
-                return False
         return False
 
     def _fin_follows_the_peer(self, talk: Conversation, socket: SocketState, index: int) -> bool:
@@ -368,10 +370,6 @@ class Application:
             and bool(segment.payload)
             and talk.local_number(segment.seq) + len(segment.payload) <= socket.written
         )
-
-    def _is_acked(self, talk: Conversation, fin: Segment, before: int) -> bool:
-        """Whether the peer's FIN came with data that was not acknowledged before."""
-        return bool(fin.payload) and talk.remote_number(fin.seq) + len(fin.payload) > before
 
     def _breaks_off(self, talk: Conversation, socket: SocketState, segment: Segment) -> bool:
         """Whether the application ends it with a RST: one that answers a segment either has no ACK

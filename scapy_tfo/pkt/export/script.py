@@ -146,7 +146,11 @@ class _Export:
         ]
         granting = () if self._wishes.grants is None or not spent else (self._wishes.grants,)
         application = Application(
-            self._talks, is_server=self._is_server, queues=queues, others=granting
+            self._talks,
+            is_server=self._is_server,
+            queues=queues,
+            others=granting,
+            echoes=self._wishes.echoes,
         )
         timeline = moments(self._talks)
         events = [tree.Event(tree.Time(), each) for each in application.begin()]

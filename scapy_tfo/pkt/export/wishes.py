@@ -16,7 +16,8 @@ class Wishes:
     0 where fast open is off; of other ports, what the packets show. grants: port of the server at
     which cookies of kind 34 are asked for that were given before; None: where they are spent, as
     they are. literal: ports of clients whose ISNs stay what they were. asks: cookies to ask for,
-    besides those that are spent."""
+    besides those that are spent. echoes: the server's application writes all that it reads, also
+    what was never sent."""
 
     side: str = "server"
     portable: bool = False
@@ -25,3 +26,4 @@ class Wishes:
     grants: int | None = None
     literal: frozenset[int] = frozenset()
     asks: tuple[Origin, ...] = ()
+    echoes: bool = False

@@ -82,6 +82,11 @@ def is_held_back(talk: Conversation, index: int, written: int) -> int | None:
     return None if any(each.length for each in between) else later
 
 
+def is_never_sent(talk: Conversation, index: int, written: int) -> bool:
+    """Nothing that is written behind packet `index` goes out any more."""
+    return next(_new_data(talk, index + 1, written), None) is None
+
+
 def sent_with(talk: Conversation, index: int, until: int) -> list[int]:
     """The packets behind packet `index` with more of the same write, in the same go: how it was
     divided is the kernel's choice. until: where the write ends."""
@@ -108,6 +113,24 @@ def sent_with(talk: Conversation, index: int, until: int) -> list[int]:
         found.append(at)
         before, last = segment, packet.when
     return found
+
+
+def meets_a_fin(talk: Conversation, index: int, last: Segment) -> bool:
+    """Whether the peer's FIN came before the target's, and was not acknowledged on its own, as
+    it is where the target has closed before (RFC 9293 section 3.10.7.4)."""
+    end: int | None = None
+    for packet in talk.connection.packets[index:]:
+        segment = packet.what
+        if segment is last:
+            return end is not None
+        if not isinstance(segment, Segment):
+            continue
+        if packet.src == talk.peer and segment.flags & FIN and end is None:
+            end = talk.remote_number(segment.end)
+        is_alone = packet.src == talk.target and not segment.payload
+        if is_alone and end is not None and talk.remote_number(segment.ack) >= end:
+            return False
+    return False
 
 
 def _new_data(talk: Conversation, index: int, written: int) -> Iterator[int]:

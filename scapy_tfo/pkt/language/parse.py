@@ -8,7 +8,6 @@ from contextvars import ContextVar
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
-from pathlib import Path
 
 from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedToken, VisitError
@@ -16,9 +15,8 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedToken
 from scapy_tfo.pkt.language import tree
 from scapy_tfo.pkt.language.build import Build, Placed
 from scapy_tfo.pkt.language.errors import ScriptError
+from scapy_tfo.pkt.language.parser import parser
 from scapy_tfo.pkt.language.tokens import BuildError
-
-_GRAMMAR = Path(__file__).with_name("grammar.lark")
 
 # The parser is shared; each parse gathers the comments it passes in a list of its own.
 _comments: ContextVar[list[Token]] = ContextVar("_comments")
@@ -124,7 +122,7 @@ def parse(text: str, name: str = "script") -> tree.Script:
 
 
 def warm_up() -> None:
-    """Build the parser now, which takes a quarter of a second, and not with the first script.
+    """Have the parser now, and not with the first script.
 
     Its lexer is built as the places of the language are met: all the usual ones are.
     """
@@ -133,16 +131,7 @@ def warm_up() -> None:
 
 @cache
 def _parser() -> Lark:
-    return Lark(
-        _GRAMMAR.read_text(encoding="utf-8"),
-        start="script",
-        parser="lalr",
-        lexer="contextual",
-        g_regex_flags=re.ASCII,
-        propagate_positions=True,
-        maybe_placeholders=True,
-        lexer_callbacks={"COMMENT": _gather},
-    )
+    return parser({"COMMENT": _gather})
 
 
 def _gather(comment: Token) -> Token:
@@ -181,7 +170,7 @@ def _unreadable(text: str, start: int, wanted: set[str]) -> str:
 
 def _unexpected(found: str, wanted: set[str]) -> str:
     shown = found.split("\n")[0]
-    close = get_close_matches(shown, [_named(each).strip("'") for each in wanted], n=1)
+    close = get_close_matches(shown, sorted(_named(each).strip("'") for each in wanted), n=1)
     if close:
         return f"'{shown}' is not allowed here: did you mean '{close[0]}'?"
     return f"'{shown}' is not allowed here: expected {_wanted(wanted)}"

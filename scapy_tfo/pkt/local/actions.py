@@ -62,6 +62,9 @@ class _Blocking:
 class LocalProgram(Program):
     """The script's process, its commands and its code. directory: where commands run."""
 
+    control = ""
+    """The congestion control of new sockets, "" for that of the namespace."""
+
     def __init__(self, player: Player, directory: Path) -> None:
         settings = player.settings
         local, remote = settings.addresses
@@ -101,6 +104,7 @@ class LocalProgram(Program):
         signal.setitimer(signal.ITIMER_REAL, 0)
         self._player.times.acted(event.time, due, Span(before, self._player.wire.now()))
         if call.name == "socket" and not differences and call.errno is None:
+            self._process.use_control(self.control)
             self._player.catch_up()
             self._player.flows.socket_made()
         if differences:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import importlib
 import os
 import pickle
 import re
@@ -71,8 +70,6 @@ def run_all(
     Must be called with a single thread.
     """
     warm_up()
-    # Each process would load it again for itself.
-    importlib.import_module("pyroute2")
     # What is there already is nobody's garbage; looking at it would copy it in each process.
     gc.freeze()
     pool = _Pool(longest)

@@ -13,7 +13,7 @@ from scapy_tfo.pkt.language.parse import parse
 from scapy_tfo.pkt.language.settings import Settings, with_options
 from scapy_tfo.pkt.local.actions import LocalProgram
 from scapy_tfo.pkt.local.scheduling import undisturbed
-from scapy_tfo.pkt.local.wire import LocalWire, usual_congestion_control
+from scapy_tfo.pkt.local.wire import LocalWire, control_wanted, namespace_control
 from scapy_tfo.pkt.play.flows import clients
 from scapy_tfo.pkt.play.outcome import Failure, Outcome
 from scapy_tfo.pkt.play.player import Player
@@ -48,10 +48,11 @@ def run_script(task: Task, wire: LocalWire) -> Outcome:
     wire.configure(settings, clients(script))
     player = Player(script, wire, settings)
     program = LocalProgram(player, task.directory)
-    before, after = _commands(script)
-    with usual_congestion_control(settings):
-        for command in before:
-            _run(command, program, player)
+    before, after = commands_around(script)
+    control = namespace_control()
+    for command in before:
+        _run(command, program, player)
+    program.control = control_wanted(control)
     if not player.outcome.failures:
         with undisturbed():
             player.play(program)
@@ -62,7 +63,7 @@ def run_script(task: Task, wire: LocalWire) -> Outcome:
     return player.outcome
 
 
-def _commands(script: tree.Script) -> tuple[list[tree.Command], list[tree.Command]]:
+def commands_around(script: tree.Script) -> tuple[list[tree.Command], list[tree.Command]]:
     """Those before the first event, and those behind it."""
     first = script.events[0].at.line if script.events else 0
     before = [each for each in script.commands if each.at.line <= first]

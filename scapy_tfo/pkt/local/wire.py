@@ -12,7 +12,6 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Iterator
 from ipaddress import IPv6Address
 from pathlib import Path
 
@@ -156,18 +155,16 @@ class LocalWire:
             os.read(self._tun, _LARGEST)
 
 
-@contextlib.contextmanager
-def usual_congestion_control(settings: Settings) -> Iterator[None]:
-    """Let scripts have the congestion control that they are written for, while they set up.
+def control_wanted(before: str) -> str:
+    """The congestion control that a script's sockets should have, "" for that of the namespace.
 
-    A namespace may not choose what the host has not allowed, but a route may say it; where the
-    script's set-up chooses another one itself, the route says nothing any more.
+    Scripts are written for cubic. A namespace may not choose what the host has not allowed, but a
+    socket may. before: that of the namespace before the script's set-up, which may have chosen
+    another one itself.
     """
-    before = _CONTROL.read_text().strip()
-    _, remote = settings.addresses
-    helped = before != _USUAL_CONTROL and interface.set_route_control(
-        DEVICE, remote, _USUAL_CONTROL
-    )
-    yield
-    if helped and _CONTROL.read_text().strip() != before:
-        interface.set_route_control(DEVICE, remote, None)
+    return _USUAL_CONTROL if namespace_control() == before != _USUAL_CONTROL else ""
+
+
+def namespace_control() -> str:
+    """The congestion control of this namespace."""
+    return _CONTROL.read_text().strip()

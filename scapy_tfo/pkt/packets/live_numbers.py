@@ -21,7 +21,8 @@ class Flow:
     it. ports: (remote, local) where the script names them, by its own numbers; client: whose the
     remote one is. remote_isn: the same in the script and on the wire; next_isn: of the last SYN.
     script_isn, live_isn: of the local side, None until seen. stamps: TS val that the script
-    expected, to what came. first_stamps: (script, wire) of the first one. is_reset: a RST was seen,
+    expected, to what came. first_stamps: (script, wire) of the first one, first_stamp_at: when it
+    came, ns. is_reset: a RST was seen,
     so that the next SYN begins anew. has_remote_fin, has_local_fin: where both were seen, a SYN
     does once the kernel answers it with another ISN. first_isn: of the
     kernel's SYN as it was heard, local_end: behind the last number that it has sent. lives: how
@@ -40,6 +41,7 @@ class Flow:
     live_isn: int | None = None
     stamps: dict[int, int] = field(default_factory=dict)
     first_stamps: tuple[int, int] | None = None
+    first_stamp_at: int = 0
     flow_labels: tuple[int, int] | None = None
     is_reset: bool = False
     next_isn: int | None = None
@@ -102,8 +104,9 @@ class Flow:
             return None
         return (live - self.first_stamps[1] + self.first_stamps[0]) % _MODULUS
 
-    def note_stamp(self, script: int, live: int) -> None:
-        """The script expected this TS val, and that one came."""
+    def note_stamp(self, script: int, live: int, when: int = 0) -> None:
+        """The script expected this TS val, and that one came then, ns."""
         self.stamps[script] = live
         if self.first_stamps is None:
             self.first_stamps = (script, live)
+            self.first_stamp_at = when

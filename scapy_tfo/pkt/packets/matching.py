@@ -20,6 +20,7 @@ _ECN_MASK = 3
 _ECN = {"noecn": (0,), "ect1": (1,), "ect0": (2,), "ect01": (1, 2), "ce": (3,)}
 _ECN_NAMES = ("noecn", "ect1", "ect0", "ce")
 _NO_AE = ~1
+_LABEL = 0xFFFFF
 _KINDS: dict[type, int] = {
     fields.Mss: opt.MSS,
     fields.WindowScale: opt.WINDOW_SCALE,
@@ -41,6 +42,12 @@ class Heard:
     flow_label: int = 0
 
 
+def heard_as(data: bytes, segment: Segment) -> Heard:
+    """A packet as it is on the wire, and its segment, which may be of several."""
+    is_labelled = data[0] >> 4 == 6
+    return Heard(segment, int.from_bytes(data[:4], "big") & _LABEL if is_labelled else 0)
+
+
 @dataclass(slots=True)
 class Comparison:
     """differences: none, where the packet is the one that the script wants. kept: the values
@@ -49,6 +56,10 @@ class Comparison:
     differences: list[Difference] = field(default_factory=list)
     kept: dict[str, Kept] = field(default_factory=dict)
     stamp: tuple[int, int] | None = None
+
+    def has(self, what: str) -> bool:
+        """It is among the differences."""
+        return any(each.what == what for each in self.differences)
 
     def differ(self, what: str, expected: object, actual: object) -> None:
         """Note one more."""
@@ -84,11 +95,12 @@ def compare(
     stamp_tolerance: int = 0,
     any_order: bool = False,
     any_segments: bool = False,
+    any_data: bool = False,
 ) -> Comparison:
     """What differs, all of it. tick: ns of one unit of TS val, 0: not looked at.
 
     stamp_tolerance: ns by which a TS val may be off. any_order: of the options, and padding
-    aside. any_segments: so PSH says nothing. Raises MeaningError.
+    aside. any_segments: so PSH says nothing. any_data: not only zeros. Raises MeaningError.
     """
     found = Comparison()
     segment = heard.segment
@@ -120,7 +132,7 @@ def compare(
             found.differ(name, number, got or 0)
     if expected.win is not None and meanings.number(expected.win) != segment.window:
         found.differ("win", meanings.number(expected.win), segment.window)
-    _compare_soundness(segment, found)
+    _compare_soundness(segment, found, any_data=any_data)
     isn = segment.seq if segment.flags & SYN else flow.live_isn
     if expected.isn is not None and _compare_number("isn", expected.isn, isn, meanings, found):
         found.differ("isn", meanings.number(closed(expected.isn)), isn)
@@ -132,9 +144,9 @@ def compare(
     return found
 
 
-def _compare_soundness(segment: Segment, found: Comparison) -> None:
+def _compare_soundness(segment: Segment, found: Comparison, *, any_data: bool) -> None:
     """What no script can ask for."""
-    if any(segment.payload):
+    if any(segment.payload) and not any_data:
         found.differ("data", "zeros", "other bytes")
     if segment.checksum is not None:
         found.differ("checksum", "a right one", hex(segment.checksum))

@@ -78,6 +78,11 @@ class Flows:
             return f"{endpoint(flow.remote, there)}>{endpoint(flow.local, here)}"
         return ""
 
+    @property
+    def awaits_syn(self) -> bool:
+        """The first SYN of the connection that the kernel opened last has not come."""
+        return self._connecting is not None and self._connecting.local_port is None
+
     def socket_made(self) -> None:
         """The next packets are of the connection that this socket will have."""
         self._current = self._connecting = None

@@ -14,7 +14,8 @@ from scapy_tfo.pkt.language.settings import Settings
 from scapy_tfo.pkt.packets.bindings import MeaningError, Meanings
 from scapy_tfo.pkt.packets.difference import Difference
 from scapy_tfo.pkt.packets.live_numbers import Flow
-from scapy_tfo.pkt.packets.matching import Comparison, Heard, compare, in_script_terms
+from scapy_tfo.pkt.packets.matching import Comparison, compare, heard_as, in_script_terms
+from scapy_tfo.pkt.packets.script_stamps import stamps_due, wrong_stamp
 from scapy_tfo.pkt.packets.sending import icmp_kind, icmp_to_send, segment_to_send
 from scapy_tfo.pkt.play.actions import Program
 from scapy_tfo.pkt.play.flows import Flows, NoFlowError, packets_of
@@ -33,8 +34,6 @@ any time."""
 _MANY = 20
 """Failures, behind which nothing that is new would be told."""
 
-_LABEL = 0xFFFFF
-
 
 @dataclass(frozen=True, slots=True)
 class Maybe:
@@ -48,9 +47,8 @@ class Maybe:
 class Player:
     """One run of one script on a wire. flows: None for those of the settings' addresses."""
 
-    any_order = False
-    """Whether options may come in any order, and with any padding."""
-
+    any_order = any_data = False
+    """Whether options may come in any order and padding; and data other than zeros."""
     settling = 4_000_000
     """ns behind the last event in which its effects are still looked at."""
 
@@ -65,6 +63,7 @@ class Player:
         self.times = Timeline(settings.tolerance, settings.tolerance_share, wire.tick)
         self.outcome = Outcome()
         self._events = script.events
+        self._stamps = stamps_due(script, settings.tick)
         self.hearing = Hearing(
             wire,
             self.flows,
@@ -212,9 +211,12 @@ class Player:
         for name, value in comparison.kept.items():
             self.meanings.keep(name, value)
         self._learn(packet, flow, segment)
-        if comparison.stamp is not None:
-            flow.note_stamp(*comparison.stamp)
         differences = [*comparison.differences]
+        if comparison.stamp is not None:
+            due = None if comparison.has("TS val") else self._stamps.get(event.at.line)
+            if due is not None:
+                differences += wrong_stamp(due, flow, *comparison.stamp, arrival.when)
+            flow.note_stamp(*comparison.stamp, arrival.when)
         # What the kernel sends with the data before is early by as much.
         is_part = self.settings.any_segments and segment.payload
         if not (is_part and window is not None and window.is_early(arrival.when)):
@@ -297,19 +299,16 @@ class Player:
         if "S" in packet.flags and segment.is_syn | segment.is_syn_ack and trial.script_isn is None:
             trial.script_isn = self._number(packet.range.start)
             trial.live_isn = segment.seq
-        label = 0
-        if arrival.data[0] >> 4 == 6:
-            label = int.from_bytes(arrival.data[:4], "big") & _LABEL
-        heard = Heard(segment, label)
         comparison = compare(
             packet,
-            heard,
+            heard_as(arrival.data, segment),
             trial,
             self.meanings,
             tick=self.settings.tick,
             stamp_tolerance=self.times.stamp_tolerance(arrival.when),
             any_order=self.any_order or self.settings.any_order,
             any_segments=self.settings.any_segments,
+            any_data=self.any_data,
         )
         flow.flow_labels = trial.flow_labels
         return comparison

@@ -13,6 +13,10 @@ from dataclasses import dataclass
 from scapy_tfo.pkt.language.tree import Clock, Time
 from scapy_tfo.pkt.packets.difference import Difference
 
+_SHARP, _USUAL = 500_000, 4_000_000
+"""ns: the shortest time that scripts are written in, rounded; and the tolerance of a script that
+asks for none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -22,21 +26,29 @@ class Span:
     latest: int
 
 
+NEVER = Span(0, -1)
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """When something should happen; what is wrong by up to `tolerance` is forgiven.
 
-    grain: by how much a timer may be late at its best, ns; forgiven too.
+    grain: by how much a timer may be late at its best, ns; forgiven too. at_once: while an
+    action was carried out: what comes then was caused by it. sharp: how early that may be.
     """
 
     earliest: int
     latest: int
     tolerance: int
     grain: int = 0
+    at_once: Span = NEVER
+    sharp: int = 0
 
     def is_early(self, when: int) -> bool:
         """It happened before its time."""
-        return when < self.earliest - self.tolerance
+        is_caused = self.at_once.earliest <= when <= self.at_once.latest
+        tolerance = self.sharp if is_caused else self.tolerance
+        return when < self.earliest - tolerance
 
     def is_late(self, when: int) -> bool:
         """It happened after its time."""
@@ -50,16 +62,20 @@ class Window:
 class Timeline:
     """The run of one script. tolerance: ns. share: of the time since the event before.
 
-    tick: ns from one of the kernel's ticks to the next. A timer that is set for one tick ends
-    between one and two of them later.
+    tick: ns from one of the kernel's ticks to the next, 0: of a kernel on another host. A timer
+    that is set for one tick ends between one and two of them later. What this host's kernel sends
+    while an action is carried out was caused by it, and not by a timer that is early.
     """
 
     def __init__(self, tolerance: int, share: float, tick: int = 0) -> None:
         self._tolerance = tolerance
+        # Who asks for more than usual gets it.
+        self._sharp = _SHARP if tolerance <= _USUAL else tolerance
         self._grain = 2 * tick
         self._share = share
         self._start = 0
         self._before = Span(0, 0)
+        self._acting = NEVER
         self._began = 0
         self._script_before = 0
         self._own_due: int | None = None
@@ -93,6 +109,8 @@ class Timeline:
         self._slip = max(self._slip, span.latest - due)
         self._own_due = due if packet else None
         self._began = span.earliest
+        if self._grain:
+            self._acting = span
         self._passed(time, Span(min(due, span.earliest) if packet else span.earliest, span.latest))
 
     def came(self, time: Time, when: int) -> None:
@@ -116,7 +134,8 @@ class Timeline:
         if time.clock is Clock.AFTER:
             tolerance = self._tolerated(earliest)
             first, last = self._before.earliest + earliest, self._before.latest + latest
-            return Window(first, last, tolerance, self._grain)
+            sharp = min(tolerance, self._sharp)
+            return Window(first, last, tolerance, self._grain, self._acting, sharp)
         tolerance = self._tolerated(earliest - self._script_before)
         last = self._start + latest + self._slip
         return Window(self._start + earliest, last, tolerance, self._grain)

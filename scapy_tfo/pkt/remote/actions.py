@@ -10,6 +10,7 @@ from scapy_tfo.pkt.language.errors import ScriptError
 from scapy_tfo.pkt.language.printing import show_action
 from scapy_tfo.pkt.play.actions import Program
 from scapy_tfo.pkt.play.player import Player
+from scapy_tfo.pkt.remote.refusal import RefusalError, placed
 
 APPS = ("echo", "http", "none")
 """echo: sends back what it gets. http: sends nothing for a script's zeros. none: not known. The
@@ -61,14 +62,9 @@ def assumptions(script: tree.Script, app: str, *, text: str, name: str) -> list[
     what such a target would not do.
     """
     reader = _Reader(app)
-    try:
+    with placed(text, name):
         notes = list(reader.read(script))
-    except _RefusalError as refusal:
-        at = refusal.event.at
-        raise ScriptError(
-            str(refusal), name=name, text=text, line=at.line, column=at.column
-        ) from None
-    if not any(map(_is_looked_at, script.events)):
+    if not any(map(is_looked_at, script.events)):
         raise ScriptError(
             "the script expects no packet of the target, and nothing else of it can be checked",
             name=name,
@@ -77,14 +73,6 @@ def assumptions(script: tree.Script, app: str, *, text: str, name: str) -> list[
             column=1,
         )
     return notes
-
-
-class _RefusalError(Exception):
-    """What the application would not do; it becomes a ScriptError with its place."""
-
-    def __init__(self, event: tree.Event, problem: str) -> None:
-        super().__init__(problem)
-        self.event = event
 
 
 @dataclass(slots=True, eq=False)
@@ -160,7 +148,7 @@ class _Reader:
                 case tree.Syscall() as call:
                     yield from self._call(event, call)
                 case tree.Shell() if self._started:
-                    raise _RefusalError(
+                    raise RefusalError(
                         event, "commands after the first packet cannot be run on a target"
                     )
                 case tree.Shell(shell):
@@ -175,7 +163,7 @@ class _Reader:
     def _cookies(self, event: tree.Event, packet: tree.Packet) -> None:
         for option in packet.options or ():
             if isinstance(option, fields.FastOpen) and isinstance(option.cookie, fields.Symbol):
-                raise _RefusalError(
+                raise RefusalError(
                     event,
                     f"the target's key is not known, so {option.cookie.name} cannot be its cookie: "
                     "ask for one, write 'FO *=$C' in the SYN-ACK and 'FO $C' from then on",
@@ -187,7 +175,7 @@ class _Reader:
             self._must_be_done(event, delivered=False)
         if "S" in packet.flags and "." not in packet.flags:
             if self._needs_listener:
-                raise _RefusalError(
+                raise RefusalError(
                     event, "the target's listener stays open: call listen() again first"
                 )
             known = self._clients.get(_ends(packet))
@@ -214,19 +202,19 @@ class _Reader:
             return
         for session in self._sessions.values():
             if session.written < session.read:
-                raise _RefusalError(
+                raise RefusalError(
                     session.last or event,
                     f"an echo application sends back all that it reads: {session.read} bytes, not "
                     f"{session.written}, before line {event.at.line}",
                 )
         written = sum(each.written for each in self._sessions.values())
         if delivered and not self._sessions and any(c.delivered for c in self._unaccepted):
-            raise _RefusalError(
+            raise RefusalError(
                 event, "an echo application sends data before this: call accept() first"
             )
         for session in self._sessions.values() if delivered else ():
             if session.read < session.client.delivered:
-                raise _RefusalError(
+                raise RefusalError(
                     event,
                     f"an echo application reads and sends back all {session.client.delivered} "
                     f"bytes before this, not {written}",
@@ -235,12 +223,12 @@ class _Reader:
     # Calls.
 
     def _call(self, event: tree.Event, call: tree.Syscall) -> Iterator[str]:
-        named = set(_names(call.arguments))
+        named = set(names_in(call.arguments))
         first = call.arguments[0] if call.arguments else None
         descriptor = first.value if isinstance(first, tree.Number) else -1
         result = call.result.value if isinstance(call.result, tree.Number) else -1
         if call.name == "connect" or named & _CLIENT:
-            raise _RefusalError(event, "a target's application is a server: it does not connect")
+            raise RefusalError(event, "a target's application is a server: it does not connect")
         self._must_succeed(event, call)
         match call.name:
             case "listen":
@@ -259,7 +247,7 @@ class _Reader:
                 session.read += max(result, 0)
                 session.last = event
                 if session.client.sent != {0} and session.read > max(session.client.sent):
-                    raise _RefusalError(
+                    raise RefusalError(
                         event, f"only {max(session.client.sent)} bytes were sent to the application"
                     )
             case writes if writes in _WRITES and result > 0:
@@ -272,7 +260,7 @@ class _Reader:
         if (call.name in _RETURN_ZERO and result) or (
             call.name in _RETURN_A_DESCRIPTOR and result < 0
         ):
-            raise _RefusalError(event, f"{call.name}() does not fail in a target's application")
+            raise RefusalError(event, f"{call.name}() does not fail in a target's application")
 
     def _option(
         self, event: tree.Event, call: tree.Syscall, descriptor: int, named: set[str]
@@ -282,7 +270,7 @@ class _Reader:
             yield f"assumed: {show_action(call)}"
             return
         if self._started and (is_ready or _KEYS in named):
-            raise _RefusalError(event, "a target's application keeps its options during a script")
+            raise RefusalError(event, "a target's application keeps its options during a script")
         if not named & _USUAL:
             yield f"assumed: {show_action(call)}"
 
@@ -294,11 +282,11 @@ class _Reader:
         if session is None:
             return
         if self._app == "none":
-            raise _RefusalError(
+            raise RefusalError(
                 event, f"it is not known when the target's application closes: {_OTHER}"
             )
         if not session.client.has_ended:
-            raise _RefusalError(
+            raise RefusalError(
                 event, f"an {self._app} application closes after its client, not before"
             )
         self._must_be_done(event, delivered=False)
@@ -307,12 +295,12 @@ class _Reader:
 
     def _write(self, event: tree.Event, descriptor: int, size: int) -> None:
         if self._app != "echo":
-            raise _RefusalError(
+            raise RefusalError(
                 event, f"it is not known what the target's application answers to zeros: {_OTHER}"
             )
         session = self._sessions.setdefault(descriptor, _Session(_Client()))
         if session.written + size > session.read:
-            raise _RefusalError(
+            raise RefusalError(
                 event,
                 f"an echo application sends what it has read, {session.read - session.written} "
                 f"bytes, not {size}",
@@ -330,7 +318,7 @@ def _ends(packet: tree.Packet) -> _Ends:
     return ports, packet.client
 
 
-def _is_looked_at(event: tree.Event) -> bool:
+def is_looked_at(event: tree.Event) -> bool:
     match event.action:
         case tree.Packet(direction=way) | tree.Icmp(direction=way):
             return way is tree.Direction.OUTBOUND
@@ -339,12 +327,12 @@ def _is_looked_at(event: tree.Event) -> bool:
     return False
 
 
-def _names(expressions: tuple[tree.Expression | tree.Field, ...]) -> Iterator[str]:
+def names_in(expressions: tuple[tree.Expression | tree.Field, ...]) -> Iterator[str]:
     for expression in expressions:
         match expression:
             case tree.Name(name):
                 yield name
             case tree.Choice(inner) | tree.Array(inner) | tree.Struct(inner):
-                yield from _names(inner)
+                yield from names_in(inner)
             case tree.Field(_, value):
-                yield from _names((value,))
+                yield from names_in((value,))

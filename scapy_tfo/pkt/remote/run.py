@@ -40,12 +40,11 @@ _TOLERANCE = "tolerance_usecs"
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """A script that such a target could run. tolerance: ns."""
+    """A script that such a target could run."""
 
     script: tree.Script
     settings: Settings
     notes: list[str]
-    tolerance: int
 
 
 def run_remote(
@@ -103,14 +102,20 @@ def run_remote(
             check()
 
 
-def _prepared(task: Task, app: str) -> _Ready:
+def read_task(task: Task) -> tuple[tree.Script, Settings]:
+    """A script and its settings, with the tolerance for a stack on another host. Raises ScriptError
+    where it is not in the language."""
     script = parse(task.text, task.name)
     refuse_nonsense(script, task.text, task.name)
     settings = with_options(task.settings, script.options, task.text, task.name)
-    notes = assumptions(script, app, text=task.text, name=task.name)
     stated = any(option.name == _TOLERANCE for option in script.options)
     usual = settings.tolerance == Settings().tolerance and not stated
-    return _Ready(script, settings, notes, TOLERANCE if usual else settings.tolerance)
+    return script, replace(settings, tolerance=TOLERANCE) if usual else settings
+
+
+def _prepared(task: Task, app: str) -> _Ready:
+    script, settings = read_task(task)
+    return _Ready(script, settings, assumptions(script, app, text=task.text, name=task.name))
 
 
 @dataclass(slots=True)
@@ -189,7 +194,8 @@ def _run(ready: _Ready, way: _Way, app: str) -> Outcome:
         raise SetupError(f"{target.name} cannot be reached over IPv{family}")
     rtt = way.measure(family)
     local, remote = known_address(address.packed), known_address(sources[0].packed)
-    settings = replace(ready.settings, local=local, remote=remote, tolerance=ready.tolerance + rtt)
+    tolerance = ready.settings.tolerance + rtt
+    settings = replace(ready.settings, local=local, remote=remote, tolerance=tolerance)
     needed = clients(ready.script)
     if len(sources) < needed:
         raise SetupError(

@@ -7,7 +7,7 @@ import struct
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from socket import SHUT_RDWR, SO_LINGER, SOL_SOCKET
+from socket import IPPROTO_TCP, SHUT_RDWR, SO_LINGER, SOL_SOCKET, TCP_CONGESTION
 
 from scapy_tfo.pkt.language import tree
 from scapy_tfo.pkt.packets.difference import Difference
@@ -119,6 +119,13 @@ class Process:
             arguments.values.error_number(call.errno)
         libc.function(plan.function)
         return Prepared(arguments, plan)
+
+    def use_control(self, name: str) -> None:
+        """Give the socket that was made last a congestion control that the kernel has; "" leaves
+        it as it is."""
+        if name and self.current is not None:
+            data = name.encode("ascii")
+            libc.call("setsockopt", (self.current, IPPROTO_TCP, TCP_CONGESTION, data, len(data)))
 
     def tcp_info(self) -> dict[str, int]:
         """What code sees: `tcpi_*`, congestion control, `SK_MEMINFO_*`, constants to compare with.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 
@@ -15,6 +16,8 @@ class Acceptable(Protocol):
 
 
 C = TypeVar("C", bound=Acceptable)
+Later = Callable[[float, Callable[[], None]], object]
+"""Calls something after so many seconds."""
 
 
 class AcceptQueue(Generic[C]):
@@ -59,3 +62,25 @@ class AcceptQueue(Generic[C]):
         """All that wait; from now on none does."""
         waiting, self.waiting = tuple(self.waiting or ()), None
         return waiting
+
+
+class AcceptsLate(AcceptQueue[C]):
+    """Of an application that takes each connection a while after it is ready.
+
+    wait: seconds. accept: takes the one that waits longest.
+    """
+
+    def __init__(
+        self,
+        wait: float,
+        later: Later,
+        accept: Callable[[], None],
+    ) -> None:
+        super().__init__()
+        self._wait, self._later, self._accept = wait, later, accept
+        self.pause()
+
+    def add(self, connection: C) -> None:
+        """See AcceptQueue."""
+        super().add(connection)
+        self._later(self._wait, self._accept)

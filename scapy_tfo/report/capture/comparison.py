@@ -23,6 +23,11 @@ def comparison_lines(comparison: Comparison) -> Iterator[str]:
     touched = [each for each in comparison.connections if each.done]
     count = len(comparison.connections)
     yield f"{count:,} fast opens in both captures; the path did something to {len(touched):,}"
+    if comparison.delay is not None and comparison.delay < 0:
+        yield (
+            "packets arrive before they are sent: give the capture of the clients' end first; "
+            "if it is first, a clock drifts"
+        )
     if comparison.offset is not None and comparison.delay is not None:
         yield (
             f"the server's clock is {comparison.offset / _MILLISECOND:+,.3f} ms off; the fastest "

@@ -185,7 +185,9 @@ def summary(found: Difference) -> str:
         changed = found.of(kind)
         if changed:
             cases = sum(map(len, changed.values()))
-            counts.append(f"{cases} {kind.value} in {len(changed)} requirements")
+            words = kind.value if cases != 1 else kind.value.removesuffix("s")
+            noun = "requirement" if len(changed) == 1 else "requirements"
+            counts.append(f"{cases} {words} in {len(changed)} {noun}")
     return ", ".join([*counts, f"{found.same} the same"])
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from scapy_tfo.report.outline import Requirements
 from scapy_tfo.report.page import SEARCH, cited, head, safe, tail
 from scapy_tfo.report.runs.grid import LEGEND, Cell, Column, Grid
 from scapy_tfo.report.runs.grid_markdown import TITLE
+from scapy_tfo.report.runs.history import Change
 
 
-def grid_html(grid: Grid, requirements: Requirements) -> str:
+def grid_html(grid: Grid, requirements: Requirements, history: Sequence[Change] = ()) -> str:
     """The whole page; every string of a run is escaped."""
-    return "\n".join(_parts(grid, requirements)) + "\n"
+    return "\n".join(_parts(grid, requirements, history)) + "\n"
 
 
-def _parts(grid: Grid, requirements: Requirements) -> Iterator[str]:
+def _parts(grid: Grid, requirements: Requirements, history: Sequence[Change]) -> Iterator[str]:
     yield from head(TITLE, script=True)
     yield f"<h1>{TITLE}</h1>"
     yield from _stacks(grid)
@@ -30,7 +31,23 @@ def _parts(grid: Grid, requirements: Requirements) -> Iterator[str]:
     used = {cell.state for cells in grid.rows.values() for cell in cells}
     items = (f"<li>{safe(state)}: {LEGEND[state]}</li>" for state in LEGEND if state in used)
     yield f"<ul>{''.join(items)}</ul>"
+    yield from _history(history)
     yield tail(script=True)
+
+
+def _history(history: Sequence[Change]) -> Iterator[str]:
+    if not history:
+        return
+    yield '<h2>What changed</h2><div class="wide"><table><tr><th>run</th><th>date (UTC)</th>'
+    yield "<th>requirement</th><th>before</th><th>since</th><th>now</th></tr>"
+    for each in history:
+        old, new = each.before.column, each.after.column
+        yield (
+            f'<tr><td>{safe(new.name)}</td><td class="k">{new.date}</td>'
+            f"<td>{safe(each.requirement)}</td>{_cell(each.before)}"
+            f'<td class="k">{old.date}</td>{_cell(each.after)}</tr>'
+        )
+    yield "</table></div>"
 
 
 def _stacks(grid: Grid) -> Iterator[str]:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from scapy_tfo.report.escape import in_markdown
 from scapy_tfo.report.runs.grid import ABSENT, LEGEND, Cell, Grid
+from scapy_tfo.report.runs.history import Change
 from scapy_tfo.suite.result import Standing
 
 TITLE = "TCP Fast Open: stacks and requirements"
 _CALM = (ABSENT, Standing.PASS)
 
 
-def grid_markdown(grid: Grid, titles: Mapping[str, str]) -> str:
+def grid_markdown(grid: Grid, titles: Mapping[str, str], history: Sequence[Change] = ()) -> str:
     """The tables, with a list of reasons below. titles: what each requirement says, by id."""
-    return "\n".join(_lines(grid, titles)) + "\n"
+    return "\n".join(_lines(grid, titles, history)) + "\n"
 
 
-def _lines(grid: Grid, titles: Mapping[str, str]) -> Iterator[str]:
+def _lines(grid: Grid, titles: Mapping[str, str], history: Sequence[Change]) -> Iterator[str]:
     yield f"# {TITLE}\n"
     yield from _stacks(grid)
     heads = [in_markdown(each.name) for each in grid.columns]
@@ -30,7 +31,21 @@ def _lines(grid: Grid, titles: Mapping[str, str]) -> Iterator[str]:
     used = {cell.state for cells in grid.rows.values() for cell in cells}
     yield ""
     yield "\n".join(f"- {state}: {LEGEND[state]}" for state in LEGEND if state in used)
+    yield from _history(history)
     yield from _reasons(grid, titles)
+
+
+def _history(history: Sequence[Change]) -> Iterator[str]:
+    if not history:
+        return
+    yield "\n## What changed\n"
+    yield "| run | date (UTC) | requirement | before | since | now |"
+    yield "|---|---|---|---|---|---|"
+    for each in history:
+        old, new = each.before.column, each.after.column
+        named = (new.name, new.date, each.requirement)
+        cells = [*map(in_markdown, named), _cell(each.before), old.date, _cell(each.after)]
+        yield f"| {' | '.join(cells)} |"
 
 
 def _stacks(grid: Grid) -> Iterator[str]:

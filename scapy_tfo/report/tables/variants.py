@@ -15,14 +15,17 @@ _HEAD = f"""# Legal stacks
 
 Made by `{COMMAND}`. Each of these stacks is legal: it uses a freedom of
 [specs/freedoms.toml](../../specs/freedoms.toml) differently than the reference does. It meets all
-cases, slow ones included, over IPv4 and IPv6 in simulation, and servers meet the fuzzer. None may
-be blamed; what still is, is listed at the end. A warning is a failed case of a SHOULD that the
-stack gives up.
+cases, slow ones included, over IPv4 and IPv6 in simulation, and servers meet the fuzzer and
+[explored schedules](../explore.md). None may be blamed; what still is, is listed at the end. A
+warning is a failed case of a SHOULD that the stack gives up.
 """
 
 
-def variants_markdown(trials: Sequence[Trial], programs: int, clients: Sequence[Trial] = ()) -> str:
-    """The page. programs: with which each server of `trials` was fuzzed."""
+def variants_markdown(
+    trials: Sequence[Trial], programs: int, clients: Sequence[Trial] = (), *, schedules: int = 0
+) -> str:
+    """The page. programs: with which each server of `trials` was fuzzed. schedules: by which it was
+    explored, and as many again with legal deeds."""
     rows = {each.name for each in (*all_rows(), *all_client_rows())}
     every = (*trials, *clients)
     single = [each for each in every if each.name not in rows]
@@ -34,7 +37,8 @@ def variants_markdown(trials: Sequence[Trial], programs: int, clients: Sequence[
         _HEAD,
         f"{len(names)} variants, {own} of them clients, some of them both,",
         f"use {len(used)} of {len(freedoms.load())} freedoms, {len(every) - len(single)} rows join",
-        f"many of them; {programs:,} programs for each server; {len(blamed)} of them are blamed.",
+        f"many of them; {programs:,} programs for each server, {schedules:,} schedules, and",
+        f"{schedules:,} with two legal deeds; {len(blamed)} of them are blamed.",
         "",
     ]
     for group, title in ((trials, ""), (clients, "Clients")):

@@ -52,7 +52,7 @@ FACTORS: tuple[Factor, ...] = (
     Factor(
         "application",
         "what the target's application does: `think:N` answers N ms later",
-        _one("echo", "think:20", "think:300", "slow-reader:20", "late-close:20"),
+        _one("echo", "think:20", "think:300", "slow-reader:20", "late-close:20", "late-accept:20"),
     ),
     Factor(
         "age",

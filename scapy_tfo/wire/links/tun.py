@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import fcntl
 import os
 import struct
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.segment import Address
@@ -17,6 +17,9 @@ from scapy_tfo.wire.link import Receiver
 from scapy_tfo.wire.links.batch import TunBatch
 from scapy_tfo.wire.packet_socket import LOST
 from scapy_tfo.wire.ports import PortPool
+
+if TYPE_CHECKING:
+    import asyncio
 
 _TUNSETIFF = 0x400454CA
 _IFF_TUN, _IFF_TAP, _IFF_NO_PI = 0x0001, 0x0002, 0x1000
@@ -64,6 +67,9 @@ class TunLink:
         os.set_blocking(fd, False)
 
     def start(self, receive: Receiver) -> None:
+        # Whoever has no link, only a device, runs without a loop.
+        import asyncio
+
         self._receive = receive
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._fd, self._drain)

@@ -29,9 +29,13 @@ ROUNDED = 2e-6
 """Seconds by which times differ where clocks count microseconds."""
 
 LATER = 0.02
-"""Seconds by which a round trip may seem longer where the packet that ends it was not captured, but
-the next one. `first_answer` is under no law: a capture that lacks the SYN that was sent again, or
-has each packet twice, takes bytes for an answer that the client could not use."""
+"""Seconds by which a round trip may seem longer where captures of both ends were merged, or where
+the packet that ends it was not captured, but the next one. `first_answer` is under no law: a
+capture that lacks the SYN that was sent again, or has each packet twice, takes bytes for an answer
+that the client could not use."""
+
+DELAY = 20 * transforms.MILLISECOND
+"""Of the path, in each direction."""
 
 HEADERS = 14 + 40 + 20
 """Bytes of a frame up to the options of TCP, over IPv6."""
@@ -78,12 +82,17 @@ def _text(shown: list[dict[str, Any]]) -> str:
     )
 
 
-def is_same(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> bool:
-    """Outcome, reason but for the frames that it names, numbers, times and charges are."""
+def is_same(
+    before: list[dict[str, Any]], after: list[dict[str, Any]], within: float = ROUNDED
+) -> bool:
+    """Outcome, reason but for the frames that it names, numbers, times and charges are.
+
+    within: seconds by which times may differ.
+    """
     if [_essence(each) for each in before] != [_essence(each) for each in after]:
         return False
     return all(
-        abs(known.get(name, -1.0) - each.get(name, -1.0)) < ROUNDED
+        abs(known.get(name, -1.0) - each.get(name, -1.0)) < within
         for known, each in zip(before, after, strict=True)
         for name in TIMES
     )
@@ -116,23 +125,42 @@ REMAINS = {
 of the two times that the server took the data; of the SYN-ACK that the client got in the end."""
 
 
-def holds(transform: Transform, before: list[Any], after: list[Any], left: list[Packet]) -> bool:
+def holds(
+    transform: Transform,
+    before: list[Any],
+    after: list[Any],
+    packets: list[Packet],
+    left: list[Packet],
+) -> bool:
     """Whether a transform keeps the law. left: what it makes of the connection's packets."""
     if transform in SAME:
         return is_same(before, after)
     told = {each["outcome"] for each in before} & REMAINS.keys()
     remains = set().union(*(REMAINS[each] for each in told if not _shows(each, left)))
     if not remains:
-        return is_less(before, after) and (transform is skewed or _is_in_time(before, after))
+        return is_less(before, after) and (
+            transform is skewed or _is_in_time(before, after, _later(packets))
+        )
     return all(each["outcome"] in {*remains, *told, "unknown"} for each in after) and not (
         any(charges(each) for each in after if each["outcome"] not in told)
     )
 
 
-def _is_in_time(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> bool:
-    """Each time that is told is one of before."""
+def _later(packets: list[Packet]) -> float:
+    """Seconds by which a round trip may end later: an ACK of the client's that says what its first
+    said may come for whatever the server sends again, and as late as a busy machine makes it."""
+    said: dict[tuple[int, int], list[int]] = {}
+    for each in packets:
+        segment = Segment.from_bytes(each.frame[14:])
+        if each.outbound and not segment.is_syn:
+            said.setdefault((segment.seq, segment.ack), []).append(each.when)
+    return max([LATER, *((whens[-1] - whens[0]) / 1e9 + ROUNDED for whens in said.values())])
+
+
+def _is_in_time(before: list[dict[str, Any]], after: list[dict[str, Any]], later: float) -> bool:
+    """Each time that is told is one of before, or a round trip that ends so much later."""
     return all(
-        any(-ROUNDED < each[name] - known.get(name, -1.0) < LATER for known in before)
+        any(-ROUNDED < each[name] - known.get(name, -1.0) < later for known in before)
         for each in after
         for name in TIMES
         if name in each
@@ -176,7 +204,13 @@ def broken_by(
     return [
         Break(transform.__name__, port, seed, _text(before.get(port, [])), _text(shown))
         for port in talks
-        if not holds(transform, before.get(port, []), shown := after.get(port, []), changed[port])
+        if not holds(
+            transform,
+            before.get(port, []),
+            shown := after.get(port, []),
+            talks[port],
+            changed[port],
+        )
     ]
 
 
@@ -196,10 +230,12 @@ def broken_by_merging(
         for each in packets
     ]
     after = told(write(place / "merged.pcap", merged))
+    # Where the server's packets come first, times are those that its end has measured.
+    within = LATER if offset < -DELAY else ROUNDED
     return [
         Break("merged", port, seed, _text(before.get(port, [])), _text(shown))
         for port in talks
-        if not is_same(before.get(port, []), shown := after.get(port, []))
+        if not is_same(before.get(port, []), shown := after.get(port, []), within)
     ]
 
 

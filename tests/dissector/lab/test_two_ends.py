@@ -27,6 +27,10 @@ DONE = {
 """The first thing that each fault of the path does."""
 
 
+STALL = 500_000_000
+"""ns for which a busy machine may hold a packet back. What the faults delay is held back longer."""
+
+
 def told(fate: Fate) -> str:
     return " ".join([fate.what, "<>"[fate.to_server], fate.kind, *fate.changes])
 
@@ -41,7 +45,9 @@ def test_it_names_what_was_done_to_each_connection(evidence: Evidence, where: st
         if word.step.how == "plain":
             continue
         wanted = DONE[word.step.path.__name__ if word.step.path else ""]
-        found = [told(fate) for fate in shown[word.port]]
+        found = [
+            told(fate) for fate in shown[word.port] if fate.kind != "delayed" or fate.delay > STALL
+        ]
         if (found[0] if found else "") != wanted:
             wrong.append(f"{word}: {found} for {wanted!r}")
     assert wrong == []

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
+import encapsulations as ways
+from encapsulations import ETHERNET, IPV4, IPV6, MACS, Wrap
+
 from scapy_tfo.capture.reader import read_frames
 from scapy_tfo.segment import MalformedPacketError, Segment
 
 MILLISECOND = 1_000_000
-_MACS = b"\x02" * 6 + b"\x04" * 6
-_ETHERNET = 1
-_IPV4, _IPV6 = b"\x08\x00", b"\x86\xdd"
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ def by_port(capture: Path, ports: Iterable[int]) -> dict[int, list[Packet]]:
             continue
         port = segment.sport if segment.sport in found else segment.dport
         if port in found:
-            kind = _IPV4 if segment.src.version == 4 else _IPV6
-            data = _MACS + kind + frame.data
+            kind = IPV4 if segment.src.version == 4 else IPV6
+            data = MACS + kind + frame.data
             found[port].append(Packet(frame.when, segment.sport == port, data))
     return found
 
 
-def write(path: Path, packets: Iterable[Packet], link: int = _ETHERNET) -> Path:
+def write(path: Path, packets: Iterable[Packet], link: int = ETHERNET) -> Path:
     """A pcap file with nanoseconds, in the order of time."""
     records = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 1 << 16, link)]
     for each in sorted(packets, key=lambda packet: packet.when):
@@ -61,45 +61,51 @@ def write(path: Path, packets: Iterable[Packet], link: int = _ETHERNET) -> Path:
     return path
 
 
-def _wrapped(packets: list[Packet], wrap: Callable[[bytes, bytes], bytes]) -> list[Packet]:
-    return [replace(each, frame=wrap(each.frame[12:14], each.frame[14:])) for each in packets]
+def _wrapped(packets: list[Packet], wrap: Wrap) -> list[Packet]:
+    return [replace(each, frame=wrap(each.frame[14:], each.frame[12:14])) for each in packets]
 
 
-def _over_ip(protocol: int, inside: bytes) -> bytes:
-    head = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(inside), 1, 0, 60, protocol, 0)
-    return _MACS + _IPV4 + head + bytes([10, 0, 0, 1, 10, 0, 0, 2]) + inside
+def _on_ethernet(wrap: Wrap) -> Wrap:
+    """The frame around the IP packet that `wrap` makes."""
+
+    def wrapped(packet: bytes, kind: bytes) -> bytes:
+        made = wrap(packet, kind)
+        return ways.ethernet(made, IPV4 if made[0] >> 4 == 4 else IPV6)
+
+    return wrapped
+
+
+TUNNELS = tuple(
+    map(
+        _on_ethernet,
+        (
+            *(ways.in_keyed_gre, ways.in_erspan, ways.in_ip, ways.in_ipv6, ways.in_vxlan),
+            *(ways.in_geneve, ways.in_gtp, ways.authenticated, ways.with_more_header),
+        ),
+    )
+)
 
 
 def encapsulated(packets: list[Packet], dice: Random) -> list[Packet]:
-    """VLAN tags, labels of MPLS, PPPoE, GRE with key and sequence number, IP in IP, VXLAN."""
+    """VLAN tags, labels of MPLS, PPPoE, tunnels, or a header more."""
 
-    def vlans(kind: bytes, packet: bytes) -> bytes:
-        return _MACS + b"\x88\xa8\x00\x05" * (many - 1) + b"\x81\x00\x00\x07" + kind + packet
+    def vlans(packet: bytes, kind: bytes) -> bytes:
+        return MACS + b"\x88\xa8\x00\x05" * (many - 1) + b"\x81\x00\x00\x07" + kind + packet
 
-    def labels(kind: bytes, packet: bytes) -> bytes:
+    def labels(packet: bytes, kind: bytes) -> bytes:
         stack = b"\x00\x01\x00\x40" * (many - 1) + b"\x00\x01\x01\x40"
-        if kind == _IPV6:
+        if kind == IPV6:
             # Behind MPLS tshark guesses: some flow labels look like the address of a known maker.
             packet = packet[:1] + bytes([packet[1] & 0xF0, 0, 0]) + packet[4:]
-        return _MACS + b"\x88\x47" + stack + packet
+        return MACS + b"\x88\x47" + stack + packet
 
-    def session(kind: bytes, packet: bytes) -> bytes:
-        protocol = b"\x00\x21" if kind == _IPV4 else b"\x00\x57"
+    def session(packet: bytes, kind: bytes) -> bytes:
+        protocol = b"\x00\x21" if kind == IPV4 else b"\x00\x57"
         head = struct.pack("!BBHH", 0x11, 0, 5, len(packet) + 2)
-        return _MACS + b"\x88\x64" + head + protocol + packet
-
-    def gre(kind: bytes, packet: bytes) -> bytes:
-        return _over_ip(47, b"\x30\x00" + kind + bytes([0, 0, 0, 9, 0, 0, 0, 1]) + packet)
-
-    def in_ip(kind: bytes, packet: bytes) -> bytes:
-        return _over_ip(4 if kind == _IPV4 else 41, packet)
-
-    def vxlan(kind: bytes, packet: bytes) -> bytes:
-        inside = b"\x08" + bytes(7) + _MACS + kind + packet
-        return _over_ip(17, struct.pack("!HHHH", 50000, 4789, 8 + len(inside), 0) + inside)
+        return MACS + b"\x88\x64" + head + protocol + packet
 
     many = dice.randint(1, 4)
-    return _wrapped(packets, dice.choice((vlans, labels, session, gre, in_ip, vxlan)))
+    return _wrapped(packets, dice.choice((vlans, labels, session, *TUNNELS)))
 
 
 def copied(packets: list[Packet], dice: Random) -> list[Packet]:
@@ -117,7 +123,7 @@ def linked(packets: Iterable[Packet], head: Callable[[bytes], bytes]) -> list[Pa
 
 LINKS: dict[str, tuple[int, Callable[[bytes], bytes]]] = {
     "raw IP": (101, lambda _kind: b""),
-    "loopback of BSD": (0, lambda kind: struct.pack("<I", 2 if kind == _IPV4 else 30)),
+    "loopback of BSD": (0, lambda kind: struct.pack("<I", 2 if kind == IPV4 else 30)),
     "cooked": (113, lambda kind: bytes(5) + b"\x01\x00\x06" + bytes(6) + kind),
     "cooked, version 2": (276, lambda kind: kind + bytes(7) + b"\x01\x00\x06" + bytes(8)),
     "802.11": (105, lambda kind: b"\x08" + bytes(23) + b"\xaa\xaa\x03" + bytes(3) + kind),

@@ -37,6 +37,9 @@ PAUSE = 0.004
 """Seconds between the beginnings of two conversations: nobody's queue gets long."""
 
 FIRST_PORT = 20000
+TICK = 0.005
+"""Seconds after which is looked whether this process still runs."""
+
 SETTLE = 0.2
 """Seconds for what is still under way when the client has ended."""
 
@@ -69,11 +72,21 @@ class Word:
 @dataclass
 class Evidence:
     """captures: by where they were made, `client` or a server's name. words: on each connection.
-    counters: TcpExt's, by where; of kernels alone."""
+    counters: TcpExt's, by where; of kernels alone. stall: seconds for which this process, which is
+    the path, did not run, at most."""
 
     captures: dict[str, Path] = field(default_factory=dict)
     words: list[Word] = field(default_factory=list)
     counters: dict[str, dict[str, int]] = field(default_factory=dict)
+    stall: float = 0.0
+
+    async def watch(self) -> None:
+        """Until it is cancelled."""
+        clock = asyncio.get_running_loop().time
+        while True:
+            before = clock()
+            await asyncio.sleep(TICK)
+            self.stall = max(self.stall, clock() - before - TICK)
 
 
 class Between:
@@ -140,10 +153,13 @@ async def hold(conversations: Sequence[Conversation], directory: Path) -> Eviden
         stack.callback(between.close)
         talks, steps = await _planned(conversations, servers, between)
         capture = directory / "client.pcap"
+        evidence = Evidence({"client": capture})
+        watching = asyncio.create_task(evidence.watch())
+        stack.callback(watching.cancel)
         told = await _talk(agent, talks, directory / "plan.json", capture)
         await asyncio.sleep(SETTLE)
         delivered = await _delivered(servers)
-        evidence = Evidence({"client": capture}, [], {"client": told["counters"]})
+        evidence.counters["client"] = told["counters"]
         for number, step in enumerate(steps):
             got = tuple(delivered[FIRST_PORT + number])
             evidence.words.append(Word(**step, **told["words"][str(number)], delivered=got))

@@ -50,6 +50,7 @@ def fins(talk: Conversation, answer: int, after: float, *, silent: bool = False)
 def probed(talk: Conversation, after: float) -> None:
     talk.handshake((MSS,), (MSS,))
     talk.theirs(window=0)
+    talk.rest(1.5)
     talk.ours(ACK | PSH, b"x")
     talk.rest(after)
     talk.theirs(window=0)

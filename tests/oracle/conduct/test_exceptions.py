@@ -283,6 +283,18 @@ def test_an_old_segment_opens_no_window(window: int, broken: list[str]) -> None:
     assert talk.broken == broken
 
 
+@pytest.mark.parametrize(("data", "broken"), [(b"?", []), (b"??", ["text-changes"]), (b"c", [])])
+def test_a_probe_may_carry_a_byte_of_no_meaning(data: bytes, broken: list[str]) -> None:
+    """gVisor probes a closed window like an idle connection, one number back."""
+    talk = Conversation(ordered=True)
+    opened(talk)
+    talk.theirs(ACK | PSH, b"abc")
+    talk.ours(ACK, ack=4, window=0)
+    talk.rest(0.3)
+    talk.theirs(ACK, data, seq=4 - len(data))
+    assert talk.broken == broken
+
+
 @pytest.mark.parametrize(("window", "broken"), [(0, []), (100, ["text-behind-their-fin"])])
 def test_a_fin_beyond_the_window_may_be_refused(window: int, broken: list[str]) -> None:
     """Other text then has its numbers."""
@@ -296,3 +308,69 @@ def test_a_fin_beyond_the_window_may_be_refused(window: int, broken: list[str]) 
     talk.ours(ACK | PSH, b"a" * 50, seq=51)
     talk.theirs(ACK, ack=101, window=1000)
     assert talk.broken[-1:] == broken
+
+
+def test_text_that_was_acknowledged_in_part_has_a_timer_of_its_own() -> None:
+    talk = Conversation(ordered=True)
+    odd_rules.opened(talk)
+    talk.theirs(ACK, b"x" * 100, seq=4)
+    talk.ours(ack=84)
+    talk.rest(1.0)
+    talk.theirs(ACK, b"x" * 20, seq=84)
+    talk.rest(3.5)
+    talk.end()
+    assert talk.broken == []
+
+
+@pytest.mark.parametrize(("days", "broken"), [(25, []), (0.001, ["clock-goes-back"])])
+def test_a_clock_has_gone_around_after_a_month(days: float, broken: list[str]) -> None:
+    talk = Conversation(ordered=True)
+    times, half = (opt.timestamps(100, 0),), 1 << 31
+    talk.handshake((MSS, *times), (MSS, opt.timestamps(500, 100)))
+    talk.rest(days * 86_400)
+    talk.ours(ACK | PSH, b"x", options=(opt.timestamps(101, 500),))
+    talk.theirs(ack=2, options=(opt.timestamps(500 + half + 9, 101),))
+    assert talk.broken == broken
+
+
+@pytest.mark.parametrize(("ticks", "broken"), [(0, ["clock-stands"]), (1, [])])
+def test_the_clock_ticks_between_two_syn_acks(ticks: int, broken: list[str]) -> None:
+    talk = Conversation(ordered=True)
+    talk.ours(SYN, options=(MSS, opt.timestamps(100, 0)))
+    talk.theirs(SYN | ACK, options=(MSS, opt.timestamps(500, 100)))
+    talk.rest(2.5)
+    talk.theirs(SYN | ACK, options=(MSS, opt.timestamps(500 + ticks, 100)))
+    assert talk.broken == broken
+
+
+@pytest.mark.parametrize(("handshakes", "broken"), [(1, ["probe-missing"]), (2, [])])
+def test_a_probe_waits_for_the_timeout_that_a_lost_syn_ack_left(
+    handshakes: int, broken: list[str]
+) -> None:
+    talk = Conversation(ordered=True)
+    talk.ours(SYN, options=(MSS,))
+    for _ in range(handshakes):
+        talk.theirs(SYN | ACK, options=(MSS,))
+        talk.rest(0.02 if handshakes == 1 else 1.0)
+    talk.ours(window=3)
+    talk.theirs(ACK | PSH, b"abc")
+    talk.conduct.writes(True)
+    talk.ours(ack=4, window=0)
+    talk.rest(8.0)
+    talk.end()
+    assert talk.broken == broken
+
+
+def test_a_segment_outside_of_the_window_tells_of_no_window() -> None:
+    talk = Conversation(ordered=True)
+    talk.ours(SYN, options=(MSS,), window=96)
+    talk.theirs(SYN | ACK, options=(MSS,), window=100)
+    talk.ours(window=96)
+    talk.theirs(ACK, b"x" * 96, window=100)
+    talk.ours(ACK, b"x" * 50, seq=51, window=96)
+    # At the right edge there is no room; what fills the gap is older than the last window.
+    talk.ours(ACK, seq=101, ack=97, window=0)
+    talk.theirs(seq=97, window=100)
+    talk.ours(ACK, b"x" * 50, seq=1, ack=97, window=0)
+    talk.theirs(ACK, b"x" * 96, seq=97, ack=101, window=100)
+    assert "over-the-unscaled-window" not in talk.broken

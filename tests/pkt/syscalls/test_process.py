@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 import time
@@ -126,6 +127,22 @@ def test_a_kernels_shorter_answer_has_fewer_fields() -> None:
         assert decode_tcp_info(whole[:size]).items() <= info.items()
     assert set(decode_tcp_info(whole[:104])) >= {"tcpi_total_retrans"}
     assert "tcpi_pacing_rate" not in decode_tcp_info(whole[:104])
+
+
+@pytest.mark.parametrize(("name", "used"), [("reno", "reno"), ("", None)])
+def test_a_socket_is_given_a_congestion_control(
+    script: Script, name: str, used: str | None
+) -> None:
+    script.goes("socket(..., SOCK_STREAM, IPPROTO_TCP) = 3")
+    assert script.process.current is not None
+    before = _control(script.process.current)
+    script.process.use_control(name)
+    assert _control(script.process.current) == (used or before)
+
+
+def _control(live: int) -> str:
+    with socket.socket(fileno=os.dup(live)) as same:
+        return same.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).decode().strip("\0")
 
 
 def test_congestion_control_by_the_length_of_the_answer() -> None:

@@ -105,7 +105,7 @@ def test_the_text_goes_by_requirement() -> None:
     assert "NEW FAILURES (1)\n  ACC-2 (MUST)  Data is taken.\n" in text
     assert "    ACC-2.x [ipv4]: pass -> fail: no ack (explained by ACC-1.steady)" in text
     assert "new: next at 192.0.2.7:80" in text
-    assert summary(found) == "1 new failures in 1 requirements, 1 the same"
+    assert summary(found) == "1 new failure in 1 requirement, 1 the same"
 
 
 def test_a_script_that_failed_once_has_failed() -> None:

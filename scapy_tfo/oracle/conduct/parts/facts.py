@@ -153,11 +153,12 @@ class Facts:
         best, answer = self.best, self.answer
         first = segment.seq if self.isn is None else self.isn
         known = bool(segment.flags & ACK) and self.iss is not None
-        # By place, as naming twelve arguments would cost as much as all the rest.
+        # By place, as naming thirteen arguments would cost as much as all the rest.
         return Place(
             distance(first, segment.seq),
             segment.length,
             self.binding.next,
+            self.sent.end,
             distance(self.iss or 0, segment.ack) if known else None,
             self.their_una,
             self.theirs.end,

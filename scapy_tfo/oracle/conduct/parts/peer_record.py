@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+from functools import lru_cache
 from ipaddress import IPv4Address
 
 from scapy_tfo import option as opt
@@ -32,6 +33,8 @@ _HARMLESS = frozenset((opt.NOP, opt.EOL, opt.TIMESTAMPS, opt.SACK))
 _FLAGS = ACK | PSH | FIN
 _MARKED_FLAGS = _FLAGS | ECE | CWR
 _ALL = IPv4Address("255.255.255.255")
+_REMEMBERED = 1024
+"""Addresses of which it is remembered whether they are of a group."""
 _LARGEST_WINDOW = 65_535 << 12
 """An acknowledgement older than that is not to be believed, unless the window is scaled by more
 (RFC 5961 section 5.2)."""
@@ -53,28 +56,30 @@ class PeerRecord:
     """The peer, so far.
 
     plain: it has sent nothing that a stack may mind: one SYN, then text in order and within the
-    window, acknowledgements of what came, a FIN, and what it sent before once more. sent_at: when
-    it sent last, None where times are not known. fresh: its last segment is plain and has text or a
-    FIN that it had not sent before. idle: its last segment is an acknowledgement alone that says
-    nothing new; idles, unanswered: how many of them in a row, and in all, since the other end sent
-    something. duplicates: how many in a row while text was under way; alike: the same, with text
-    between them; inflation: in all. soft, hard: ICMP errors that it sent. mtu, mtu_at: of IPv6, as
-    the last packet-too-big told it, and when. reset_at: when it sent a RST that ends the
+    window, acknowledgements of what came, a FIN, and what it sent before once more; or what it sent
+    is over, as text behind it was acknowledged, and both ends know all of each other's. sent_at:
+    when it sent last, None where times are not known. fresh: its last segment is plain and has text
+    or a FIN that it had not sent before. idle: its last segment is an acknowledgement alone that
+    says nothing new; idles, unanswered: how many of them in a row, and in all, since the other end
+    sent something. duplicates: how many in a row while text was under way; alike: the same, with
+    text between them; inflation: in all. soft, hard: ICMP errors that it sent. mtu, mtu_at: of
+    IPv6, as the last packet-too-big told it, and when. reset_at: when it sent a RST that ends the
     connection for sure. group: it has only sent to or from a group of hosts. groups: how often.
-    overlaps: it has sent text or a FIN more than once.
-    credit: segments of its own that may have caused an ACK, less the empty ones that came. window:
-    the field of its last segment; closed: it is 0 in that segment which a target goes by, whatever
-    older ones come behind it (RFC 9293 section 3.10.7.4: SND.WL1 and SND.WL2). marked: the end of
-    text that it sent marked CE, until it sends CWR. echoed: when it first sent ECE for text that
-    was under way. old: the start of text that came with an acknowledgement too old to be believed.
-    reset_by: which RST ended the connection. odd: the one thing in which its last segment is not
-    plain, where all before it was. doubtful: that of text that must not be taken, where the text
-    starts, and whether the connection was open. calm: nothing but RSTs far outside of the window,
-    far_resets in number, keeps it from being plain. refused_at: when it reset a connection that was
-    half open. sure: what it has acknowledged while it was plain, sure_at: when; settled: that of a
-    while before. fin_end: the number behind its FIN. orderly: all is plain, but that text may come
-    behind a gap. old_at: when old text came last. round_trip: from the SYN-ACK to its first ACK, in
-    seconds. syn_end: the number behind all of its SYNs and their text.
+    overlaps: it has sent text or a FIN more than once. credit: segments of its own that may have
+    caused an ACK, less the empty ones that came. window: the field of its last segment; closed: it
+    is 0 in that segment which a target goes by, whatever older ones come behind it (RFC 9293
+    section 3.10.7.4: SND.WL1 and SND.WL2); shut_at: since when one of the two says so; goes_by: the
+    field of that segment. marked: the end of text that it sent marked CE, until it sends CWR.
+    echoed: when it first sent ECE for text that was under way. old: the start of text that came
+    with an acknowledgement too old to be believed. reset_by: which RST ended the connection. odd:
+    the one thing in which its last segment is not plain, where all before it was. doubtful: that of
+    text that must not be taken, where the text starts, and whether the connection was open. calm:
+    nothing but RSTs far outside of the window, far_resets in number, keeps it from being plain.
+    refused_at: when it reset a connection that was half open. sure: what it has acknowledged while
+    it was plain, sure_at: when; settled: that of a while before. fin_end: the number behind its
+    FIN. orderly: all is plain, but that text may come behind a gap. old_at: when old text came
+    last. round_trip: from the SYN-ACK to its first ACK, in seconds. syn_end: the number behind all
+    of its SYNs and their text.
     """
 
     plain: bool = True
@@ -97,6 +102,8 @@ class PeerRecord:
     groups: int = 0
     window: int | None = None
     closed: bool = False
+    shut_at: float | None = None
+    goes_by: int = 0
     marked: int | None = None
     echoed: float | None = None
     old: int | None = None
@@ -119,8 +126,12 @@ class PeerRecord:
     unanswered: int = 0
     _latest: int | None = None
     _told: tuple[int, int] = (0, 0)
+    _perhaps: tuple[int, int] = (0, 0)
     _ends: tuple[Address, Address] | None = None
     _to_many: bool = False
+    _odd_end: int = 0
+    _odd_time: int | None = None
+    _lasts: bool = False
 
     def error(self, error: IcmpError | None, at: float | None) -> None:
         """The peer, or a router, sent an ICMP error. None: which one is not known."""
@@ -153,6 +164,10 @@ class PeerRecord:
             self._reset(segment, at, place, plain=plain)
         else:
             self.calm = self.calm and plain
+        if plain and not before_it and self._is_over(segment, place):
+            before_it = True
+        elif not plain or flags & RST:
+            self._note_oddity(segment, place)
         self.plain = before_it and plain and not flags & RST
         if self.orderly:
             self.orderly = self._is_orderly(segment, place, plain=plain)
@@ -169,13 +184,22 @@ class PeerRecord:
         if segment.payload or flags & FIN:
             self._note_text(segment, place, again=again)
         self.window = segment.window
-        if (
-            place.ack is not None
-            and not flags & (SYN | RST)
-            and self._told <= (place.start, place.ack)
-        ):
-            self._told = place.start, place.ack
-            self.closed = not segment.window
+        if place.ack is not None and not flags & (SYN | RST):
+            self._learn_window(segment, place, place.ack)
+        if self.window and not self.closed:
+            self.shut_at = None
+        elif self.shut_at is None:
+            self.shut_at = at
+
+    def _learn_window(self, segment: Segment, place: Place, ack: int) -> None:
+        """Which window the other end goes by (RFC 9293 section 3.10.7.4: SND.WL1 and SND.WL2)."""
+        if not place.is_acceptable and place.open:
+            # An end whose window shrinks may take it all the same, and then no older one.
+            self._perhaps = place.start, segment.window
+        elif self._told <= (place.start, ack):
+            self._told = place.start, ack
+            later = self._perhaps[1] if place.start < self._perhaps[0] else 0
+            self.goes_by, self.closed = max(segment.window, later), not segment.window
 
     def _note_text(self, segment: Segment, place: Place, *, again: bool) -> None:
         if segment.payload:
@@ -211,6 +235,27 @@ class PeerRecord:
             self.reset_at, self.reset_by = at, by
         elif by is Reset.ALONE and self.refused_at is None:
             self.refused_at = at
+
+    def _note_oddity(self, segment: Segment, place: Place) -> None:
+        """It sends what a stack may mind."""
+        # The end of a connection, and a route that is given, may have effects for ever.
+        self._lasts = self._lasts or bool(segment.flags & (RST | FIN) or segment.extensions)
+        self._odd_end = max(place.last, place.start + place.length)
+        times = options_of(segment.options).times
+        if times is not None and (self._odd_time is None or before(self._odd_time, times[0])):
+            self._odd_time = times[0]
+
+    def _is_over(self, segment: Segment, place: Place) -> bool:
+        """Whether no odd segment has an effect any more when this one comes, which is not odd."""
+        if self._lasts or self.fin or not place.open:
+            return False
+        known = place.taken == place.next == place.last > self._odd_end
+        if not known or place.ack != place.end:
+            return False
+        times = options_of(segment.options).times
+        return self._odd_time is None or (
+            times is not None and not before(times[0], self._odd_time)
+        )
 
     def _learn_sure(self, ack: int, at: float | None) -> None:
         if at is not None and self.sure_at is not None and at - self.sure_at > _UNDER_WAY:
@@ -270,7 +315,7 @@ class PeerRecord:
         ends = self._ends
         if ends is None or ends[0] is not segment.src or ends[1] is not segment.dst:
             self._ends = segment.src, segment.dst
-            self._to_many = any(each.is_multicast or each == _ALL for each in self._ends)
+            self._to_many = _is_a_group(segment.src) or _is_a_group(segment.dst)
         return self._to_many
 
     def _is_plain(self, segment: Segment, place: Place) -> bool:
@@ -316,6 +361,11 @@ class PeerRecord:
             # A probe of a closed window.
             return True
         return 1 <= start <= following and start + length <= max(edge, following)
+
+
+@lru_cache(_REMEMBERED)
+def _is_a_group(address: Address) -> bool:
+    return address.is_multicast or address == _ALL
 
 
 def _kind_of(segment: Segment, place: Place) -> Reset:

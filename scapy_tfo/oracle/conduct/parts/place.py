@@ -10,15 +10,16 @@ class Place:
     """Where a segment of the peer stands, in relative numbers.
 
     start: of its text. length: numbers that it takes. next: of the text that the peer has sent so
-    far without a gap. ack: None without one. una, end: what the peer has acknowledged before, and
-    the end of what came. taken: what the judged end has acknowledged. edge: the right edge of its
-    window. limit: of the largest that it was offered. times: agreed on. ecn: likewise. open: a
-    segment behind the SYN-ACK has come.
+    far without a gap; last: of all of it. ack: None without one. una, end: what the peer has
+    acknowledged before, and the end of what came. taken: what the judged end has acknowledged.
+    edge: the right edge of its window. limit: of the largest that it was offered. times: agreed on.
+    ecn: likewise. open: a segment behind the SYN-ACK has come.
     """
 
     start: int
     length: int
     next: int
+    last: int
     ack: int | None
     una: int
     end: int
@@ -28,3 +29,11 @@ class Place:
     times: bool
     ecn: bool
     open: bool
+
+    @property
+    def is_acceptable(self) -> bool:
+        """Whether a segment is in the window (RFC 9293 section 3.10.7.4, first)."""
+        edge = self.taken if self.edge is None else self.edge
+        if self.length:
+            return self.start < edge and self.start + self.length > self.taken
+        return self.taken <= self.start < edge or self.start == self.taken

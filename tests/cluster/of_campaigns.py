@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,51 +16,27 @@ from typing import Any
 import pytest
 
 from scapy_tfo.cli import main
+from scapy_tfo.cluster import connection
+from scapy_tfo.cluster.connection import connected
+from scapy_tfo.cluster.together import Together
 from scapy_tfo.errors import SetupError
 from scapy_tfo.fuzz.campaign import cluster
+from scapy_tfo.fuzz.campaign.campaign import Progress
 from scapy_tfo.fuzz.campaign.shard import Job, run_shard
+from scapy_tfo.fuzz.campaign.together import summed
 from scapy_tfo.fuzz.findings.merge import merge
 from scapy_tfo.fuzz.findings.store import Store
+from tests.cluster.workers import local, pids_at_work
+
+__all__ = ["local"]
 
 JOB = Job(target="sim:reference", seed=5, programs=384, batch=32)
 SHARDS = 4
 
-distributed = pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
-
-
-@pytest.fixture(scope="module")
-def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Two workers, each a process that is started again when it dies."""
-    configured = {
-        "distributed.logging.distributed": "critical",
-        "temporary-directory": str(tmp_path_factory.mktemp("workers")),
-    }
-    import dask
-
-    with (
-        dask.config.set(configured),
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            host="127.0.0.1",
-            silence_logs=50,
-        ) as found,
-    ):
-        yield found
-
-
-def pids_at_work(client: Any) -> list[int]:
-    """Of the workers that have a shard under way."""
-    pids = client.run(os.getpid, on_error="ignore")
-    busy = [address for address, keys in client.processing().items() if keys]
-    return [pids[address] for address in busy if address in pids]
-
 
 def test_the_shards_of_a_lost_worker_are_run_by_others(local: Any, tmp_path: Path) -> None:
     killed: list[int] = []
-    with cluster.connected(local.scheduler_address) as client:
+    with connected(local.scheduler_address) as client:
 
         def kill(_: cluster.Shard) -> None:
             at_work = pids_at_work(client)
@@ -72,7 +48,7 @@ def test_the_shards_of_a_lost_worker_are_run_by_others(local: Any, tmp_path: Pat
     assert killed
     assert not lost
     assert sorted(each.number for each in kept) == [1, 2, 3, 4]
-    (tmp_path / "whole.sqlite").write_bytes(run_shard(JOB, (1, 1), lambda: False))
+    (tmp_path / "whole.sqlite").write_bytes(run_shard(JOB, (1, 1), lambda _: False))
     with (
         closing(merge(tmp_path / "merged.sqlite", [each.path for each in kept])) as merged,
         closing(Store.open(tmp_path / "whole.sqlite")) as whole,
@@ -87,7 +63,7 @@ def test_ctrl_c_keeps_the_shards_that_came_back(local: Any, tmp_path: Path) -> N
         raise KeyboardInterrupt
 
     with (
-        cluster.connected(local.scheduler_address) as client,
+        connected(local.scheduler_address) as client,
         pytest.raises(KeyboardInterrupt),
     ):
         cluster.run_on(client, JOB, SHARDS, tmp_path, interrupt)
@@ -108,16 +84,34 @@ def test_from_the_command_line(
     assert any(each["requirement"] == "ACC-2" for each in found["findings"])
 
 
+def test_all_workers_are_one_view(local: Any, tmp_path: Path) -> None:
+    heard: list[tuple[int, str]] = []
+
+    def show(together: Together[Progress]) -> None:
+        heard.append((summed(together).programs, str(together)))
+
+    with connected(local.scheduler_address) as client:
+        job = Job(target="sim:reference", seed=5, seconds=3.0, batch=32)
+        kept, lost = cluster.run_on(client, job, 3, tmp_path, on_progress=show)
+    assert not lost
+    counts = [[int(each) for each in re.findall(r"\d+", words)] for _, words in heard]
+    assert counts
+    # Which shard begins when is the cluster's to say.
+    assert all(of == 3 == ended + going + waiting for ended, of, going, waiting in counts)
+    with closing(merge(tmp_path / "merged.sqlite", [each.path for each in kept])) as merged:
+        assert 0 < max(programs for programs, _ in heard) <= merged.totals().programs
+
+
 def test_a_target_that_is_none_is_told_at_once(local: Any, tmp_path: Path) -> None:
-    with cluster.connected(local.scheduler_address) as client, pytest.raises(SetupError):
+    with connected(local.scheduler_address) as client, pytest.raises(SetupError):
         cluster.run_on(client, Job(target="sim:no-such-thing", programs=64), 2, tmp_path)
 
 
 def test_no_scheduler_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "_CONNECTING", 0.3)
+    monkeypatch.setattr(connection, "_CONNECTING", 0.3)
     with (
         pytest.raises(SetupError, match="no Dask scheduler answers at"),
-        cluster.connected("tcp://127.0.0.1:9"),
+        connected("tcp://127.0.0.1:9"),
     ):
         pass
 

@@ -1,0 +1,1 @@
+"""Runs parts of a campaign or of an exploration as tasks of an existing Dask scheduler."""

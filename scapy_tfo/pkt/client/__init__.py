@@ -1,0 +1,1 @@
+"""Runs client scripts at a client that a command starts."""
