@@ -34,6 +34,7 @@ def grows_slowly(history: History, came: Came) -> Judged:
         return False
     assert came.seq is not None
     segments = _SEGMENTS + history.grown + history.peer.inflation
+    segments += history.may_probe_the_tail(came)
     most = segments * history.largest
     size = came.seq + len(came.segment.payload) - history.their_una
     return size <= most or Breach(f"{most} bytes under way at most", f"{size}")

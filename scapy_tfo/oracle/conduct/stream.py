@@ -19,8 +19,6 @@ from scapy_tfo.segment import FIN, RST, SYN
 
 _FAR = 1 << 30
 _SEGMENTS, _ETHERNET = 10, 1460
-_PROBE_AFTER = 0.001
-"""Seconds of silence that a tail loss probe ends, two round trips at least."""
 _UNDER_WAY = 0.05
 """Seconds in which segments cross."""
 _FLOOR = 536
@@ -196,8 +194,7 @@ def _at_first(history: History, came: Came) -> Judged:
         # Each duplicate ACK may let out a segment more (RFC 3042).
         return False
     most = min(_SEGMENTS * history.largest, max(2 * history.largest, _SEGMENTS * _ETHERNET))
-    if history.heard_at is not None and came.at - history.heard_at > _PROBE_AFTER:
-        # It may be a tail loss probe, which sends new text where there is some (RFC 8985 7.3).
+    if history.may_probe_the_tail(came):
         most += history.largest
     end = _start(came) + len(came.segment.payload)
     return end - 1 <= most or Breach(f"{most} bytes at first", f"{end - 1}")

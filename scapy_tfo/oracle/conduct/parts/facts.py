@@ -22,6 +22,8 @@ MOST_SHIFT = 14
 PROMPT = 0.2
 """Seconds within which an ACK makes no round trip look long, and from which on a timer may be the
 cause of what comes."""
+_PROBE_AFTER = 0.001
+"""Seconds of silence that a tail loss probe ends, two round trips at least."""
 BLOCK = struct.Struct("!II")
 """Edges of a block of SACK."""
 _EARLIER = 0.1
@@ -187,6 +189,11 @@ class Facts:
     def is_quiet(self, came: Came) -> bool:
         """Whether the judged end said nothing for a while before."""
         return self.heard_at is not None and came.at - self.heard_at > PROMPT
+
+    def may_probe_the_tail(self, came: Came) -> bool:
+        """Whether it may be a tail loss probe, which sends new text where there is some, one
+        segment beyond what else may be under way (RFC 8985 section 7.3)."""
+        return self.heard_at is not None and came.at - self.heard_at > _PROBE_AFTER
 
     def is_by_timer(self, came: Came) -> bool:
         """Whether text comes again, and nothing but time is the reason."""
