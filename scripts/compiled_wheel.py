@@ -54,6 +54,7 @@ HOT = (
     "explore/ends/context",
     "explore/ends/dressing",
     "explore/ends/opening",
+    "explore/ends/steps",
     "explore/live/observed",
     "explore/live/play",
     "explore/live/setting",

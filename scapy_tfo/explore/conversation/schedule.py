@@ -27,6 +27,7 @@ HALVED, CUT = "halved", "cut"
 PIECES = (HALVED, CUT)
 """What a path does that makes two segments of one. halved: both come. cut: the second is lost.
 What has no text, and a SYN, passes whole."""
+_FATES = {*FAULTS, *LASTING, *PIECES}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -147,6 +148,6 @@ def from_json(values: Mapping[str, Any]) -> Schedule:
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise SetupError(f"this is no schedule: {type(error).__name__} {error}") from None
-    if any(each.kind not in (*FAULTS, *LASTING, *PIECES) for each in made.faults):
+    if not {each.kind for each in made.faults} <= _FATES:
         raise SetupError(f"this is no schedule that can be played: {made}")
     return made
