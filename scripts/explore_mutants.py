@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from scapy_tfo.errors import TargetError
+from scapy_tfo.explore.conversation.schedule import to_json
 from scapy_tfo.explore.explorer import Explorer
 from scapy_tfo.mutants.registry import all_mutants, named
 
@@ -87,7 +88,7 @@ def entry_of(name: str, limit: float) -> dict[str, Any]:
     if firm:
         first = min(firm, key=lambda each: each.schedule.size)
         entry |= {"rule": first.problem.rule, "schedule": str(first.schedule)}
-        entry |= {"before": len(first.before)}
+        entry |= {"before": len(first.before), "played": to_json(first.schedule)}
     return entry
 
 

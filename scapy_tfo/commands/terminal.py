@@ -27,10 +27,9 @@ from scapy_tfo.report.junit import write_junit
 from scapy_tfo.report.output import CAPTURE, begin, check_file, point_latest, write_all
 from scapy_tfo.report.text import print_summary
 from scapy_tfo.runner.record import BrokenOffError
-from scapy_tfo.runner.session import Request, run
+from scapy_tfo.runner.session import Request, judge_once, run
 from scapy_tfo.suite.result import Result, Run, Verdict, exit_status
-from scapy_tfo.vary.run import Vary
-from scapy_tfo.vary.run import run as run_varied
+from scapy_tfo.vary.run import Vary, judge_in
 
 STDOUT = Path("-")
 """As the file of TAP: standard output."""
@@ -48,12 +47,13 @@ def judge_and_report(
     request: Request,
     *,
     vary: Vary | None = None,
+    schedules: bool = False,
     reports: Reports | None = None,
     quiet: bool = False,
     color: str = "auto",
 ) -> int:
     """Judge what is asked for, show it, write the reports; the exit status. vary: the contexts in
-    which each case is run, None for the usual one.
+    which each case is run, None for the usual one. schedules: play those of the corpus, too.
 
     Raises SetupError and TargetError as the run does, before any report is written.
     """
@@ -63,7 +63,7 @@ def judge_and_report(
     quiet = quiet or reports.is_tap_printed
     reports.check()
     try:
-        done = _judge(request, vary, console, reports, quiet=quiet)
+        done = _judge(request, vary, console, reports, schedules=schedules, quiet=quiet)
     except BrokenOffError as broken:
         done = broken.run
     return reports.write(done, console)
@@ -169,7 +169,13 @@ def demonstrate(*, color: str = "auto") -> int:
 
 
 def _judge(
-    request: Request, vary: Vary | None, console: Console, reports: Reports, *, quiet: bool
+    request: Request,
+    vary: Vary | None,
+    console: Console,
+    reports: Reports,
+    *,
+    schedules: bool,
+    quiet: bool,
 ) -> Run:
     with progress(console, reports.keep, quiet=quiet) as (plan, show):
 
@@ -179,9 +185,13 @@ def _judge(
 
         options = replace(request.options, on_plan=plan, on_result=show, on_note=tell)
         request = replace(request, options=options)
-        if vary is None:
-            return run(request)
-        return run_varied(request, replace(vary, tell=tell))
+        judge = judge_once if vary is None else judge_in(replace(vary, tell=tell))
+        if schedules:
+            # Not at the top: it takes a while to import.
+            from scapy_tfo.explore.judging.run import with_schedules
+
+            judge = with_schedules(judge)
+        return run(request, judge)
 
 
 @contextmanager

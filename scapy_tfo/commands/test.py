@@ -51,6 +51,10 @@ TARGET is one of
                   time
   sim:NAME        the same in virtual time
 
+A run of all cases with --slow ends with the corpus of schedules: some thousand
+conversations in which several things happen at once (docs/explore.md), where
+an echo listens.
+
 --vary repeats each case in many contexts, which together contain every pair of
 values of some twenty factors that cases leave open (docs/vary.md): the client's
 options, ports, addresses and sequence numbers, IP headers, a slow application,
@@ -76,7 +80,18 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     add_selection(parser)
     group = parser.add_argument_group("which kinds of cases")
     add = group.add_argument
-    add("--slow", action="store_true", help="also run cases that wait for long timers")
+    add(
+        "--slow",
+        action="store_true",
+        help="also run cases that wait for long timers, and play the corpus of schedules, which "
+        "needs an echo",
+    )
+    add(
+        "--no-schedules",
+        dest="schedules",
+        action="store_false",
+        help="with --slow: do not play the corpus of schedules",
+    )
     add(
         "--intrusive", action="store_true", help="also run cases that fill queues or need 2 sources"
     )
@@ -209,6 +224,7 @@ def _test(chosen: argparse.Namespace) -> int:
     return judge_and_report(
         request,
         vary=vary,
+        schedules=_plays_schedules(chosen, request),
         reports=Reports(
             strict=chosen.strict,
             json=chosen.json,
@@ -220,6 +236,18 @@ def _test(chosen: argparse.Namespace) -> int:
         quiet=chosen.quiet,
         color=chosen.color,
     )
+
+
+def _plays_schedules(chosen: argparse.Namespace, request: Request) -> bool:
+    """Whether the corpus of schedules goes with what is asked for: a whole and slow run, where an
+    echo may be."""
+    from scapy_tfo.stacks.file import is_target_file
+
+    is_part = bool(chosen.only or chosen.exclude or request.options.context.values)
+    may_echo = request.app in (None, "echo") if request.is_ours else request.app == "echo"
+    may_echo = may_echo or (request.app is None and is_target_file(request.target))
+    lossless = request.options.impairment is None
+    return chosen.slow and chosen.schedules and may_echo and lossless and not is_part
 
 
 def _options(chosen: argparse.Namespace, target: str) -> Options:

@@ -51,7 +51,7 @@ class Covered:
         self.schedules += 1
         for each in run.met:
             self.met.setdefault(each, self.schedules)
-        for row in _rows(run.schedule):
+        for row in rows_of(run.schedule):
             if row not in self._rows:
                 self._rows.add(row)
                 self.together.update(itertools.combinations(row, 2))
@@ -94,7 +94,7 @@ class Covered:
         }
 
 
-def _rows(schedule: Schedule) -> list[tuple[Level, ...]]:
+def rows_of(schedule: Schedule) -> list[tuple[Level, ...]]:
     """Levels that were together, in the order of the dimensions: each application and the opening
     with the rest, and they with each other."""
     opening = schedule.opening if schedule.opening in USUAL else _ODD

@@ -171,6 +171,16 @@ class Explorer:
                     firsts.append((run.schedule, run.order))
         return self.result
 
+    def explore_these(self, schedules: Iterable[Schedule]) -> Result:
+        """Play these schedules and no others, until it is stopped."""
+        for run in self._all(batches(schedules, random.Random(self._seed))):
+            self.result.covered.add(run)
+        return self.result
+
+    def played(self, batch: plan.Batch) -> Iterator[Run]:
+        """Play a batch in a world of its own."""
+        return self._all([batch])
+
     def explore_deeds(self) -> Result:
         """Two legal deeds in each conversation, or one and a fault, or a mixture of more, until it
         is stopped."""

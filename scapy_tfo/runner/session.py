@@ -88,7 +88,7 @@ Judge = Callable[[Request, Sequence[Case], spec.Catalogue], Run]
 
 
 def run(request: Request, judged: Judge | None = None) -> Run:
-    """Judge what is asked for, from start to end. judged: what judges, else each case once.
+    """Judge what is asked for, from start to end. judged: what judges, else `judge_once`.
 
     Raises SetupError for wrong usage or set-up, TargetError where the target cannot be judged, and
     BrokenOffError, with what was finished, where it is interrupted.
@@ -120,7 +120,7 @@ def run(request: Request, judged: Judge | None = None) -> Run:
     )
     request = replace(request, options=options)
     try:
-        done = (judged or _judged)(request, cases, catalogue)
+        done = (judged or judge_once)(request, cases, catalogue)
     except KeyboardInterrupt:
         if not record.results:
             raise none_of(len(cases), "cases was judged") from None
@@ -139,7 +139,8 @@ def _known(path: Path, rules: tcp_rules.TcpRules) -> tuple[KnownFailure, ...]:
     return load_known(path, (*told, *(name for each in rules.values() for name in case_ids(each))))
 
 
-def _judged(request: Request, cases: Sequence[Case], catalogue: spec.Catalogue) -> Run:
+def judge_once(request: Request, cases: Sequence[Case], catalogue: spec.Catalogue) -> Run:
+    """Run each case once. Raises as `run`."""
     if request.target.startswith("sim:"):
         from scapy_tfo.runner.simulation import simulate
 
@@ -191,11 +192,12 @@ async def open_target(request: Request) -> AsyncIterator[Target]:
         return
     if request.target.startswith("sim:"):
         raise SetupError(f"{request.target} is simulated and has no address")
-    async with reached(_reach(request)) as target:
+    async with reached(reach_of(request)) as target:
         yield target
 
 
-def _reach(request: Request) -> Reach:
+def reach_of(request: Request) -> Reach:
+    """How its target is reached, where it is not one of ours."""
     named = {
         "plain": request.plain_port,
         "second": request.second_port,

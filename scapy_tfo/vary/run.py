@@ -36,7 +36,12 @@ class Vary:
 
 def run(request: Request, vary: Vary | None = None) -> Run:
     """As `session.run`; a failure that takes a context says which, reduced to what matters."""
-    return session.run(request, functools.partial(_judged, vary or Vary()))
+    return session.run(request, judge_in(vary or Vary()))
+
+
+def judge_in(vary: Vary) -> session.Judge:
+    """What judges by each case in many contexts."""
+    return functools.partial(_judged, vary)
 
 
 def _judged(vary: Vary, request: Request, cases: Sequence[Case], catalogue: Catalogue) -> Run:

@@ -10,7 +10,7 @@ from typing import Any
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.executor.verdict import TracedPacket
-from scapy_tfo.explore.campaign.rehearsal import REFERENCE, rehearsed
+from scapy_tfo.explore.campaign.rehearsal import REFERENCE, number_of, packets_of, rehearsed
 from scapy_tfo.explore.conversation.schedule import to_json
 from scapy_tfo.explore.conversation.world import ROOM
 from scapy_tfo.explore.explorer import Found
@@ -23,7 +23,6 @@ _IMPORTS = (
     "from scapy_tfo.explore.campaign.regression import broken_by\n"
     "from scapy_tfo.fuzz.regression import target_of"
 )
-_SIMULATED = "sim:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +49,7 @@ def write_exports(name: str, target: str, seed: int, found: Found, directory: Pa
     """
     if found.before:
         return []
-    packets = found.packets
-    if not packets and target.startswith(_SIMULATED):
-        _, packets = rehearsed(found.schedule, target.removeprefix(_SIMULATED), seed)
-    case = _Case(name, target, seed, found, packets)
+    case = _Case(name, target, seed, found, packets_of(found, target, seed))
     problems = []
     for ending, make in _FORMATS.items():
         path = directory / ending.format(name=name, word=name.replace("-", "_"))
@@ -69,26 +65,8 @@ def write_exports(name: str, target: str, seed: int, found: Found, directory: Pa
 def _capture(case: _Case) -> bytes:
     _demand_packets(case)
     about = f"{case.name} at {case.target}: {statement(case.found.problem.rule)}"
-    # The capture begins with the request for a cookie, which the verdict does not count.
-    number = case.found.problem.packet
-    if number >= 0:
-        number += _before(case)
+    number = number_of(case.found.problem, case.packets)
     return capture_of(case.packets, number, case.told, time.time(), case.target, about)
-
-
-def _before(case: _Case) -> int:
-    """Packets of other connections, in front of those of the schedule."""
-    ports = [_client_port(each) for each in case.packets]
-    last = next((port for port in reversed(ports) if port), 0)
-    return next((at for at, port in enumerate(ports) if port == last), 0)
-
-
-def _client_port(packet: TracedPacket) -> int:
-    try:
-        segment = Segment.read_back(packet.data)
-    except MalformedPacketError:
-        return 0
-    return segment.sport if packet.outbound else segment.dport
 
 
 def _script(case: _Case) -> str:

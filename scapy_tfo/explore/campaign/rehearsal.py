@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.executor.verdict import TracedPacket
 from scapy_tfo.explore.conversation.play import Play
-from scapy_tfo.explore.conversation.run import Run
+from scapy_tfo.explore.conversation.run import Problem, Run
 from scapy_tfo.explore.conversation.schedule import Schedule
 from scapy_tfo.explore.conversation.world import TargetStack, World
+from scapy_tfo.explore.explorer import Found
 from scapy_tfo.reference.states import Event
+from scapy_tfo.segment import MalformedPacketError, Segment
 from scapy_tfo.variants.registry import named
 
 REFERENCE = "reference"
+_SIMULATED = "sim:"
 
 
 class _Recorder:
@@ -61,3 +64,32 @@ def rehearsed(
         TracedPacket(each.when - began, each.outbound, each.data) for each in recorder.packets
     ]
     return run, packets
+
+
+def packets_of(found: Found, target: str, seed: int) -> Sequence[TracedPacket]:
+    """The packets of a finding, where it has any: with the request for a cookie before them."""
+    if found.packets or found.before or not target.startswith(_SIMULATED):
+        return found.packets
+    return rehearsed(found.schedule, target.removeprefix(_SIMULATED), seed)[1]
+
+
+def number_of(problem: Problem, packets: Sequence[TracedPacket]) -> int:
+    """The number, from 0 on, that the packet which shows a problem has among `packets`; -1 for
+    what shows at the end."""
+    # They begin with the request for a cookie, which a verdict does not count.
+    return problem.packet + _before(packets) if problem.packet >= 0 else -1
+
+
+def _before(packets: Sequence[TracedPacket]) -> int:
+    """Packets of other connections, in front of those of the schedule."""
+    ports = [_client_port(each) for each in packets]
+    last = next((port for port in reversed(ports) if port), 0)
+    return next((at for at, port in enumerate(ports) if port == last), 0)
+
+
+def _client_port(packet: TracedPacket) -> int:
+    try:
+        segment = Segment.read_back(packet.data)
+    except MalformedPacketError:
+        return 0
+    return segment.sport if packet.outbound else segment.dport

@@ -13,7 +13,10 @@ from collections.abc import Collection
 from scapy_tfo import tcp_rules
 from scapy_tfo.explore.conversation.run import OVER, Problem, Run
 from scapy_tfo.explore.ends.actor import Actor
+from scapy_tfo.explore.ends.steps import is_written_out, longest_wait
 
+_PATIENCE = 60.0
+"""Seconds that every target waits in FIN-WAIT-2 (specs/freedoms.toml, fin-wait-2-time)."""
 _END = -1
 """Problems that show at the end belong to no packet."""
 
@@ -75,6 +78,8 @@ def reasons(run: Run) -> set[str]:
         found.add("the client was gone")
     if run.broken:
         found.add("an option of the SYN has a wrong length")
+    if server.finished and _waits_for_long(run):
+        found.add("the target ended first, and need not wait for the client's end for ever")
     if run.is_long:
         found.add("it takes more packets than a schedule has")
     if server.aborted or client.aborted:
@@ -84,6 +89,12 @@ def reasons(run: Run) -> set[str]:
     if not (server.reading and client.reading):
         found.add("an application does not read")
     return found
+
+
+def _waits_for_long(run: Run) -> bool:
+    """The client may have left the target in FIN-WAIT-2 for more than a minute."""
+    client = run.schedule.client
+    return is_written_out(client) and longest_wait(client) > _PATIENCE
 
 
 def _goes_on(run: Run) -> bool:

@@ -212,9 +212,10 @@ class World(Setting):
 
     def allow_ecn(self, port: int, allows: bool) -> None:
         """See Setting. A stack that always agrees goes on to."""
-        listener = self.stack.listeners[port]
+        # A stack that is wrong may have closed it.
+        listener = self.stack.listeners.get(port)
         allows = allows or self.stack.settings.ecn
-        if listener.settings.ecn is not allows:
+        if listener is not None and listener.settings.ecn is not allows:
             listener.settings = replace(listener.settings, ecn=allows)
 
     # Listeners and cookies

@@ -47,6 +47,11 @@ def parsed(spec: str) -> list[tuple[str, int]]:
     return steps
 
 
+def longest_wait(spec: str) -> float:
+    """The longest wait of an application, in seconds."""
+    return max((number / 1000 for step, number in parsed(spec) if step == "wait"), default=0.0)
+
+
 def drawn(dice: random.Random, *, ends: bool) -> str:
     """An application as chance has it. ends: it ends its stream by itself, or closes; else some
     wait for their peer to end."""

@@ -43,13 +43,14 @@ _IPV4, _TCP = 0x45, 6
 @dataclass(slots=True)
 class _Running:
     """A play under way. due: the deadline that the heap has. asleep: it has nothing to do for a
-    while. over_at: when it was over."""
+    while. over_at: when it was over. is_settled: the hooks end what is left of its connection."""
 
     play: LivePlay
     taken: Taken
     due: float = math.inf
     asleep: bool = False
     over_at: float = math.inf
+    is_settled: bool = False
 
 
 @dataclass(slots=True)
@@ -198,7 +199,7 @@ class Engine:
             else:
                 continue
             running = self._running.get(key)
-            if running is None:
+            if running is None or running.is_settled:
                 continue
             play = running.play
             if not play.heard:
@@ -270,6 +271,8 @@ class Engine:
                 del self._leaving[port]
             task = None
             if self.site.hooks is not None:
+                for each in ready:
+                    each.is_settled = True
                 asked = self.site.settled(port, {each.play.peer for each in ready})
                 task = self.site.loop.create_task(asked)
             self._asked.append(_Asked(task, ready))

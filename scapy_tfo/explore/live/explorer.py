@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import takewhile
 
@@ -87,13 +88,24 @@ class LiveExplorer(Explorer):
     def explore(self, faults: int = 2, *, shard: int = 0, of: int = 1) -> LiveResult:
         """See Explorer. What the listeners do at the end is compared with what they did at
         first."""
+        with self._audited():
+            super().explore(faults, shard=shard, of=of)
+        return self.result
+
+    def explore_these(self, schedules: Iterable[Schedule]) -> LiveResult:
+        """See Explorer, and `explore`."""
+        with self._audited():
+            super().explore_these(schedules)
+        return self.result
+
+    @contextmanager
+    def _audited(self) -> Iterator[None]:
         first = audits.served(self._engine)
-        super().explore(faults, shard=shard, of=of)
+        yield
         self._confirm()
         self.result.audits = len(first)
         for server, problem in audits.differences(first, audits.served(self._engine)):
             self._keep(Found(problem, Schedule(server=server)))
-        return self.result
 
     def _all(self, some: Iterable[Batch]) -> Iterator[Run]:
         stream = self._stream(some)

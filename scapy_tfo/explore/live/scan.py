@@ -6,7 +6,7 @@ from scapy_tfo.explore.conversation.deeds import KINDS
 from scapy_tfo.explore.conversation.schedule import GONE, Schedule
 from scapy_tfo.explore.ends.context import FACTORS, context_of
 from scapy_tfo.explore.ends.opening import OLD_KEY, PLAIN, REQUEST, relative_of
-from scapy_tfo.explore.ends.steps import is_written_out
+from scapy_tfo.explore.ends.steps import is_written_out, longest_wait
 from scapy_tfo.explore.live.ports import leaves_a_mark
 from scapy_tfo.explore.live.site import Site
 
@@ -14,6 +14,8 @@ _NO_FAST_OPEN = "the target grants no cookies"
 _NO_KEYS = "no hooks change keys"
 _NO_SPARE = "no address is spare for what the target remembers of one"
 _NEIGHBOUR = "of:"
+_PATIENT = 10.0
+"""Seconds that a client of ours lets pass at once, where they really pass."""
 
 
 FACTORS_LEFT_OUT = {
@@ -36,6 +38,8 @@ def lacks(site: Site, schedule: Schedule) -> str:
         return "the target's ISN: it chooses that itself"
     if is_written_out(schedule.server):
         return "applications that are written out: listeners have their own"
+    if is_written_out(schedule.client) and longest_wait(schedule.client) > _PATIENT:
+        return f"a client that waits for more than {_PATIENT:g} s"
     if schedule.server not in site.ports:
         return f"application {schedule.server}: no listener has it"
     if schedule.opening not in (PLAIN, REQUEST) and not site.profile.fast_open:

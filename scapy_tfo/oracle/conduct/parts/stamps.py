@@ -5,6 +5,7 @@ from __future__ import annotations
 from scapy_tfo.oracle.conduct.parts.came import options_of
 from scapy_tfo.oracle.conduct.parts.place import Place
 from scapy_tfo.segment import RST, SYN, Segment
+from scapy_tfo.seq import before
 
 
 class Stamps:
@@ -29,6 +30,9 @@ class Stamps:
                 self.early |= {times[0]}
             return
         self.early -= {times[0]}
+        if self.filled is not None and before(times[0], self.filled[1]):
+            # The clock has gone half around since, and what is later seems to be older.
+            self.filled = None
         if end > place.start + place.length:
             self.early = frozenset()
             in_time = place.start == place.next == place.taken

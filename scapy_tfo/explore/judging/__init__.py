@@ -1,0 +1,1 @@
+"""Judges a target by a corpus of schedules, in a run of cases."""
