@@ -33,7 +33,7 @@ path_delay_300 := delay=300ms
 path_combined := loss=5%,duplicate=5%,reorder=10%,corrupt=1%,delay=50ms,jitter=20ms
 PATHS := clean loss_1 loss_5 loss_20 duplicates reordering corruption delay_1 delay_50 delay_300 combined
 
-.PHONY: site stacks gain branches left-out explore-mutants watched help demo test lint conformance plugin soak configurations variants variant-rows matrix client-matrix client-laws weaken compare break fuzz-smoke hunt finding-scripts grammar rules rooms bench compiled man clean
+.PHONY: site stacks gain branches left-out explore-mutants schedules watched help demo test lint conformance plugin soak configurations variants variant-rows matrix client-matrix client-laws weaken compare break fuzz-smoke hunt finding-scripts grammar rules rooms bench compiled man clean
 .NOTPARALLEL:
 
 help:
@@ -63,6 +63,7 @@ help:
 	@echo 'make grammar      write the table that the parser of packetdrill scripts is loaded from'
 	@echo 'make rooms        draw docs/rooms.toml, the rooms and their arrows, into docs/developing.md'
 	@echo 'make explore-mutants  explore each wrong stack, and write docs/generated/explore.md'
+	@echo 'make schedules    make the corpus of schedules anew, from what explore-mutants found'
 	@echo 'make man          write docs/scapy-tfo.1, the man page, from the help of the commands'
 	@echo 'make site         build the documentation as a site, without warnings: build/site'
 	@echo 'make bench        run the benchmarks'
@@ -143,6 +144,11 @@ fuzz-smoke:
 	@if [ "$$(id -u)" = 0 ]; then given="lab:linux --known fuzz/known-linux.toml"; \
 	  else given="sim:reference"; fi; \
 	  .venv/bin/scapy-tfo fuzz $$given --corpus fuzz/corpus --out $(FUZZ_OUT) $(FUZZ_ARGS)
+
+schedules:
+	@bash scripts/setup.sh
+	@if [ "$$(id -u)" = 0 ]; then linux=--linux; else linux=; fi; \
+	  .venv/bin/python scripts/schedules.py $$linux $(SCHEDULES_ARGS)
 
 explore-mutants:
 	@bash scripts/setup.sh

@@ -34,7 +34,7 @@ from scapy_tfo.targets.reached import Reach
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "scapy_tfo" / "explore" / "judging" / "corpus.json"
 FOUND = ROOT / "docs" / "generated" / "explore.json"
-POOL, CHOSEN = 6000, 1000
+POOL, CHOSEN = 4000, 400
 _SEED = 1
 PATIENT = 10.0
 """Seconds that an application may wait at once."""

@@ -51,9 +51,8 @@ TARGET is one of
                   time
   sim:NAME        the same in virtual time
 
-A run of all cases with --slow ends with the corpus of schedules: some thousand
-conversations in which several things happen at once (docs/explore.md), where
-an echo listens.
+--schedules ends the run with the corpus of schedules: some hundred conversations
+in which several things happen at once (docs/explore.md). It needs an echo.
 
 --vary repeats each case in many contexts, which together contain every pair of
 values of some twenty factors that cases leave open (docs/vary.md): the client's
@@ -83,14 +82,13 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     add(
         "--slow",
         action="store_true",
-        help="also run cases that wait for long timers, and play the corpus of schedules, which "
-        "needs an echo",
+        help="also run cases that wait for long timers",
     )
     add(
-        "--no-schedules",
-        dest="schedules",
-        action="store_false",
-        help="with --slow: do not play the corpus of schedules",
+        "--schedules",
+        action=argparse.BooleanOptionalAction,
+        help="play the corpus of schedules behind the cases, at an echo (default: with --slow, at "
+        "lab: and sim: targets)",
     )
     add(
         "--intrusive", action="store_true", help="also run cases that fill queues or need 2 sources"
@@ -224,7 +222,7 @@ def _test(chosen: argparse.Namespace) -> int:
     return judge_and_report(
         request,
         vary=vary,
-        schedules=_plays_schedules(chosen, request),
+        schedules=plays_schedules(chosen, request),
         reports=Reports(
             strict=chosen.strict,
             json=chosen.json,
@@ -238,16 +236,14 @@ def _test(chosen: argparse.Namespace) -> int:
     )
 
 
-def _plays_schedules(chosen: argparse.Namespace, request: Request) -> bool:
-    """Whether the corpus of schedules goes with what is asked for: a whole and slow run, where an
-    echo may be."""
-    from scapy_tfo.stacks.file import is_target_file
-
-    is_part = bool(chosen.only or chosen.exclude or request.options.context.values)
-    may_echo = request.app in (None, "echo") if request.is_ours else request.app == "echo"
-    may_echo = may_echo or (request.app is None and is_target_file(request.target))
-    lossless = request.options.impairment is None
-    return chosen.slow and chosen.schedules and may_echo and lossless and not is_part
+def plays_schedules(chosen: argparse.Namespace, request: Request) -> bool:
+    """Whether the corpus of schedules is played: where that is asked for, and in whole and slow
+    runs at targets of ours."""
+    if chosen.schedules is not None:
+        return bool(chosen.schedules)
+    options = request.options
+    is_part = bool(chosen.only or chosen.exclude or options.context.values or options.impairment)
+    return chosen.slow and request.is_ours and not is_part
 
 
 def _options(chosen: argparse.Namespace, target: str) -> Options:

@@ -1,4 +1,4 @@
-"""Explores legal stacks: by all that an exploration crosses, and by two legal deeds at a time."""
+"""Explores legal stacks: by the corpus, by all that is crossed, and by pairs of legal deeds."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Iterator
 
 from scapy_tfo.explore.explorer import Explorer, Result
+from scapy_tfo.explore.judging.corpus import corpus
 
 
 def explored(name: str, schedules: int) -> Iterator[tuple[str, str]]:
@@ -13,11 +14,12 @@ def explored(name: str, schedules: int) -> Iterator[tuple[str, str]]:
 
     schedules: of everything that is crossed, beginning with those without faults; as many again
     have two legal deeds each. Their order goes by the name, so that many stacks meet many of them.
+    All of them meet the whole corpus.
     """
     if not schedules:
         return
-    for is_legal in (False, True):
-        result = _result(name, schedules, is_legal)
+    played = [Explorer(name).explore_these(corpus())]
+    for result in (*played, *(_result(name, schedules, each) for each in (False, True))):
         for rule, each in result.found.items():
             if not each.is_advice:
                 behind = f", behind {len(each.before)} others" * bool(each.before)

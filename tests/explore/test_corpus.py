@@ -12,6 +12,8 @@ import pytest
 
 import scapy_tfo.explore
 from scapy_tfo import spec, tcp_rules
+from scapy_tfo.cli import parser_of_all
+from scapy_tfo.commands.test import plays_schedules
 from scapy_tfo.errors import SetupError
 from scapy_tfo.explore.explorer import Explorer
 from scapy_tfo.explore.judging import run as judging
@@ -20,6 +22,8 @@ from scapy_tfo.explore.judging.corpus import corpus, from_short, to_short
 from scapy_tfo.explore.judging.run import with_schedules
 from scapy_tfo.explore.limits import RULES
 from scapy_tfo.explore.mixed import mixed
+from scapy_tfo.lab.links.impairment import Impairment
+from scapy_tfo.runner.runner import Options
 from scapy_tfo.runner.session import Request, judge_once, run
 from scapy_tfo.suite.result import Run, Verdict
 
@@ -88,6 +92,30 @@ def test_a_wrong_stack_fails_a_requirement_of_its_own_with_the_packet_that_shows
 
 def test_what_an_audit_finds_fails_a_requirement_too() -> None:
     assert "LIM-1.pending-miscounted" in failures(judged("sim:duplicate-starts-over"))
+
+
+@pytest.mark.parametrize(
+    ("line", "plays"),
+    [
+        ("sim:reference --slow", True),
+        ("lab:linux --slow", True),
+        ("sim:reference", False),
+        ("sim:reference --schedules", True),
+        ("sim:reference --slow --no-schedules", False),
+        ("sim:reference --slow --only OPT", False),
+        ("sim:reference --slow --impair loss=5%", False),
+        ("192.0.2.1 --app echo --slow", False),
+        ("192.0.2.1 --app echo --schedules", True),
+    ],
+)
+def test_slow_runs_at_our_targets_play_the_corpus_and_others_do_on_demand(
+    line: str, plays: bool
+) -> None:
+    chosen = parser_of_all().parse_args(["test", *line.split()])
+    impairment = None if chosen.impair is None else Impairment(loss=0.05)
+    options = Options(impairment=impairment)
+    request = Request(target=chosen.target, app=chosen.app, only=chosen.only, options=options)
+    assert plays_schedules(chosen, request) is plays
 
 
 def test_schedules_of_one_family_are_played_where_one_is_asked_for() -> None:
