@@ -180,7 +180,7 @@ def test_ctrl_c_while_the_summary_is_told_takes_no_report(
 @pytest.mark.parametrize(
     ("command", "where", "none"),
     [
-        ("test sim:reference --only OPT-1", "runner.session.judge_once", CASES),
+        ("test sim:reference --only OPT-1", "commands.terminal.judge_once", CASES),
         ("client sim:reference --only CLI-2", "commands.client._judged", CASES),
         (
             f"pkt run {SCRIPT} --target sim:reference --rounds 3",

@@ -70,8 +70,12 @@ async def probed(flow: Flow) -> None:
 
 @stimulus("TCP-WIN-10", "TCP-PROBE-5", needs=["listeners"], slow=True)
 async def a_reader_that_rests(peer: Peer) -> None:
-    """The application does not read for three seconds, while text comes that fills its buffer."""
+    """The application does not read for three seconds, while text comes that fills its buffer.
+
+    That the window has opened need not be told unasked: the second probe asks.
+    """
     flow = await peer.connect(await peer.listen(f"slow-reader:{1000 * REST:.0f}"))
+    flow.timer.timeout = max(flow.timer.timeout, REST / 2)
     flow.conduct.reads(False)
     pushed(flow, BLOCK)
 

@@ -87,7 +87,9 @@ def _odd(word: str, size: int, cookie: bytes, cookie_of: Callable[[int], bytes])
     if word == "ones":
         return _with(b"\xff" * len(cookie))
     if word == "sized":
-        return Opening(bytes((opt.TFO, size)) + (cookie * 3)[: size - 2], holds=True)
+        # A cookie of four bytes is repeated, too: a short option would take in what follows it.
+        repeated = cookie * (1 + size // len(cookie))
+        return Opening(bytes((opt.TFO, size)) + repeated[: size - 2], holds=True)
     if word == "of":
         return _with(cookie_of(size) or bytes(8))
     if word == "length":

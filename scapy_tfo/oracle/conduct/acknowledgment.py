@@ -31,7 +31,7 @@ from scapy_tfo.seq import distance
 _ACK_WITHIN = 0.5
 """Seconds (RFC 9293 section 3.8.6.3, MUST-40), and what sums of them lose."""
 _ROUNDING = 0.01
-_PROBE_WITHIN, _OPENS_WITHIN = 1.0, 5.0
+_PROBE_WITHIN, _OPENS_WITHIN = 1.0, 2.0
 _PROBED_WITHIN = 6.5
 _KEEPALIVE, _QUIET = 7100.0, 1.0
 """Seconds: two hours, less what a timer that is set now and then loses; and a silence."""
@@ -142,9 +142,13 @@ def answers_probe(history: History, segment: Segment, at: float) -> Due | None:
     return Due(at, by, "an answer to the probe within a second", _any, plain=False)
 
 
-def opens(history: History, at: float) -> Due | None:
-    """A window that was closed opens when the application reads again (RFC 9293 section 3.8.6)."""
-    best = history.best
+def opens(history: History, segment: Segment, at: float) -> Due | None:
+    """A window that was closed is open when the application reads again and the peer asks (RFC 9293
+    section 3.8.6). That it opens need not be told unasked."""
+    best, since = history.best, history.reads_since
+    if since is None or at <= since or not segment.payload:
+        return None
+    history.reads_since = None
     if best is None or best.flags & (SYN | RST) or best.segment.window or not history.their_una:
         # Before the handshake is over there are SYN-ACKs only.
         return None
@@ -170,7 +174,10 @@ def repeated(history: History, came: Came) -> Judged:
         return False
     if history.echoes_an_ack(came):
         return False
-    answers = peer.credit > 0 and came.at - peer.sent_at <= _ANSWERED + history.grace
+    # An application that reads late opens the window, maybe by less than a unit.
+    may_open = bool(history.their_shift) and not history.steady
+    is_soon = may_open or came.at - peer.sent_at <= _ANSWERED + history.grace
+    answers = peer.credit > 0 and is_soon
     return answers or Breach("nothing: there is no segment to answer", "the last ACK again")
 
 
@@ -278,7 +285,7 @@ RULES = (
     Rule("window-shrinks", window_shrinks, numbers=True, on="a", needs=ANSWERED),
     Rule("ack-late", owes=acks_in_time, needs=FRESH),
     Rule("probe-unanswered", owes=answers_probe, needs=SHUT),
-    Rule("window-stays-shut"),
+    Rule("window-stays-shut", owes=opens, needs=SHUT),
     Rule(
         "window-moves-on",
         moves_on,

@@ -21,7 +21,6 @@ from scapy_tfo.oracle.conduct import (
     timers,
     timestamps,
 )
-from scapy_tfo.oracle.conduct.acknowledgment import opens
 from scapy_tfo.oracle.conduct.history import Came, History
 from scapy_tfo.oracle.conduct.parts import conditions
 from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, nothing
@@ -104,9 +103,7 @@ class Conduct:
         history.stopped = best.ack if best is not None and not reads else None
         history.stopped_window = (history.edge or 0) - (history.stopped or 0)
         sent_at = history.peer.sent_at
-        due = opens(history, sent_at + after) if reads and sent_at is not None else None
-        if due is not None and _tells_silence(history):
-            self._due.append((_NUMBERS["window-stays-shut"], due))
+        history.reads_since = sent_at + after if reads and sent_at is not None else None
 
     def writes(self, writes: bool) -> None:
         """Whether the application of the judged end has text that waits for room."""

@@ -184,7 +184,9 @@ class History(Facts):
         self.their_una = ack
         fin = self.their_fin
         # The acknowledgement of a segment outside of the window is not read (RFC 9293 3.10.7.4).
-        if fin is not None and ack > fin and self.fin_acked_at is None and place.is_acceptable:
+        # So is that of text which the judged end has, and may not have acknowledged yet.
+        is_read = place.is_acceptable and place.start + max(place.length, 1) > place.next
+        if fin is not None and ack > fin and self.fin_acked_at is None and is_read:
             self.fin_acked_at = at
 
     def learn_error(self, error: IcmpError | None = None, at: float | None = None) -> None:

@@ -57,12 +57,13 @@ def probed(talk: Conversation, after: float) -> None:
 
 
 def shut(talk: Conversation, window: int) -> None:
-    """The window closes, and the application reads again."""
+    """The window closes, the application reads again, and the peer probes."""
     talk.handshake((MSS,), (MSS,))
     talk.theirs(window=0)
     talk.conduct.reads(False)
     talk.conduct.reads(True)
     talk.rest(2.0)
+    talk.ours(ACK, b"x", seq=1, ack=1)
     talk.theirs(window=window)
     talk.rest(10.0)
 

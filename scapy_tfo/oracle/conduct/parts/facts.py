@@ -55,15 +55,16 @@ class Facts:
     another connection. peer: what else it did. steady: the application of the judged end reads,
     answers, and closes after its peer has. grace: seconds that its host may be late. reads, writes:
     whether that application reads, and has text that waits; None where nobody knows. stopped: what
-    was acknowledged when it stopped reading, and which window it offered. burst: when a timer sent
-    text again, and the bytes sent since; None once the peer has spoken. handshakes: when each SYN-
-    ACK came. probes: when each segment came that a closed window lets through. reset: its last RST.
-    acks_at: when its empty ACKs came. echoes: how many in a row answered nothing but an ACK.
-    text_at: when its newest text came. slow: the peer has let text wait for its ACK. segments: with
-    text, that came first; grown: by how many its window may have grown. fin_acked_at: when its FIN
-    was acknowledged. closed_first: it sent its FIN before the peer did. time_wait: when that state
-    began. reported_beside: the acknowledgement beside which it reported blocks. duplicate: the last
-    one that it reported. after_echo: whether each new text since ECE had CWR.
+    was acknowledged when it stopped reading, and which window it offered. reads_since: when it
+    began again, until the peer has sent text to it. burst: when a timer sent text again, and the
+    bytes sent since; None once the peer has spoken. handshakes: when each SYN-ACK came. probes:
+    when each segment came that a closed window lets through. reset: its last RST. acks_at: when its
+    empty ACKs came. echoes: how many in a row answered nothing but an ACK. text_at: when its newest
+    text came. slow: the peer has let text wait for its ACK. segments: with text, that came first;
+    grown: by how many its window may have grown. fin_acked_at: when its FIN was acknowledged.
+    closed_first: it sent its FIN before the peer did. time_wait: when that state began.
+    reported_beside: the acknowledgement beside which it reported blocks. duplicate: the last one
+    that it reported. after_echo: whether each new text since ECE had CWR.
     """
 
     complete: bool = True
@@ -105,6 +106,7 @@ class Facts:
     writes: bool | None = None
     stopped: int | None = None
     stopped_window: int = 0
+    reads_since: float | None = None
     probed_at: float | None = None
     label: int = -1
     relabelled: bool = False
