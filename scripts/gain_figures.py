@@ -4,8 +4,10 @@ It runs the experiments of `scapy-tfo gain`, in 15 minutes at most (--for), keep
 docs/generated/gain.json, and writes the tables and pictures of the documents from that. Cells that
 are not measured this time stay as they were found before: within the 15 minutes that is true of the
 pages at 20 and 200 ms, and of the pages with a connection for each request, which --long measures,
-too (two hours), and of those in Chromium, which --browser measures (two more). Run it as root, on a
-machine that has nothing else to do: cells whose control does not hold are shown as no result.
+too (two hours), and of those in Chromium, which --browser measures (two more), and of a kernel on
+virtual time, which --kernel builds (docs/stacks/uml/time-travel.sh) and measures (ten minutes).
+Run it as root, on a machine that has nothing else to do: cells whose control does not hold are
+shown as no result.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ from scapy_tfo.commands.arguments import duration
 from scapy_tfo.gain.pages.page import bundled
 
 ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "tfo-results"
+TIME_TRAVEL = ROOT / "docs" / "stacks" / "uml" / "time-travel.sh"
 KEPT = ROOT / "docs" / "generated" / "gain.json"
 DOCUMENTS = [ROOT / "docs" / name for name in ("gain.md", "gain-pages.md")]
 BUDGET = 900.0
@@ -44,15 +48,17 @@ _ENDS = "--rtt", "20ms,100ms", "--size", "1000,60000", "--client", "all", "--ser
 @dataclass(frozen=True)
 class Run:
     """name: of the experiment's figures. words: after `scapy-tfo gain`. share: part of the time
-    that it may take, None where it takes seconds. plot: of its picture in docs/."""
+    that it may take, None where it takes seconds. plot: of its picture in docs/. kernel: it is run
+    by a kernel on virtual time."""
 
     name: str
     words: Sequence[str]
     share: float | None = None
     plot: str = ""
+    kernel: bool = False
 
 
-def runs(*, long: bool, browser: bool = False) -> list[Run]:
+def runs(*, long: bool, browser: bool = False, kernel: bool = False) -> list[Run]:
     """What to run, in this order."""
     some = [] if long else ["--rtt", "100ms"]
     times = "20" if long else "6"
@@ -72,15 +78,29 @@ def runs(*, long: bool, browser: bool = False) -> list[Run]:
     ]
     if long:
         found.append(Run("pages-each", ["pages", "--no-persistent", "--times", "10"]))
+    if kernel:
+        found += _by_a_kernel()
     if browser:
         found.append(Run("pages-browser", ["pages", "--browser", "--times", "20"]))
     return found
 
 
+def _by_a_kernel() -> list[Run]:
+    """Those of a kernel on virtual time. While our emulator waits busily, its clock stands still."""
+    link = ["--link", "netem", "--awake", "none"]
+    return [
+        Run("latency-kernel", ["latency", *link, "--times", "6"], kernel=True),
+        Run("rate-kernel", ["rate", *link, *_RATES, "--rounds", "6"], kernel=True),
+        Run("pages-kernel", ["pages", *link, "--times", "6"], kernel=True),
+    ]
+
+
 def measured(run: Run, budget: float) -> dict[str, Any] | None:
     """The file that the experiment writes, without the samples; None where it failed, which is
     told."""
-    with tempfile.TemporaryDirectory() as place:
+    # A kernel on virtual time has a /tmp of its own.
+    RESULTS.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=RESULTS) as place:
         path = Path(place, "figures.json")
         words = [*run.words, "--json", str(path)]
         if run.plot:
@@ -88,7 +108,9 @@ def measured(run: Run, budget: float) -> dict[str, Any] | None:
         if run.share is not None:
             words += ["--for", f"{budget * run.share:.0f}s"]
         print(f"scapy-tfo gain {' '.join(words)}", flush=True)
-        done = subprocess.run([sys.executable, "-m", "scapy_tfo", "gain", *words], check=False)
+        before = [str(TIME_TRAVEL)] if run.kernel else []
+        own = [sys.executable, "-m", "scapy_tfo", "gain", *words]
+        done = subprocess.run([*before, *own], check=False)
         if done.returncode not in _RESULTS or not path.exists():
             print(f"gain_figures: {run.name} ended with status {done.returncode}", file=sys.stderr)
             return None
@@ -133,13 +155,17 @@ def main() -> int:
         "--long", action="store_true", help="all pages, 20 loads each way: two hours"
     )
     parser.add_argument("--browser", action="store_true", help="pages in Chromium: two hours more")
+    parser.add_argument(
+        "--kernel", action="store_true", help="a kernel on virtual time: ten minutes more"
+    )
     parser.add_argument("--only", action="append", metavar="NAME", help="run only this experiment")
     parser.add_argument("--tables", action="store_true", help="measure nothing, write the tables")
     parser.add_argument("--for", dest="budget", type=duration, default=BUDGET, metavar="TIME")
     chosen = parser.parse_args()
     stored = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
     failed = 0
-    for run in () if chosen.tables else runs(long=chosen.long, browser=chosen.browser):
+    every = runs(long=chosen.long, browser=chosen.browser, kernel=chosen.kernel)
+    for run in () if chosen.tables else every:
         if chosen.only and run.name not in chosen.only:
             continue
         found = measured(run, chosen.budget)

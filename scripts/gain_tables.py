@@ -94,7 +94,19 @@ def latency(stored: Stored) -> str:
         said = f"The first byte arrives {min(first):.2f} to {max(first):.2f} round trips earlier.\n"
     else:
         said = ""
-    return f"{table(heads, rows)}\n{said}{around(found)}\n"
+    return f"{table(heads, rows)}\n{said}{around(found)}\n{_by_a_kernel(stored)}"
+
+
+def _by_a_kernel(stored: Stored) -> str:
+    """What a kernel on virtual time saves of one request, in a sentence."""
+    found = stored.get("latency-kernel")
+    if found is None:
+        return ""
+    trips = [each["trips"]["value"] for each in found["cells"] if each["trips"]]
+    return (
+        f"\nLinux {found['kernel']} [on virtual time](#a-real-kernel-on-virtual-time) saves "
+        f"{min(trips):.3f} to {max(trips):.3f} round trips in {len(trips)} such cells.\n"
+    )
 
 
 def ends(stored: Stored) -> str:
@@ -118,14 +130,17 @@ def ends(stored: Stored) -> str:
 def rate(stored: Stored) -> str:
     """Transactions a second, in both clocks."""
     found = stored["rate"]
-    exact = {each["rtt"]: each for each in stored.get("rate-virtual", {}).get("cells", ())}
-    heads = ["RTT", "seen", "TCP", "fast open", "ratio", "model", "virtual time", "control"]
-    heads += ["paper", "server's CPU per transaction, ratio"]
+    exact = [
+        {each["rtt"]: each["ratio"] for each in stored.get(name, {}).get("cells", ())}
+        for name in ("rate-virtual", "rate-kernel")
+    ]
+    heads = ["RTT", "seen", "TCP", "fast open", "ratio", "model", "virtual time"]
+    heads += ["a kernel on virtual time", "control", "paper", "server's CPU per transaction, ratio"]
     rows = []
     for each in found["cells"]:
         rtt = each["rtt"]
         paper = "1.234" if rtt == 0.0001 else ""
-        ideal = exact.get(rtt, {}).get("ratio")
+        ideal = [each.get(rtt) for each in exact]
         model = "" if each["predicted"] is None else f"{each['predicted']:.2f}"
         rows.append(
             [
@@ -135,7 +150,7 @@ def rate(stored: Stored) -> str:
                 f"{each['tfo']:,.0f}",
                 estimate(each["ratio"]),
                 model,
-                "" if ideal is None else f"{ideal['value']:.2f}",
+                *("" if one is None else f"{one['value']:.2f}" for one in ideal),
                 estimate(each["control"]),
                 paper,
                 "" if each["cpu"] is None else estimate(each["cpu"]),
@@ -216,22 +231,23 @@ def cost(stored: Stored) -> str:
 def pages(stored: Stored, name: str = "pages") -> str:
     """The seeds' table beside ours, cell by cell, in both clocks; with what explains each."""
     found = stored[name]
-    exact = {
-        (each["page"], each["rtt"]): each
-        for each in stored.get("pages-virtual", {}).get("cells", ())
-    }
+    exact = [
+        {(each["page"], each["rtt"]): each for each in _cells(stored, other)}
+        for other in ("pages-virtual", "pages-kernel")
+    ]
     heads = ["page", "RTT", "TCP", "fast open", "sooner, %", "control, %", "virtual, %"]
-    heads += ["paper, %", "CS244, %", "round trips saved: ours, virtual, paper, CS244", "why"]
+    heads += ["kernel on virtual time, %", "paper, %", "CS244, %"]
+    heads += ["round trips saved: ours, virtual, kernel on virtual time, paper, CS244", "why"]
     rows = []
     for each in found["cells"]:
-        ideal = exact.get((each["page"], each["rtt"]))
+        ideal = [there.get((each["page"], each["rtt"])) for there in exact]
         rows.append(
             [
                 *_loads(each),
-                "" if ideal is None else estimate(ideal["percent"], 1),
+                *("" if one is None else estimate(one["percent"], 1) for one in ideal),
                 _published(each["paper"]),
                 _published(each["cs244"]),
-                ", ".join(_trips(one, each["rtt"]) for one in _four(each, ideal)),
+                ", ".join(_trips(one, each["rtt"]) for one in _all_of(each, ideal)),
                 why(each),
             ]
         )
@@ -288,8 +304,8 @@ def pages_browser(stored: Stored) -> str:
     return f"{table(heads, rows)}\n{_within(found)}{around(found)}\n"
 
 
-def _four(cell: Cell, ideal: Cell | None) -> Iterable[Cell | None]:
-    for each in (cell, ideal):
+def _all_of(cell: Cell, ideal: Iterable[Cell | None]) -> Iterable[Cell | None]:
+    for each in (cell, *ideal):
         yield None if each is None or each["percent"] is None else each
     yield from (cell["paper"], cell["cs244"])
 

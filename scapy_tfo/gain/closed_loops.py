@@ -23,6 +23,7 @@ from scapy_tfo.gain.names import VETH
 from scapy_tfo.gain.veth import Veth
 from scapy_tfo.lab.links.emulator import Emulator
 from scapy_tfo.lab.process.priority import go_first
+from scapy_tfo.lab.process.times import processor_seconds
 
 _LOOP = Path(__file__).parent / "ends" / "closed_loop.py"
 _PATIENCE = 30.0
@@ -238,7 +239,7 @@ def _spent(thread: int | None) -> float:
     """Seconds of processor time of a thread of the kernel's, 0 where it cannot be seen."""
     if thread is None:
         return 0.0
-    return int(Path(f"/proc/{thread}/schedstat").read_text().split()[0]) / 1e9
+    return processor_seconds(thread)
 
 
 def _await_ready(client: subprocess.Popen[bytes]) -> None:

@@ -29,7 +29,8 @@ NEEDS = [
     pytest.mark.skipif(not Path("/dev/net/tun").exists(), reason="this host has no /dev/net/tun"),
 ]
 PAGES = sorted(FOUND.glob("*.md"))
-OF_A_STACK = [each.stem for each in PAGES if each.stem.startswith(("freebsd-", "pytcp-"))]
+STACKS = "freebsd-", "gvisor-", "pytcp-", "smoltcp-"
+OF_A_STACK = [each.stem for each in PAGES if each.stem.startswith(STACKS)]
 
 
 def needed(test: Callable[[], None]) -> Callable[[], None]:

@@ -105,7 +105,7 @@ def test_a_cell_that_is_no_result_has_no_number(tables: Any) -> None:
     stored = {"pages": {**AROUND, "cells": [page_cell(percent=None)]}}
     (row,) = (line for line in tables.pages(stored).splitlines() if "200 ms" in line)
     assert row.count("no result") == 2
-    assert "| -, -, 10.6, 7.0 |" in row
+    assert "| -, -, -, 10.6, 7.0 |" in row
 
 
 @pytest.mark.parametrize(
@@ -157,3 +157,37 @@ def test_the_documents_show_what_is_kept(tables: Any, figures: Any) -> None:
     for path in figures.DOCUMENTS:
         text = path.read_text(encoding="utf-8")
         assert tables.placed(text, stored) == text, "run scripts/gain_figures.py --tables"
+
+
+def test_a_kernel_on_virtual_time_stands_beside_ours(tables: Any) -> None:
+    cell = {
+        "rtt": 0.001,
+        "link": "own",
+        "measured": 0.00098,
+        "tcp": 424.0,
+        "tfo": 789.0,
+        "ratio": interval(1.86),
+        "predicted": 1.72,
+        "control": interval(1.0),
+        "cpu": None,
+        "limit": "waiting",
+    }
+    stored = {
+        "rate": {**AROUND, "cells": [cell]},
+        "rate-virtual": {"cells": [{"rtt": 0.001, "ratio": interval(2.0)}]},
+        "rate-kernel": {"cells": [{"rtt": 0.001, "ratio": interval(1.99)}]},
+    }
+    (row,) = (line for line in tables.rate(stored).splitlines() if line.startswith("| 1 ms"))
+    assert "| 1.72 | 2.00 | 1.99 | 1.00 ±0.01 |" in row
+
+
+def test_what_a_kernel_on_virtual_time_saves_is_told(tables: Any) -> None:
+    cell = {"rtt": 0.02, "size": 1000, "trips": interval(1.01), "control": interval(0.0)}
+    stored = {
+        "latency": {**AROUND, "cells": [cell]},
+        "latency-kernel": {
+            "kernel": "6.1",
+            "cells": [{"trips": interval(1.0, 0.0)}, {"trips": None}, {"trips": interval(1.002)}],
+        },
+    }
+    assert "saves 1.000 to 1.002 round trips in 2 such cells" in tables.latency(stored)

@@ -67,6 +67,11 @@ class Handshake:
             self._text_end = max(self._text_end, end)
         return None
 
+    def sent_beside(self, syn: Segment) -> None:
+        """Another SYN was sent in the client's name: which of them is answered nobody can tell."""
+        if not self.answered:
+            self._syns.append(syn)
+
     def _asked(self, now: float) -> Problem | None:
         """A SYN came. Nothing was lost, so those before it are answered, whatever options they have
         (RFC 9293 section 3.10.7.2; RFC 7413 section 4.1.1: a bad option is ignored)."""

@@ -297,6 +297,8 @@ class Watching:
                     self._handshake.sent(made, world.now)
                 if made.flags & SYN and made.seq != self._isn:
                     self._conduct.history.mixed = True
+                elif made.is_syn:
+                    self._handshake.sent_beside(made)
         else:
             self._conduct.error(made, world.now)
             world.narrowed = world.narrowed or bool(made.mtu)

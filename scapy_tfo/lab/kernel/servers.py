@@ -8,12 +8,12 @@ import zlib
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.lab.apps import pattern
 from scapy_tfo.lab.kernel.target import Counters, NamespaceLab, host_families, start_agent
 from scapy_tfo.lab.process.control import Agent
+from scapy_tfo.lab.process.times import processor_seconds
 
 HTTP_PORT = 80
 BIG = 100_000
@@ -131,5 +131,5 @@ class RealServerLab(NamespaceLab):
         return lab
 
     def cpu(self) -> float:
-        """Seconds of processor time that the server has taken so far (proc(5), schedstat)."""
-        return int(Path(f"/proc/{self.pid}/schedstat").read_text().split()[0]) / 1e9
+        """Seconds of processor time that the server has taken so far. Raises SetupError."""
+        return processor_seconds(self.pid)
