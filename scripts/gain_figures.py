@@ -86,7 +86,7 @@ def runs(*, long: bool, browser: bool = False, kernel: bool = False) -> list[Run
 
 
 def _by_a_kernel() -> list[Run]:
-    """Those of a kernel on virtual time. While our emulator waits busily, its clock stands still."""
+    """By a kernel on virtual time. Its clock stands still while our emulator waits busily."""
     link = ["--link", "netem", "--awake", "none"]
     return [
         Run("latency-kernel", ["latency", *link, "--times", "6"], kernel=True),

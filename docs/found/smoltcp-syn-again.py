@@ -1,4 +1,4 @@
-"""Shows that a repeated SYN of an open connection is answered by another socket, which resets it."""
+"""Shows that a repeated SYN of an open connection reaches a second socket, which resets it."""
 
 import sys
 

@@ -5,6 +5,7 @@ It needs tshark with Lua. Exit status: 0 no crash, 1 a crash.
 
 import base64
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,8 @@ def run(folder, **environment):
 
 
 def main():
+    # A crash need not leave a core behind.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "hook.lua").write_text(LUA)

@@ -13,12 +13,14 @@ from scapy_tfo.address import known_address
 from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.explore.alone import SIZES, alone, is_of_a_host
 from scapy_tfo.explore.audits import served
+from scapy_tfo.explore.campaign.rehearsal import rehearsed
 from scapy_tfo.explore.conversation.judge import judged
 from scapy_tfo.explore.conversation.play import Play
 from scapy_tfo.explore.conversation.schedule import Schedule
 from scapy_tfo.explore.conversation.world import ROOM, TARGETS, World
 from scapy_tfo.explore.ends.context import ALONE, FACTORS
 from scapy_tfo.explore.ends.dressing import EDITS, dressed
+from scapy_tfo.explore.ends.opening import ODD, USUAL
 from scapy_tfo.explore.limits import closed
 from scapy_tfo.oracle.parts.profile import Profile
 from scapy_tfo.segment import ACK, PSH, SYN, URG, Address, Segment
@@ -197,3 +199,10 @@ def test_an_option_that_nobody_knows_fills_the_room_that_is_left() -> None:
     assert len(Segment.from_bytes(dressed(sent.to_bytes(), ("last all",))).options) == 40
     assert len(Segment.from_bytes(dressed(sent.to_bytes(), ("first all",))).options) == 40
     assert dressed(sent.to_bytes(), ("first 38",)) == sent.to_bytes()
+
+
+@pytest.mark.parametrize("opening", [*USUAL, *ODD])
+def test_no_syn_is_longer_than_the_link_carries(opening: str) -> None:
+    """A target need not answer what its link drops."""
+    _, packets = rehearsed(Schedule(opening, "echo", "write:4000"))
+    assert max(len(each.data) for each in packets if each.outbound) <= 1500

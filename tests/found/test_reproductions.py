@@ -29,7 +29,7 @@ NEEDS = [
     pytest.mark.skipif(not Path("/dev/net/tun").exists(), reason="this host has no /dev/net/tun"),
 ]
 PAGES = sorted(FOUND.glob("*.md"))
-STACKS = "freebsd-", "gvisor-", "pytcp-", "smoltcp-"
+STACKS = "freebsd-", "gvisor-", "lwip-", "pytcp-", "smoltcp-"
 OF_A_STACK = [each.stem for each in PAGES if each.stem.startswith(STACKS)]
 
 

@@ -53,11 +53,16 @@ class Client(Stack):
             segment = self._ip_fields.dress(segment)
         if segment.flags & SYN:
             if self.instead is not None and segment.fast_open:
-                segment = replace(segment, options=rewritten(segment.options, self.instead))
+                segment = self._with_instead(segment, self.instead)
         elif self.pushes is not None and not segment.flags & RST:
             flags = segment.flags | PSH if self.pushes else segment.flags & ~PSH
             segment = replace(segment, flags=flags)
         self.outgoing.append(segment)
+
+    def _with_instead(self, syn: Segment, instead: bytes) -> Segment:
+        """A SYN with other options, as it was where the link does not carry that."""
+        made = replace(syn, options=rewritten(syn.options, instead))
+        return made if len(made.to_bytes()) <= self.settings.mtu else syn
 
     def _free_port(self, _source: Address, _destination: Address, _port: int) -> int:
         return self.port
