@@ -65,7 +65,9 @@ class Stack:
 
     def command(self, verb: str, *arguments: str) -> list[str]:
         """Of scapy-tfo, with a TAP device beside it for a target file."""
-        own = [sys.executable, "-m", "scapy_tfo", verb, self.target or str(STACKS / self.file)]
+        # Relative to the project, where it runs: the page names it.
+        file = (STACKS / self.file).relative_to(ROOT)
+        own = [sys.executable, "-m", "scapy_tfo", verb, self.target or str(file)]
         return [*([str(TAP)] if self.file else []), *own, *arguments]
 
 
