@@ -16,7 +16,7 @@ from scapy_tfo.explore.audits import served
 from scapy_tfo.explore.campaign.rehearsal import rehearsed
 from scapy_tfo.explore.conversation.judge import judged
 from scapy_tfo.explore.conversation.play import Play
-from scapy_tfo.explore.conversation.schedule import Schedule
+from scapy_tfo.explore.conversation.schedule import Schedule, Wrong
 from scapy_tfo.explore.conversation.world import ROOM, TARGETS, World
 from scapy_tfo.explore.ends.context import ALONE, FACTORS
 from scapy_tfo.explore.ends.dressing import EDITS, dressed
@@ -26,6 +26,7 @@ from scapy_tfo.oracle.parts.profile import Profile
 from scapy_tfo.segment import ACK, PSH, SYN, URG, Address, Segment
 from scapy_tfo.variants.registry import named
 
+COOKIE_BEHIND = (("later option", "cookie"),)
 BELOW = ("ip options 4", "ip options 40", "hop by hop", "destination", "long extensions")
 
 
@@ -75,6 +76,37 @@ def test_each_odd_thing_is_served_by_a_right_stack() -> None:
             "compares-timestamps-unsigned",
             Schedule("plain", "echo", "write-rest:100", context=(("clock", "2^32-5"),)),
             "ack-late",
+        ),
+        ("option-on-data-drops-it", Schedule("plain", context=COOKIE_BEHIND), "ack-late"),
+        (
+            "request-on-the-ack-is-granted",
+            Schedule("plain", context=COOKIE_BEHIND),
+            "fast-open-elsewhere",
+        ),
+        (
+            "reserved-bits-drop-the-syn",
+            Schedule("refused", context=(("fields", "reserved bits"),)),
+            "syn-unanswered",
+        ),
+        ("grants-cookies-when-off", Schedule("off:ask"), "option-unasked"),
+        ("honours-cookies-when-off", Schedule("off"), "syn-ack-number"),
+        ("malformed-options-are-answered-when-off", Schedule("off:length"), "option-unasked"),
+        ("next-kind-is-fast-open-too", Schedule("other:35"), "cookie-unasked"),
+        ("kind-without-a-length-is-a-request", Schedule("bare"), "option-unasked"),
+        (
+            "rst-beside-syn-is-not-seen",
+            Schedule("refused", wrong=Wrong("syn-rst", 0)),
+            "ack-before-isn",
+        ),
+        (
+            "ack-beside-syn-is-not-seen",
+            Schedule("request", wrong=Wrong("syn-ack-first", 0)),
+            "ack-before-isn",
+        ),
+        (
+            "other-data-is-delivered",
+            Schedule("old-key", "send-close:100", wrong=Wrong("syn-again-less", 3)),
+            "text-changed",
         ),
     ],
     ids=lambda each: each if isinstance(each, str) else "",
@@ -173,7 +205,8 @@ def test_an_edit_leaves_a_right_packet_that_says_the_same(sent: Segment, name: s
     came = Segment.from_bytes(dressed(sent.to_bytes(), (name,)))
     # A checksum that is not right would stand here.
     assert (came.checksum, came.data_offset) == (None, None)
-    bare = replace(came, options=sent.options, urgent=sent.urgent, extensions=())
+    hidden = {"options": sent.options, "urgent": sent.urgent, "reserved": sent.reserved}
+    bare = replace(came, **hidden, extensions=())
     assert bare == sent
     for kind in (3, 8, 34):
         assert came.option(kind) == sent.option(kind)

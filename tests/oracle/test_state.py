@@ -83,3 +83,14 @@ def test_a_new_incarnation_begins_anew_but_for_what_outlives_it() -> None:
     assert kept == {"history", "owed", "evidence"}
     assert link.outbound.base == 1000
     assert link.handshake.iss is None
+
+
+def test_new_text_does_not_end_the_backoff() -> None:
+    """What an earlier text waits for is still the doubled timeout (RFC 6298 section 5)."""
+    timers = Timers()
+    for now in (1.0, 3.0, 7.0):
+        timers.hear(now, repeated=True)
+    timers.hear(8.0, repeated=False)
+    assert timers.repeats == 3
+    timers.acknowledge(9.0)
+    assert (timers.repeats, timers.heard_at) == (0, 9.0)

@@ -15,6 +15,7 @@ from scapy_tfo.explore.ends.opening import (
     PLAIN,
     REQUEST,
     Opening,
+    later_option,
     opening_of,
     relative_of,
 )
@@ -60,6 +61,7 @@ def prepared(world: Setting, schedule: Schedule, context: Context, port: int) ->
     stack.port = port if context.port == SAME else context.port or world.free_port()
     stack.instead, stack.clock = opening.option, context.clock
     stack.offers, stack.pushes = context.offers, context.pushes
+    stack.later = later_option(context.later, cookie)
     if opening.holds:
         stack.cache.learn(address, target, cookie=cookie or bytes(8), mss=context.mss)
     if name == OLD_KEY:

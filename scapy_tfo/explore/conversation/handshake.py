@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 from scapy_tfo import option as opt
 from scapy_tfo import seq
@@ -22,18 +23,32 @@ _NEVER = 6.0
 _OFFERS = {opt.MSS, opt.WINDOW_SCALE, opt.SACK_PERMITTED, opt.TIMESTAMPS}
 
 
+def without_fast_open(profile: Profile) -> Profile:
+    """What is known of a target, at a listener that has no fast open."""
+    return replace(profile, fast_open=False, opens_without=frozenset())
+
+
 class Handshake:
     """The handshake of one connection. isn: the client's. cookie: its good one. taken: a
     right target takes the data that comes with it. narrowed: the target was told of a small MTU.
+    off: its listener has no fast open.
 
     answered: the target sent a SYN-ACK. acked: an ACK behind it has come to the target.
     at_once: the SYN-ACK came shortly behind the only SYN.
     """
 
     def __init__(
-        self, profile: Profile, isn: int, cookie: bytes, *, taken: bool, narrowed: bool = False
+        self,
+        profile: Profile,
+        isn: int,
+        cookie: bytes,
+        *,
+        taken: bool,
+        narrowed: bool = False,
+        off: bool = False,
     ) -> None:
         self._profile = profile
+        self._off = off
         self._narrowed = narrowed
         self._taken = taken
         self._isn = isn
@@ -156,7 +171,7 @@ class Handshake:
         if self._taken and is_good and acked < wanted:
             return Problem("fast-open-refused", number, f"{wanted} bytes taken", f"{acked} bytes")
         granted = [each for each in segment.fast_open if isinstance(each, FastOpen)]
-        if not asked and segment.fast_open:
+        if segment.fast_open and (self._off or not asked):
             return Problem("option-unasked", number, "no Fast Open option", str(segment))
         if len(segment.fast_open) > 1 or len(granted) < len(segment.fast_open):
             return Problem("option-odd", number, "one Fast Open option, and whole", str(segment))

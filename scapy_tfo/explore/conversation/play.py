@@ -9,7 +9,7 @@ from scapy_tfo import seq
 from scapy_tfo.explore.conversation.connecting import prepared
 from scapy_tfo.explore.conversation.deeds import KINDS
 from scapy_tfo.explore.conversation.doing import Deeds
-from scapy_tfo.explore.conversation.handshake import Handshake
+from scapy_tfo.explore.conversation.handshake import Handshake, without_fast_open
 from scapy_tfo.explore.conversation.path import Path
 from scapy_tfo.explore.conversation.run import WAITED, Run
 from scapy_tfo.explore.conversation.schedule import GONE, Schedule
@@ -17,7 +17,7 @@ from scapy_tfo.explore.conversation.watching import Watching
 from scapy_tfo.explore.conversation.world import Setting
 from scapy_tfo.explore.conversation.wrong import Situation
 from scapy_tfo.explore.ends.actors import is_steady
-from scapy_tfo.explore.ends.opening import OLD_KEY, PLAIN
+from scapy_tfo.explore.ends.opening import OLD_KEY, PLAIN, meets_no_fast_open
 from scapy_tfo.oracle.conduct.conduct import Conduct
 from scapy_tfo.oracle.conduct.history import Population
 from scapy_tfo.oracle.parts.profile import MANY
@@ -55,6 +55,7 @@ class Play(Watching):
     def __init__(self, world: Setting, schedule: Schedule, *, keep: bool = False) -> None:
         super().__init__(world, schedule, keep=keep)
         self._before: Play | None = None
+        self._is_off = meets_no_fast_open(schedule.opening)
         self._invited: list[Play] = []
         self._guests: list[Play] = []
 
@@ -131,6 +132,9 @@ class Play(Watching):
         self._port = self.world.port_of(self.schedule.server)
         self._target = self.world.addresses[self.context.family]
         self._make_client(self._port)
+        if self._is_off:
+            # The cookie is one of the listener that has fast open.
+            self._port = self.world.port_of(self.schedule.server, fast_open=False)
 
     def _connect(self) -> None:
         world, port, target = self.world, self._port, self._target
@@ -174,7 +178,12 @@ class Play(Watching):
         )
         taken = self.schedule.opening != OLD_KEY
         self._handshake = Handshake(
-            world.profile, self._isn, self.cookie, taken=taken, narrowed=world.narrowed
+            without_fast_open(world.profile) if self._is_off else world.profile,
+            self._isn,
+            b"" if self._is_off else self.cookie,
+            taken=taken,
+            narrowed=world.narrowed,
+            off=self._is_off,
         )
         self._pump_client()
         if self._waits:

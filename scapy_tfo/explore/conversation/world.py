@@ -134,8 +134,8 @@ class Setting:
         """What the rules of conduct shall know of a connection. key: its ends."""
         return History(key, self.population, ordered=True)
 
-    def port_of(self, application: str) -> int:
-        """The port at which an application listens."""
+    def port_of(self, application: str, *, fast_open: bool = True) -> int:
+        """The port at which an application listens. fast_open: whether it asked for that."""
         raise NotImplementedError
 
     def free_port(self) -> int:
@@ -169,7 +169,7 @@ class World(Setting):
         )
         self.target = self.stack
         self._dice = dice
-        self._ports: dict[str, int] = {}
+        self._ports: dict[tuple[str, bool], int] = {}
         self._cookies: dict[tuple[Address, int], tuple[float, bytes]] = {}
         self._sports = itertools.cycle(range(40000, 60000, 2))
         self._strangers = itertools.count(1)
@@ -225,12 +225,13 @@ class World(Setting):
         if self.profile.connections < MANY:
             self.pass_time(_FORGOTTEN)
 
-    def port_of(self, application: str) -> int:
-        """The port at which an application listens, from now on at the latest."""
-        port = self._ports.get(application)
+    def port_of(self, application: str, *, fast_open: bool = True) -> int:
+        """See Setting. It listens from now on at the latest."""
+        port = self._ports.get((application, fast_open))
         if port is None:
-            port = self._ports[application] = _FIRST_LISTENER + len(self._ports)
-            listener = self.stack.listen(port, fast_open=ROOM, backlog=BACKLOG)
+            port = self._ports[application, fast_open] = _FIRST_LISTENER + len(self._ports)
+            room = ROOM if fast_open else 0
+            listener = self.stack.listen(port, fast_open=room, backlog=BACKLOG)
             wait = accepts_after(application)
             if wait:
                 accept = functools.partial(self._accept, listener)

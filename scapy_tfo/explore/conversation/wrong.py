@@ -161,6 +161,26 @@ def _syn(now: Situation, isn: int, *, data: bytes = _TEXT, flags: int = SYN) -> 
     )
 
 
+def _with_ack(segment: Segment) -> Segment:
+    """The same with an acknowledgement of something that was never sent."""
+    return replace(segment, flags=segment.flags | ACK, ack=0x01020304)
+
+
+def _text_of(now: Situation) -> bytes:
+    return b"" if now.syn is None else now.syn.payload
+
+
+def _again(now: Situation, text: bytes) -> Segment | None:
+    """The SYN with other text, where it had some."""
+    return None if now.syn is None or not now.syn.payload else replace(now.syn, payload=text)
+
+
+def _asking(syn: Segment, asks: opt.RawOption) -> Segment:
+    """A SYN with that in the place of its Fast Open option."""
+    kept = [each for each in opt.pull_options(syn.options) if each.kind != opt.TFO]
+    return replace(syn, options=opt.padded(opt.push_options([*kept, asks])))
+
+
 def _error(quote: bytes, code: int, kind: int | None = None) -> IcmpError | None:
     if not quote:
         return None
@@ -215,10 +235,23 @@ KINDS: dict[str, Kind] = {
             )
         )
     ),
+    "syn-again-other": Kind(lambda now: _again(now, bytes(each ^ 1 for each in _text_of(now)))),
+    "syn-again-less": Kind(lambda now: _again(now, _text_of(now)[: len(_text_of(now)) // 2])),
+    "syn-again-request": Kind(
+        lambda now: (
+            None if now.syn is None else _asking(replace(now.syn, payload=b""), opt.fast_open())
+        )
+    ),
     "syn-behind": Kind(_opened(lambda now: _syn(now, now.isn - _FAR)), early=_IN_SYN_RCVD),
     "syn-in-window": Kind(_opened(lambda now: _syn(now, now.awaits + 40)), _BY_SYN),
     "syn-fin": Kind(
         _opened(lambda now: _syn(now, now.isn - _FAR, flags=SYN | FIN)), early=_IN_SYN_RCVD
+    ),
+    # A RST is looked for before a SYN, and an ACK before it, too (RFC 9293 section 3.10.7.2).
+    "syn-rst": Kind(lambda now: _syn(now, now.isn - _FAR, flags=SYN | RST)),
+    "syn-rst-ack": Kind(lambda now: _with_ack(_syn(now, now.isn - _FAR, flags=SYN | RST))),
+    "syn-ack-first": Kind(
+        lambda now: None if now.syn is not None else _with_ack(_syn(now, now.isn - _FAR))
     ),
     "syn-ack": Kind(
         _opened(lambda now: now.segment(now.awaits, SYN, now.sent_end, _TEXT)), _BY_SYN

@@ -34,7 +34,7 @@ class Client(Stack):
     port: the one that it connects from. instead: what stands in its SYN for the Fast Open option.
     clock: the TSval of its first segment, None for any. offers: the MSS that it offers, in bytes,
     0 for that of its link. pushes: whether each segment behind the SYN has PSH, None for those that
-    hold the last of what was written.
+    hold the last of what was written. later: an option for each segment behind the SYN, or b"".
     """
 
     active_class = _Active
@@ -43,6 +43,7 @@ class Client(Stack):
     clock: int | None = None
     offers = 0
     pushes: bool | None = None
+    later = b""
 
     def __init__(self, address: Address, settings: Settings, seed: int) -> None:
         super().__init__([address], settings, seed=seed)
@@ -54,9 +55,12 @@ class Client(Stack):
         if segment.flags & SYN:
             if self.instead is not None and segment.fast_open:
                 segment = self._with_instead(segment, self.instead)
-        elif self.pushes is not None and not segment.flags & RST:
-            flags = segment.flags | PSH if self.pushes else segment.flags & ~PSH
-            segment = replace(segment, flags=flags)
+        else:
+            if self.pushes is not None and not segment.flags & RST:
+                flags = segment.flags | PSH if self.pushes else segment.flags & ~PSH
+                segment = replace(segment, flags=flags)
+            if self.later:
+                segment = replace(segment, options=rewritten(segment.options, self.later))
         self.outgoing.append(segment)
 
     def _with_instead(self, syn: Segment, instead: bytes) -> Segment:

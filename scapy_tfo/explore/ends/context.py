@@ -13,6 +13,7 @@ from typing import Any
 from scapy_tfo.address import known_address
 from scapy_tfo.errors import SetupError
 from scapy_tfo.explore.ends.dressing import EDITS
+from scapy_tfo.explore.ends.opening import LATER
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.segment import Address
 
@@ -32,8 +33,9 @@ class Context:
     """family: 4 or 6. client: its address. port: its port, 0 for any that is free, `SAME` for that
     of the target. settings: of the client's stack. mss: that the client believes the target to
     have. bit: of its address, counted from the lowest, that is another one. offers, clock, pushes:
-    see `Client`. filling: the byte that its text is made of, None for bytes that tell their place.
-    iss: the target's ISN, None for the target's choice. dress: names of `dressing.EDITS`."""
+    see `Client`. later: which Fast Open option stands in its segments behind the SYN. filling: the
+    byte that its text is made of, None for bytes that tell their place. iss: the target's ISN, None
+    for the target's choice. dress: names of `dressing.EDITS`."""
 
     family: int = 4
     client: Address = _CLIENT
@@ -44,6 +46,7 @@ class Context:
     offers: int = 0
     clock: int | None = None
     pushes: bool | None = None
+    later: str = ""
     filling: int | None = None
     iss: int | None = None
     dress: tuple[str, ...] = ()
@@ -76,7 +79,10 @@ FACTORS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "fields": {
         "usual": {},
-        **{each: {"dress": (each,)} for each in ("urgent pointer", "checksum 0", "checksum 65535")},
+        **{
+            each: {"dress": (each,)}
+            for each in ("urgent pointer", "checksum 0", "checksum 65535", "reserved bits")
+        },
     },
     "mtu": {"1500": {}, "1280": {"mtu": 1280}},
     "mss": {
@@ -125,6 +131,7 @@ FACTORS: dict[str, dict[str, dict[str, Any]]] = {
     "dsack": {"no": {}, "yes": {"dsack": True}},
     "padding": {"0": {}, "4": {"other_syn_options": 4}},
     "nagle": {"no": {}, "yes": {"nagle": True}},
+    "later option": {"none": {}, **{each: {"later": each, **_ROOM} for each in LATER}},
 }
 
 ALONE: dict[str, dict[str, dict[str, Any]]] = {

@@ -19,8 +19,10 @@ _IPV4, _IPV6 = 20, 40
 """Bytes of the headers that the reference sends."""
 _TCP = 6
 """The protocol's number."""
-_FLAGS, _CHECKSUM, _URGENT, _OPTIONS = 13, 16, 18, 20
+_OFFSET, _FLAGS, _CHECKSUM, _URGENT, _OPTIONS = 12, 13, 16, 18, 20
 """Where they stand in the header of TCP."""
+_RESERVED = 0b1110
+"""Of the bits beside the data offset; the fourth is that of accurate ECN (RFC 9768)."""
 _POINTER = 0xFFFF
 _NO_OPERATION = 1
 """An option of IPv4 that says nothing (RFC 791 section 3.1)."""
@@ -71,6 +73,12 @@ def checksum_of(value: int) -> Edit:
         return packet[:start] + sums
 
     return edit
+
+
+def reserved_bits(packet: bytes) -> bytes:
+    """Bits that have no meaning yet, which a receiver ignores (RFC 9293 section 3.1)."""
+    tcp = packet[_start(packet) :]
+    return _with_tcp(packet, tcp[:_OFFSET] + bytes((tcp[_OFFSET] | _RESERVED,)) + tcp[_FLAGS:])
 
 
 def ip_options(size: int) -> Edit:
@@ -146,6 +154,7 @@ def _options() -> dict[str, Edit]:
 
 
 EDITS: dict[str, Edit] = {
+    "reserved bits": reserved_bits,
     "urgent pointer": urgent_pointer,
     "checksum 0": checksum_of(0),
     "checksum 65535": checksum_of(0xFFFF),
@@ -168,7 +177,7 @@ def dressed(packet: bytes, names: tuple[str, ...]) -> bytes:
 
 
 _BELOW = ("ip options 4", "ip options 40", "hop by hop", "destination", "long extensions")
-_FIELDS = ("urgent pointer", "checksum 0", "checksum 65535")
+_FIELDS = ("reserved bits", "urgent pointer", "checksum 0", "checksum 65535")
 
 
 def _place(name: str) -> int:

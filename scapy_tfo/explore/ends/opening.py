@@ -27,6 +27,9 @@ USUAL = (PLAIN, REQUEST, GOOD, REFUSED, OLD_KEY)
 """Without fast open, with a request for a cookie, with data and a cookie that is good, that is not,
 or whose key is no longer the first one."""
 
+STRANGE = 11, 12, 13, 25, 31, 33, 35, 77, 162, 253
+"""Kinds of options that are not Fast Open: those next to it, and that with another highest bit."""
+
 ODD = (
     *(f"flip:{bit}" for bit in (0, 7, 15, 24, 31, 32, 39, 48, 56, 63)),
     *("cut:4", "cut:6", "tail:4", "tail:6", "pad:2", "pad:8", "lead:2", "lead:8", "reverse"),
@@ -35,12 +38,29 @@ ODD = (
     *("cut:5", "cut:7", "length:0", "length:1", "length:3", "length:9", "length:30", "length:40"),
     *("kind:253", "kind:254", "ask:253", "ask:254", "exid:1", "exid:256", "exid:32768"),
     *(f"of:{bit}" for bit in (0, 1, 4, 7, 8, 15, 16, 24, 31)),
-    *(f"{where}:{kind}" for where in ("other", "beside") for kind in (11, 12, 13, 25, 31, 77, 253)),
-    *("ended", "none", "ask-data", "both"),
+    *(f"{where}:{kind}" for where in ("other", "beside") for kind in STRANGE),
+    *("ended", "none", "bare", "ask-data", "both"),
+    *("off", "off:ask", "off:length"),
     *(f"sized:{size}" for size in (3, 4, 5, 7, 9, 13, 17, 19, 20)),
 )
 """With data and something else than a good cookie in a whole option; or beside one, which other
-options do not touch."""
+options do not touch; or at a listener whose application has not asked for fast open."""
+
+
+LATER = "request", "cookie", "odd length"
+"""Fast Open options of segments without SYN, which must ignore them (RFC 7413 section 4.1.1)."""
+
+
+def later_option(name: str, cookie: bytes) -> bytes:
+    """The option of that name, b"" for none. cookie: the one that the client holds, if any."""
+    if name == "odd length":
+        return opt.push_options([opt.fast_open(bytes(5))])
+    return opt.push_options([opt.fast_open((cookie or bytes(8)) * (name == "cookie"))] * bool(name))
+
+
+def meets_no_fast_open(name: str) -> bool:
+    """Whether an opening is for a listener without fast open (RFC 7413 section 2)."""
+    return name.partition(":")[0] == "off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +93,8 @@ def opening_of(name: str, cookie: bytes, cookie_of: Callable[[int], bytes]) -> O
         return Opening(sends_data=True)
     if word == "ask":
         return Opening(form=Form(size))
+    if meets_no_fast_open(name):
+        return _OFF[number]
     if word in (GOOD, OLD_KEY):
         return Opening(holds=True)
     if word == REFUSED:
@@ -80,6 +102,13 @@ def opening_of(name: str, cookie: bytes, cookie_of: Callable[[int], bytes]) -> O
     if word in EDITS:
         return _with(EDITS[word](cookie or bytes(8), size))
     return _odd(word, size, cookie or bytes(8), cookie_of)
+
+
+_OFF = {
+    "": Opening(holds=True),
+    "ask": Opening(),
+    "length": Opening(opt.push_options([opt.fast_open(bytes(5))]), holds=True),
+}
 
 
 def _odd(word: str, size: int, cookie: bytes, cookie_of: Callable[[int], bytes]) -> Opening:
@@ -106,6 +135,9 @@ def _odd(word: str, size: int, cookie: bytes, cookie_of: Callable[[int], bytes])
         return Opening(strange + (raw if word == "beside" else b""), holds=True)
     if word == "none":
         return Opening(b"", holds=True)
+    if word == "bare":
+        # The usual options fill whole words: the kind is the last byte, and its length is missing.
+        return Opening(bytes((*(opt.NOP,) * 3, opt.TFO)), holds=True, broken=True)
     if word == "both":
         return Opening(opt.push_options([opt.fast_open(form=Form(254)), opt.fast_open()]))
     raise SetupError(f"no such opening: {word}")

@@ -5,7 +5,13 @@ from __future__ import annotations
 from scapy_tfo.explore.conversation.deeds import KINDS
 from scapy_tfo.explore.conversation.schedule import GONE, Schedule
 from scapy_tfo.explore.ends.context import FACTORS, context_of
-from scapy_tfo.explore.ends.opening import OLD_KEY, PLAIN, REQUEST, relative_of
+from scapy_tfo.explore.ends.opening import (
+    OLD_KEY,
+    PLAIN,
+    REQUEST,
+    meets_no_fast_open,
+    relative_of,
+)
 from scapy_tfo.explore.ends.steps import is_written_out, longest_wait
 from scapy_tfo.explore.live.ports import leaves_a_mark
 from scapy_tfo.explore.live.site import Site
@@ -46,6 +52,8 @@ def lacks(site: Site, schedule: Schedule) -> str:
         return f"openings with a cookie: {_NO_FAST_OPEN}"
     if schedule.opening == OLD_KEY and schedule.server not in site.old:
         return f"opening {OLD_KEY}: {_NO_KEYS}"
+    if meets_no_fast_open(schedule.opening):
+        return "openings at a listener without fast open: there is none of ours"
     if schedule.opening.startswith(_NEIGHBOUR):
         bit = int(schedule.opening.removeprefix(_NEIGHBOUR))
         sources = site.sources[context.family]

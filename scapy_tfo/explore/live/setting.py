@@ -103,8 +103,8 @@ class LiveSetting(Setting):
             grace=self._grace,
         )
 
-    def port_of(self, application: str) -> int:
-        """See Setting."""
+    def port_of(self, application: str, *, fast_open: bool = True) -> int:
+        """See Setting. There are listeners with fast open only."""
         site = self._shared.site
         is_old = self._schedule.opening == OLD_KEY
         return site.old[application] if is_old else site.ports[application]

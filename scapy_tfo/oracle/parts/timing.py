@@ -104,9 +104,10 @@ class Timers:
         self.heard_at = self.progress_at = now
 
     def hear(self, now: float, *, repeated: bool) -> None:
-        """Something came, again or for the first time."""
+        """Something came, again or for the first time. New text does not end the backoff: only an
+        acknowledgement does (RFC 6298 section 5)."""
         self.heard_at = now
-        self.repeats = self.repeats + 1 if repeated else 0
+        self.repeats += repeated
 
     def acknowledge(self, now: float) -> None:
         """We acknowledged more."""

@@ -29,7 +29,8 @@ _FAR = 1 << 30
 """Numbers that no window reaches."""
 _TOO_BIG = (2, 0)
 _LEAST_MTU = 1280
-_HARMLESS = frozenset((opt.NOP, opt.EOL, opt.TIMESTAMPS, opt.SACK))
+_HARMLESS = frozenset((opt.NOP, opt.EOL, opt.TIMESTAMPS, opt.SACK, opt.TFO))
+"""Kinds of options in segments without SYN, where that of Fast Open is ignored (RFC 7413 4.1.1)."""
 _FLAGS = ACK | PSH | FIN
 _MARKED_FLAGS = _FLAGS | ECE | CWR
 _ALL = IPv4Address("255.255.255.255")
