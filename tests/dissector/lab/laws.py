@@ -25,8 +25,8 @@ from tshark import connections
 
 NUMBERS = ("sent", "acked", "resent")
 TIMES = ("rtt", "seconds_lost")
-ROUNDED = 2e-6
-"""Seconds by which times differ where clocks count microseconds."""
+ROUNDED = 5e-6
+"""Seconds by which times differ where clocks count microseconds: a time lost is a sum of several."""
 
 LATER = 0.02
 """Seconds by which a round trip may seem longer where captures of both ends were merged, or where
