@@ -26,7 +26,7 @@ from tshark import connections
 NUMBERS = ("sent", "acked", "resent")
 TIMES = ("rtt", "seconds_lost")
 ROUNDED = 5e-6
-"""Seconds by which times differ where clocks count microseconds: a time lost is a sum of several."""
+"""Seconds by which times differ where clocks count microseconds. What is lost is a sum of times."""
 
 LATER = 0.02
 """Seconds by which a round trip may seem longer where captures of both ends were merged, or where
