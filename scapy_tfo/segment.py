@@ -74,9 +74,10 @@ class Segment:
     options field, `hop_limit` also IPv4's TTL, `traffic_class` also IPv4's TOS byte. A field of
     None is worked out when bytes are built: give a number to tell a lie.
 
-    `ip_id` is IPv4's identification, `flow_label` and `extensions` are IPv6's, in their order on
-    the wire; each is 0 or empty in the other version. The first two say nothing of the segment:
-    segments that differ in them alone are equal.
+    `ip_id` is IPv4's identification, `may_fragment` says that its flag DF is not set; `flow_label`
+    and `extensions` are IPv6's, in their order on the wire; each is 0, False or empty in the other
+    version. All but the last say nothing of the segment: segments that differ in them alone are
+    equal.
     """
 
     src: Address
@@ -98,6 +99,7 @@ class Segment:
     ip_id: int = field(default=0, compare=False)
     flow_label: int = field(default=0, compare=False)
     extensions: tuple[Extension, ...] = ()
+    may_fragment: bool = field(default=False, compare=False)
 
     @property
     def is_syn(self) -> bool:
@@ -195,7 +197,7 @@ class Segment:
             and self.flags <= _LARGEST_FLAGS
             and self.reserved == 0 == self.traffic_class
             and self.ip_id == 0 == self.flow_label
-            and not self.extensions
+            and not (self.extensions or self.may_fragment)
         ):
             if len(_built) >= _REMEMBERED:
                 _built.clear()
@@ -225,7 +227,7 @@ class Segment:
         rest = options + self.payload
         size = _TCP_FIXED + len(rest)
         header, pseudo = _headers(src, dst, size, self.hop_limit, self.traffic_class)
-        if self.ip_id or self.flow_label or self.extensions:
+        if self.ip_id or self.flow_label or self.extensions or self.may_fragment:
             header = self._marked(header)
         checksum = self.checksum
         if checksum is None:
@@ -233,11 +235,10 @@ class Segment:
         return b"".join((header, head[:16], checksum.to_bytes(2, "big"), head[18:], rest))
 
     def _marked(self, header: bytes) -> bytes:
-        """The plain header with IP ID, or flow label and extension headers."""
+        """The plain header with IP ID and DF, or flow label and extension headers."""
         if header[0] >> 4 == 4:
-            bare = b"".join(
-                (header[:4], struct.pack("!H", self.ip_id), header[6:10], b"\0\0", header[12:])
-            )
+            marks = struct.pack("!HH", self.ip_id, 0 if self.may_fragment else _DONT_FRAGMENT)
+            bare = b"".join((header[:4], marks, header[8:10], b"\0\0", header[12:]))
             return bare[:10] + internet_checksum(bare).to_bytes(2, "big") + bare[12:]
         if not 0 <= self.flow_label <= _LARGEST_LABEL:
             raise OverflowError(f"a flow label of {self.flow_label}")
@@ -280,6 +281,7 @@ class Segment:
             hop_limit=hop_limit,
             traffic_class=traffic_class,
             ip_id=mark if packet[0] >> 4 == 4 else 0,
+            may_fragment=packet[0] >> 4 == 4 and not packet[6] & _DONT_FRAGMENT >> 8,
             flow_label=mark if packet[0] >> 4 == 6 else 0,
             extensions=extensions,
         )

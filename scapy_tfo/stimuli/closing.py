@@ -30,6 +30,32 @@ async def a_fin_that_comes_again_in_time_wait(peer: Peer) -> None:
     await flow.pause(0.1)
 
 
+@stimulus("TCP-TW-1", "TCP-TW-2", needs=["listeners"])
+async def fins_that_cross(peer: Peer) -> None:
+    """Both ends close before they hear of the other's FIN; ours comes again in TIME-WAIT."""
+    flow = await peer.connect(await peer.listen("send-close:100"))
+    await flow.until("the target's FIN", lambda: flow.stream.ended)
+    # Text is acknowledged, and the FIN behind it is not.
+    flow.fin(ack=seq.add(flow.rcv_nxt, -1))
+    await flow.until("an ACK of our FIN", lambda: flow.their_rcv_nxt == flow.snd_nxt)
+    flow.ack()
+    await flow.pause(EARLY)
+    flow.send(FIN | ACK, seq=seq.add(flow.snd_nxt, -1), once=True)
+    await flow.pause(CROSSED)
+
+
+@stimulus("TCP-FIN-1", needs=["echo"])
+async def a_fin_behind_old_text(peer: Peer) -> None:
+    """A request that was answered comes once more, and has our FIN behind it."""
+    flow = await peer.connect()
+    flow.request()
+    await flow.answered()
+    flow.ack()
+    text = flow.sent[-1]
+    flow.send(FIN | ACK | PSH, text, seq=seq.add(flow.snd_nxt, -len(text)), once=True)
+    await flow.pause(CROSSED)
+
+
 async def what_the_application_got(peer: Peer, app: str, *, closes: bool) -> None:
     """Text goes to an application that tells what it got. closes: it ends its own stream first."""
     service = await peer.listen(app)

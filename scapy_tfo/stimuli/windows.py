@@ -16,7 +16,10 @@ REST = 3.0
 BLOCK = 120_000
 """Bytes: more than a window that is not scaled."""
 PIECE = 1_400
-PROBES = 5
+PROBES, FOR_MINUTES = 5, 12
+"""The second number of probes is more than some stacks try in vain."""
+LAST_PROBE = 260.0
+"""Seconds after which no further probe comes, if the last two were a minute apart."""
 
 
 async def acknowledged_one_by_one(flow: Flow, rounds: int, *, told: int = 0) -> int:
@@ -41,10 +44,10 @@ def pushed(flow: Flow, size: int) -> None:
         flow.send(ACK, flow.sent[-1])
 
 
-async def a_segment(flow: Flow, what: str) -> None:
-    """Wait for anything more."""
+async def a_segment(flow: Flow, what: str, *, within: float = 70.0) -> None:
+    """Wait for anything more, for some seconds."""
     known = len(flow.heard)
-    await flow.until(what, lambda: len(flow.heard) > known, within=70.0)
+    await flow.until(what, lambda: len(flow.heard) > known, within=within)
 
 
 @stimulus("TCP-PROBE-1", "TCP-PROBE-3", needs=["listeners"], slow=True)
@@ -53,15 +56,24 @@ async def a_window_that_stays_closed(peer: Peer) -> None:
     await probed(await peer.connect(await peer.listen("send:60000")))
 
 
-async def probed(flow: Flow) -> None:
+@stimulus("TCP-PROBE-4", needs=["listeners"], slow=True)
+async def a_window_that_stays_closed_for_minutes(peer: Peer) -> None:
+    """The same until some probes more have been answered, and then the text must go on."""
+    flow = await peer.connect(await peer.listen("send:60000"))
+    await probed(flow, FOR_MINUTES)
+    known = flow.rcv_nxt
+    await flow.until("text in the open window", lambda: flow.rcv_nxt != known, acking=True)
+
+
+async def probed(flow: Flow, probes: int = PROBES) -> None:
     """Close the window when text has come, tell each of some probes so, and open it again."""
     await flow.until("text", lambda: len(flow.stream.data) > 0)
     await flow.pause(LATER)
     flow.conduct.writes(True)
     flow.window, taken = 0, flow.rcv_nxt
     flow.ack()
-    for number in range(PROBES):
-        await a_segment(flow, f"probe {number + 1}")
+    for number in range(probes):
+        await a_segment(flow, f"probe {number + 1}", within=LAST_PROBE)
         flow.send(ACK, ack=taken)
     flow.window = 65535
     flow.ack()

@@ -136,6 +136,14 @@ class LastHop(Dressed):
         return replace(segment, hop_limit=1)
 
 
+@tcp_mutant("id-repeated", TALK)
+class OneIdentification(Dressed):
+    """All packets have one identification, and routers may cut them."""
+
+    def dress(self, segment: Segment) -> Segment:
+        return replace(segment, may_fragment=segment.src.version == 4)
+
+
 @tcp_mutant("flow-label", "TCP-FR-1.three-duplicate-acknowledgements")
 class LabelsByTheSegment(Dressed):
     """Each segment has a flow label of its own."""

@@ -224,6 +224,14 @@ class SendsTheNextAgain(PassiveConnection):
         super().send_head(now)
 
 
+@tcp_mutant("probes-end", "TCP-PROBE-4.a-window-that-stays-closed-for-minutes")
+class ProbesInVain(SendSide):
+    """Probes of a closed window are given up after some, though each is answered."""
+
+    def heard(self) -> None:
+        """Count what was sent since something was acknowledged."""
+
+
 @tcp_mutant("keepalive-early", "TCP-TS-6.some-seconds-of-silence")
 class ImpatientKeepalive(PassiveConnection):
     """A connection that is idle for two seconds is probed."""

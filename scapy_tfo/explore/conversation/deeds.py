@@ -30,9 +30,14 @@ _PIECES, _STEP_APART = 10, 0.002
 _MOST_POINTER = 0xFFFF
 _STEP, _FAR_STEP = 1 << 20, (1 << 31) - (1 << 26)
 """Of the clock of the timestamps: some minutes, and as far as it can go ahead (RFC 7323 5.4)."""
+_REPEATED = 536
+"""Bytes that fit into a segment of every stack."""
 _OPENS_BY = 600
 """Bytes by which a window opens."""
 SYN_AGAIN = "syn-again"
+LAST_AGAIN, FIN_AGAIN = "last-again", "fin-again"
+REPEATS = (SYN_AGAIN, LAST_AGAIN, FIN_AGAIN)
+"""What the client sends once more, though it was acknowledged."""
 _CONGESTED = 3
 _CAPABLE = (1, 2)
 
@@ -53,7 +58,8 @@ class Doing(Protocol):
 class Kind:
     """One of these: edit, of a segment of the client's that goes on its way; back, of one of the
     target's that has left it: both return [] where the segment is not fit. joins: text waits for
-    the FIN behind it. act: of the client, False where it cannot be done yet. beside: what is sent
+    the FIN behind it. repeats: what has text, or a FIN, begins with the text before it once more.
+    act: of the client, False where it cannot be done yet. beside: what is sent
     beside the conversation, by its name in `wrong.KINDS`. waits: it must not come before the
     handshake is over. company: how another client opens a connection meanwhile. again: the same two
     ends connect once more, when all is over.
@@ -64,6 +70,7 @@ class Kind:
     edit: Callable[[Segment], Pieces] | None = None
     back: Callable[[Segment], Pieces] | None = None
     joins: bool = False
+    repeats: Callable[[Segment], bool] | None = None
     act: Callable[[Doing], bool] | None = None
     beside: str = ""
     waits: bool = True
@@ -74,7 +81,7 @@ class Kind:
     @property
     def takes_text(self) -> bool:
         """Whether it is done to a segment of the client's with text."""
-        return self.edit is not None or self.joins
+        return self.edit is not None or self.joins or self.repeats is not None
 
 
 def _is_text(segment: Segment) -> bool:
@@ -177,6 +184,16 @@ def joined(first: Segment, second: Segment) -> Segment | None:
     return replace(first, flags=flags, ack=second.ack, window=second.window, options=second.options)
 
 
+def with_text_before(last: Segment | None, segment: Segment) -> Segment | None:
+    """A segment that begins with the text of the last one once more, None where it is not right
+    behind that. Who sends text again may cut it anew (RFC 9293 section 3.8.1)."""
+    if last is None or segment.flags & (SYN | RST | URG) or last.end != segment.seq:
+        return None
+    if len(last.payload) + len(segment.payload) > _REPEATED:
+        return None
+    return replace(segment, seq=last.seq, payload=last.payload + segment.payload)
+
+
 # What the client does beside.
 
 
@@ -248,6 +265,10 @@ KINDS: dict[str, Kind] = {
     "holes": Kind(edit=_holes),
     "shuffled": Kind(edit=_shuffled),
     "fin-with-text": Kind(joins=True),
+    "fin-with-old-text": Kind(repeats=lambda segment: bool(segment.flags & FIN)),
+    "text-overlaps": Kind(repeats=lambda segment: bool(segment.payload)),
+    LAST_AGAIN: Kind(beside=LAST_AGAIN),
+    FIN_AGAIN: Kind(beside=FIN_AGAIN),
     "host-unreachable": Kind(beside="host-unreachable"),
     "net-unreachable": Kind(beside="net-unreachable"),
     "time-exceeded": Kind(beside="time-exceeded"),
@@ -259,6 +280,7 @@ KINDS: dict[str, Kind] = {
     "rest-long": Kind(act=_rests(5.0), settings=_SMALL),
     "rest-unscaled": Kind(act=_rests(2.0), settings=_UNSCALED),
     "rest-full": Kind(act=_rests(10.0), settings=_FULL),
+    "rest-minutes": Kind(act=_rests(600.0), settings=_SMALL),
     "keep-alive": Kind(act=_probe(b"")),
     "keep-alive-byte": Kind(act=_probe(b"\0")),
     "window-update": Kind(act=_opens_window),

@@ -6,7 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scapy_tfo.explore.conversation.deeds import KINDS, Doing, Pieces, joined
+from scapy_tfo.explore.conversation.deeds import (
+    KINDS,
+    Doing,
+    Pieces,
+    joined,
+    with_text_before,
+)
 from scapy_tfo.explore.conversation.schedule import Deed
 from scapy_tfo.explore.ends.context import Context
 from scapy_tfo.segment import RST, SYN, Segment
@@ -30,6 +36,7 @@ class Deeds:
         self._left = [each for each in deeds[:at] if not KINDS[each.kind].company]
         self.company = [each for each in deeds[:at] if KINDS[each.kind].company]
         self._held: Segment | None = None
+        self._last: Segment | None = None
 
     @property
     def edits(self) -> bool:
@@ -48,6 +55,17 @@ class Deeds:
                 self._send(held, carry)
             else:
                 segment = whole
+        last = self._last
+        if segment.payload and not segment.flags & (SYN | RST):
+            self._last = segment
+        for each in self._due():
+            repeats = KINDS[each.kind].repeats
+            if repeats is not None and repeats(segment):
+                longer = with_text_before(last, segment)
+                if longer is not None:
+                    self._left.remove(each)
+                    segment = longer
+                    break
         for each in self._due():
             if KINDS[each.kind].joins and segment.payload and not segment.flags & (SYN | RST):
                 self._left.remove(each)

@@ -8,6 +8,15 @@ _WITHIN = 0.6
 """Seconds, a little more than is allowed."""
 _PROBE_WITHIN = 1.01
 """Seconds until a probe is answered."""
+_TIME_WAIT = 0.8
+"""Seconds of TIME-WAIT in which a FIN that comes again is answered, and the answer a second later:
+it lasts two at least."""
+
+
+def answers_a_fin(since: float | None, now: float) -> bool:
+    """Whether the client's FIN that comes again is answered. since: when TIME-WAIT began, if it
+    did."""
+    return since is not None and now - since < _TIME_WAIT
 
 
 class Owed:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from scapy_tfo import seq
-from scapy_tfo.explore.conversation.deeds import SYN_AGAIN
+from scapy_tfo.explore.conversation.deeds import FIN_AGAIN, REPEATS
 from scapy_tfo.explore.conversation.doing import Deeds, context_for
 from scapy_tfo.explore.conversation.handshake import Handshake
 from scapy_tfo.explore.conversation.met import met
-from scapy_tfo.explore.conversation.owed import Owed
+from scapy_tfo.explore.conversation.owed import Owed, answers_a_fin
 from scapy_tfo.explore.conversation.path import Path
 from scapy_tfo.explore.conversation.run import LOST_FOR_GOOD, OVER, Problem, Run, Traced
 from scapy_tfo.explore.conversation.schedule import Schedule
@@ -239,9 +239,10 @@ class Watching:
     def _inject_deed(self, name: str) -> bool:
         """Send what is beside the conversation, and legal. False where there is no such thing."""
         now = self._situation
-        if now.over or self._is_gone:
+        waits = answers_a_fin(self._conduct.history.time_wait, self.world.now)
+        if now.over or (self._is_gone and not (name == FIN_AGAIN and waits)):
             return False
-        if name != SYN_AGAIN and now.unacked == now.sent_end:
+        if name not in REPEATS and now.unacked == now.sent_end:
             # An error about what was acknowledged is an old one.
             return False
         made = KINDS[name].make(now)

@@ -30,7 +30,8 @@ class Situation:
     behind all that it sent. unacked: the first of that that was not acknowledged. times: the newest
     timestamps of the client, None without. last: the target's last packet with text, SYN or FIN.
     over: the target sent or got a RST. cookie: a good one. got: the number behind all that came.
-    fin: that behind the target's FIN. paws: the target refuses text with an old timestamp. widest:
+    fin: that behind the target's FIN. text, end: the client's last segments with text and with
+    FIN. paws: the target refuses text with an old timestamp. widest:
     window of the client's, as its segments have it.
     """
 
@@ -53,6 +54,8 @@ class Situation:
     fin: int | None = None
     paws: bool = True
     widest: int = 0
+    text: Segment | None = None
+    end: Segment | None = None
 
     def sent(self, segment: Segment) -> None:
         """A segment of the client's came to the target."""
@@ -66,6 +69,9 @@ class Situation:
             self.times = times
         if self.got is None or seq.before(self.got, segment.end):
             self.got = segment.end
+        if not segment.flags & (SYN | RST):
+            self.text = segment if segment.payload else self.text
+            self.end = segment if segment.flags & FIN else self.end
 
     def _is_late(self, segment: Segment, time: int) -> bool:
         """Whether a segment was overtaken. After weeks an old timestamp may look like a new one."""
@@ -101,6 +107,12 @@ class Situation:
             self.fin = segment.end
         self.awaits = awaits
         self.edge = seq.add(segment.ack, segment.window << (0 if flags & SYN else shift))
+
+    def again(self, sent: Segment | None) -> Segment | None:
+        """A segment of the client's once more, with what it acknowledges by now."""
+        if sent is None or self.iss is None:
+            return None
+        return self.segment(sent.seq, sent.flags & (PSH | FIN), self.unacked, sent.payload)
 
     def segment(
         self, number: int, flags: int, ack: int | None = None, text: bytes = b"", age: int = 0
@@ -335,6 +347,8 @@ KINDS: dict[str, Kind] = {
         )
     ),
     # These are right, but come where no client sends them.
+    "last-again": Kind(lambda now: now.again(now.text)),
+    "fin-again": Kind(lambda now: now.again(now.end)),
     "bare-ack": Kind(_opened(lambda now: now.segment(now.awaits, 0, now.sent_end))),
     "bare-ack-again": Kind(_opened(lambda now: now.segment(now.awaits, 0, now.unacked))),
     "window-probe": Kind(_opened(lambda now: now.segment(now.awaits - 1, 0, now.unacked))),

@@ -35,6 +35,8 @@ _PROBE_WITHIN, _OPENS_WITHIN = 1.0, 2.0
 _PROBED_WITHIN = 6.5
 _KEEPALIVE, _QUIET = 7100.0, 1.0
 """Seconds: two hours, less what a timer that is set now and then loses; and a silence."""
+_PROBES_KNOWN, _LONGER = 3, 4.0
+"""Probes whose times tell of the next one; by how much longer that may take."""
 _PROBES_APART = 1.0
 """Seconds after an answer in which another one may be one too many (RFC 5961 section 7)."""
 """Seconds that specs/ gives."""
@@ -243,6 +245,21 @@ def probes_the_window(history: History, segment: Segment, at: float) -> Due | No
     return Due(at, at + _PROBED_WITHIN, expected, lambda _: True, plain=False)
 
 
+def probes_go_on(history: History, segment: Segment, at: float) -> Due | None:
+    """As long as probes are answered others follow (RFC 9293 section 3.8.6.1, MUST-37)."""
+    peer, probes = history.peer, history.probes
+    if len(probes) < _PROBES_KNOWN or segment.window or not history.writes or peer.shut_at is None:
+        return None
+    under_way = history.theirs.end - history.their_una
+    if not peer.plain or segment.flags & (SYN | RST | FIN) or peer.fin or under_way > 1:
+        return None
+    if at - probes[-1] > REAL:
+        # It answers no probe.
+        return None
+    wait = _LONGER * (probes[-1] - probes[-2]) + _PROBED_WITHIN
+    return Due(at, at + wait, f"another probe within {wait:.1f} s", _any, plain=False)
+
+
 def probes_back_off(history: History, came: Came) -> Judged:
     """The time to the next probe of a closed window grows (RFC 9293 3.8.6.1, SHLD-30)."""
     if history.peer.window != 0 or came.seq is None or came.seq > history.their_una:
@@ -284,6 +301,7 @@ RULES = (
     Rule("ack-goes-back", ack_goes_back, numbers=True, on="sa", needs=ANSWERED),
     Rule("window-shrinks", window_shrinks, numbers=True, on="a", needs=ANSWERED),
     Rule("ack-late", owes=acks_in_time, needs=FRESH),
+    Rule("probes-end", owes=probes_go_on, needs=WAITS),
     Rule("probe-unanswered", owes=answers_probe, needs=SHUT),
     Rule("window-stays-shut", owes=opens, needs=SHUT),
     Rule(

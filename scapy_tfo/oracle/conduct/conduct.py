@@ -126,6 +126,7 @@ class Conduct:
         history, applied = self.history, self._tally.applied
         came = history.read(segment, at, packet)
         history.learn_label(segment)
+        history.learn_identification(came)
         flags = segment.flags
         kind = "r" if flags & RST else "s" if flags & SYN else "a"
         found = self._settled(came) if self._due else []

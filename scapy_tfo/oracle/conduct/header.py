@@ -15,6 +15,8 @@ _AT_ONCE = 0.1
 _HEADERS = 60
 """Bytes of the headers of IPv6 and TCP, without options."""
 _UNDER_WAY = 0.2
+_SAME_IDS = 2
+"""Packets in a row that have the identification of the one before: never by chance."""
 _SYN_ACK_WITHIN = 3.5
 _SYN_ONLY = {opt.MSS: "MSS", opt.WINDOW_SCALE: "window scale", opt.SACK_PERMITTED: "SACK permitted"}
 
@@ -143,6 +145,18 @@ def flow_label(history: History, came: Came) -> Judged:
     return before == now or Breach(f"flow label {before:#x} as before", f"{now:#x}")
 
 
+def same_identification(history: History, came: Came) -> Judged:
+    """Packets that routers may cut have an identification each, unless one is sent again (RFC 6864
+    section 4.3). Numbers at random may be equal once."""
+    if not came.segment.may_fragment or history.identified is not came:
+        return False
+    limit = history.same_ids < _SAME_IDS
+    return limit or Breach(
+        "another identification, or the flag DF",
+        f"{came.segment.ip_id} in {history.same_ids + 1} packets that routers may cut",
+    )
+
+
 def answers_a_group(history: History, came: Came) -> Judged:
     """What comes from or goes to many hosts is not answered (RFC 9293 section 3.9.2.3, MUST-57,
     MUST-63)."""
@@ -187,6 +201,7 @@ RULES = (
     Rule("from-many", from_many, ordered=True),
     Rule("hop-limit", hop_limit, ordered=True),
     Rule("flow-label", flow_label, on="a", text=True, numbers=True, needs=ANSWERED),
+    Rule("id-repeated", same_identification, ordered=True),
     Rule("answers-a-group", answers_a_group, listens=True, complete=True, needs=GROUPS),
     Rule("last-hop-dropped", owes=last_hop, needs=LAST_HOP),
     Rule(

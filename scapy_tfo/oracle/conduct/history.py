@@ -188,6 +188,11 @@ class History(Facts):
         is_read = place.is_acceptable and place.start + max(place.length, 1) > place.next
         if fin is not None and ack > fin and self.fin_acked_at is None and is_read:
             self.fin_acked_at = at
+            best = self.best
+            known = best is not None and best.ack is not None and best.ack >= self.sent.end
+            if self.closed_first and self.peer.fin and known:
+                # From CLOSING it is the last ACK that leads to TIME-WAIT.
+                self.time_wait = at
 
     def learn_error(self, error: IcmpError | None = None, at: float | None = None) -> None:
         """The peer, or somebody on the path, sent an ICMP error. at: seconds."""
@@ -228,6 +233,15 @@ class History(Facts):
             return
         self.relabelled = self.relabelled or self.label not in (-1, segment.flow_label)
         self.label = segment.flow_label
+
+    def learn_identification(self, came: Came) -> None:
+        """Packets that routers may cut are told apart by their identification (RFC 6864)."""
+        last, segment = self.identified, came.segment
+        if not segment.may_fragment or segment == (last and last.segment):
+            return
+        same = last is not None and last.segment.ip_id == segment.ip_id
+        self.same_ids = self.same_ids + 1 if same else 0
+        self.identified = came
 
     def learn_came(self, came: Came) -> None:
         """What the segment tells, once it is judged."""
@@ -271,7 +285,9 @@ class History(Facts):
             self.after_echo.append(bool(flags & CWR))
         if flags & FIN and self.their_fin is None:
             self.their_fin = came.seq + came.length - 1
-            self.closed_first = not self.peer.fin
+            # FINs that cross close it from both ends (RFC 9293 section 3.6, CLOSING).
+            crosses = came.ack is not None and came.ack < self.sent.end
+            self.closed_first = not self.peer.fin or crosses
         if self.closed_first and self.peer.fin and self.time_wait is None:
             ours = self.fin_acked_at is not None
             whole = came.ack is not None and came.ack >= self.sent.end

@@ -79,6 +79,14 @@ MORE: dict[str, tuple[Script, Script]] = {
         lambda talk: steps.closed_window(talk, 9.0),
         lambda talk: steps.closed_window(talk, 6.0),
     ),
+    "id-repeated": (
+        lambda talk: steps.identified(talk, 7, 7, 7),
+        lambda talk: steps.identified(talk, 7, 7, 8),
+    ),
+    "probes-end": (
+        lambda talk: steps.closed_window(talk, 1, 2, 4, 30.0),
+        lambda talk: steps.closed_window(talk, 1, 2, 4, 20.0),
+    ),
     "probes-too-often": (
         lambda talk: steps.closed_window(talk, 1, 1, 1, 1),
         lambda talk: steps.closed_window(talk, 1, 2, 4),

@@ -194,6 +194,13 @@ def closed_window(talk: Conversation, *gaps: float) -> None:
         talk.ours(ack=4, window=0)
 
 
+def identified(talk: Conversation, *numbers: int) -> None:
+    """Texts that routers may cut, with these identifications."""
+    opened(talk)
+    for at, number in enumerate(numbers):
+        talk.theirs(ACK | PSH, b"abc", seq=4 + 3 * at, ip_id=number, may_fragment=True)
+
+
 def flight(talk: Conversation, count: int) -> None:
     opened(talk)
     for number in range(count):

@@ -372,7 +372,7 @@ TABLE: dict[str, tuple[Script, Script]] = {
 
 def conversation(rule: str, *, order: bool = False) -> Conversation:
     ordered = next(each.ordered for each in RULES if each.name == rule) or order
-    ordered = ordered or rule in MORE or rule in ODD or rule == "flow-label"
+    ordered = ordered or rule in MORE or rule in ODD or rule in ("flow-label", "id-repeated")
     return Conversation(version=6 if rule in SIX else 4, ordered=ordered)
 
 

@@ -179,7 +179,7 @@ class PeerRecord:
             self.credit += 1
         if flags & SYN:
             self.syns += 1
-        self._count(segment, place, again=again)
+        self._count(segment, place)
         if flags & (ECE | CWR) or segment.traffic_class:
             self._note_marks(segment, at, place)
         if segment.payload or flags & FIN:
@@ -278,14 +278,14 @@ class PeerRecord:
             return False
         return self._is_plain(replace(segment, options=b""), replace(place, times=False))
 
-    def _count(self, segment: Segment, place: Place, *, again: bool) -> None:
+    def _count(self, segment: Segment, place: Place) -> None:
         text = bool(segment.payload or segment.flags & FIN)
         ack = place.ack
         self.fresh = self.idle = False
         if self.plain and not segment.flags & SYN:
             if text:
                 fits = place.edge is None or place.start + place.length <= place.edge
-                self.fresh = fits and not again
+                self.fresh = fits and place.start + place.length > place.next
             else:
                 self.idle = segment.window == self.window and ack == place.una and place.open
         if ack is not None and ack > place.una:
