@@ -35,6 +35,7 @@ _PROBE_WITHIN, _OPENS_WITHIN = 1.0, 2.0
 _PROBED_WITHIN = 6.5
 _KEEPALIVE, _QUIET = 7100.0, 1.0
 """Seconds: two hours, less what a timer that is set now and then loses; and a silence."""
+_GROWN = 4
 _PROBES_KNOWN, _LONGER = 3, 4.0
 """Probes whose times tell of the next one; by how much longer that may take."""
 _PROBES_APART = 1.0
@@ -271,7 +272,11 @@ def probes_back_off(history: History, came: Came) -> Judged:
         # It answers an ACK.
         return False
     times = [*history.probes, came.at]
-    return backs_off([later - earlier for earlier, later in itertools.pairwise(times)])
+    gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
+    if gaps and gaps[-1] >= _GROWN * gaps[0]:
+        # It has grown, and no text says how long a gap may become.
+        return True
+    return backs_off(gaps)
 
 
 def keepalive_beside_text(history: History, came: Came) -> Judged:

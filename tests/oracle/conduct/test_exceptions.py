@@ -356,6 +356,13 @@ def test_the_clock_ticks_between_two_syn_acks(ticks: int, broken: list[str]) -> 
     assert talk.broken == broken
 
 
+def test_the_gaps_between_probes_need_not_grow_for_ever() -> None:
+    """Linux stops at its limit of retransmissions, tcp_retries2."""
+    talk = Conversation(ordered=True)
+    later_talk.closed_window(talk, 0.25, 0.5, 1.0, 2.0, 2.0, 2.0)
+    assert talk.broken == []
+
+
 @pytest.mark.parametrize(("handshakes", "broken"), [(1, ["probe-missing"]), (2, [])])
 def test_a_probe_waits_for_the_timeout_that_a_lost_syn_ack_left(
     handshakes: int, broken: list[str]
