@@ -1,10 +1,10 @@
 """Which branches of the reference all cases, programs and schedules together exercise.
 
 `python scripts/branches.py [--programs N] [--explore SECONDS] [--write FILE]`: the cases of servers
-and of clients, conversations for the rules of TCP, programs of the fuzzer and what exploring plays,
-against the reference; and, for what their settings reach, against its variants and the rows of the
-covering array of freedoms. What is not reached is named with the reason that docs/branches.toml
-gives. Needs the library `coverage`, which `make branches` installs.
+and of clients, the laws of clients, conversations for the rules of TCP, programs of the fuzzer and
+what exploring plays, against the reference; and, for what their settings reach, against its
+variants and the rows of the covering array of freedoms. What is not reached is named with the
+reason that docs/branches.toml gives. Needs the library `coverage`, which `make branches` installs.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 WATCHED = ROOT / "scapy_tfo" / "reference"
 REASONS = ROOT / "docs" / "branches.toml"
 PROGRAMS = 2000
+CHANCE, SCHEDULES = 48, 4000
+"""Conversations that clients meet, drawn by chance, and schedules."""
 OF_A_VARIANT = 40
 EXPLORE = 60.0
 """Seconds of CPU."""
@@ -57,6 +59,9 @@ def main() -> int:
 def with_the_reference(programs: int, seconds: float) -> None:
     """All that there is, at the reference. seconds: of CPU, for the exploration."""
     from scapy_tfo import spec
+    from scapy_tfo.client_laws.chance import conversations
+    from scapy_tfo.client_laws.registry import all_laws
+    from scapy_tfo.client_laws.schedules.runs import Bounds, explore_simulated
     from scapy_tfo.clients.judge import Options as ClientOptions
     from scapy_tfo.clients.registry import all_cases as all_client_cases
     from scapy_tfo.clients.simulated import simulate as simulate_client
@@ -71,6 +76,10 @@ def with_the_reference(programs: int, seconds: float) -> None:
     fuzzed("reference", programs)
     to_clients = ClientOptions(slow=True, families=(4, 6), capture=False)
     simulate_client("sim:reference", all_client_cases(), catalogue, to_clients)
+    simulate_client(
+        "sim:reference", (*all_laws(), *conversations(range(CHANCE))), catalogue, to_clients
+    )
+    explore_simulated("sim:reference", catalogue, to_clients, Bounds(seconds, SCHEDULES))
     until = time.process_time() + seconds
     Explorer("reference", stop=lambda: time.process_time() > until).explore()
 
@@ -83,6 +92,8 @@ def with_its_variants(every: int) -> None:
     from scapy_tfo.clients.judge import Options as ClientOptions
     from scapy_tfo.clients.registry import all_cases as all_client_cases
     from scapy_tfo.clients.simulated import simulate as simulate_client
+    from scapy_tfo.explore.explorer import Explorer
+    from scapy_tfo.explore.judging.corpus import corpus
     from scapy_tfo.runner.runner import Options
     from scapy_tfo.runner.simulation import simulate
     from scapy_tfo.suite.registry import all_conversations
@@ -95,6 +106,7 @@ def with_its_variants(every: int) -> None:
     for each in servers[::every]:
         simulate(f"sim:{each.name}", all_conversations(), catalogue, options)
         fuzzed(each.name, OF_A_VARIANT)
+        Explorer(each.name).explore_these(corpus())
     to_clients = ClientOptions(families=(4,), capture=False)
     clients = [*all_client_rows(), *(each for each in all_client_variants() if not each.combines)]
     for client in clients[::every]:
