@@ -1,7 +1,8 @@
 """Makes the corpus of schedules that a slow run of cases plays.
 
-It consists of what found each wrong stack in `make explore-mutants`, and of mixtures: those of a
-few thousand that together have most pairs of what schedules differ in, for the fewest packets.
+It consists of what found each wrong stack in `make explore-mutants`; of schedules in which one
+thing alone is out of the ordinary, each such thing with each application; and of mixtures: those of
+a few thousand that together have most pairs of what schedules differ in, for the fewest packets.
 Schedules that blame the reference are left out with a message: they show a fault of ours. With
 `--linux`, as root, those are left out, too, that show something at this kernel: what it does wrong
 is known (docs/found), and would be told in each run.
@@ -19,16 +20,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from scapy_tfo.explore.alone import alone
+from scapy_tfo.explore.conversation.deeds import RESTS_FOR_MINUTES
 from scapy_tfo.explore.conversation.judge import judged
 from scapy_tfo.explore.conversation.run import Run
-from scapy_tfo.explore.conversation.schedule import Schedule, from_json
+from scapy_tfo.explore.conversation.schedule import (
+    Schedule,
+    from_json,
+)
 from scapy_tfo.explore.covered import rows_of
+from scapy_tfo.explore.ends.opening import ODD, USUAL
 from scapy_tfo.explore.ends.steps import is_written_out, longest_wait
 from scapy_tfo.explore.explorer import Explorer
 from scapy_tfo.explore.live.explorer import LiveExplorer
 from scapy_tfo.explore.live.opened import open_site
 from scapy_tfo.explore.mixed import mixed
-from scapy_tfo.explore.plan import interleaved
+from scapy_tfo.explore.plan import cells, interleaved
+from scapy_tfo.explore.single import (
+    with_a_deed,
+    with_a_fault,
+    with_a_wrong_segment_in_each_state,
+)
 from scapy_tfo.targets.reached import Reach
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -52,7 +64,7 @@ def main() -> int:
     chosen = parser.parse_args()
     found = sorted(set(found_by(chosen.found)), key=str)
     mixtures = [each.schedule for each in cover(candidates(chosen.pool), chosen.chosen)]
-    corpus = [*found, *(each for each in mixtures if each not in set(found))]
+    corpus = list(dict.fromkeys((*found, *simple(), *mixtures)))
     right = [each for each in corpus if is_quick(each) and not blames_the_reference(each)]
     if chosen.linux:
         wrong = wrong_at("lab:linux", right)
@@ -86,6 +98,26 @@ class Candidate:
     schedule: Schedule
     parts: frozenset[object]
     packets: int
+
+
+def simple() -> list[Schedule]:
+    """One thing alone is out of the ordinary in each: of a context, a deed, a fault, or a wrong
+    segment."""
+    odd = [each for each in alone() if each.opening in USUAL and not _moves(each)]
+    odd += [Schedule(opening, "echo") for opening in ODD]
+    explorer = Explorer("reference", seed=_SEED)
+    bases = list(explorer.played(cells()))
+    done = (*with_a_deed(), *with_a_fault(), *with_a_wrong_segment_in_each_state(bases))
+    return [*odd, *(each for each in done if not _rests_for_minutes(each))]
+
+
+def _rests_for_minutes(schedule: Schedule) -> bool:
+    return any(each.kind == RESTS_FOR_MINUTES for each in schedule.deeds)
+
+
+def _moves(schedule: Schedule) -> bool:
+    """Whether the client has an address of its own, of which there are hundreds."""
+    return "address" in dict(schedule.context)
 
 
 def candidates(count: int) -> list[Candidate]:

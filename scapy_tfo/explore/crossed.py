@@ -1,5 +1,5 @@
-"""Schedules in which a legal deed meets a fault and a context: too many for all of them, and so the
-rows of a covering array."""
+"""Schedules in which a legal deed meets a fault and a context, or three faults meet: too many for
+all of them, and so the rows of covering arrays."""
 
 from __future__ import annotations
 
@@ -13,11 +13,18 @@ from scapy_tfo.explore.conversation.deeds import KINDS
 from scapy_tfo.explore.conversation.schedule import FAULTS, Fault, Schedule
 from scapy_tfo.explore.deeds import PLACES, TALKERS, Length, deed_at
 from scapy_tfo.explore.ends.opening import USUAL
-from scapy_tfo.explore.plan import BATCH, SERVERS
+from scapy_tfo.explore.plan import BATCH, CLIENTS, SERVERS
 from scapy_tfo.explore.rows import Row
-from scapy_tfo.explore.threes import PLACES as PACKETS
 
 STRENGTH = 2
+OF_FAULTS = 3
+PACKETS = tuple((to_target, index) for index in range(5) for to_target in (True, False))
+"""Those that a fault may befall: the first five of each direction."""
+
+_THREE: tuple[Sequence[object], ...] = (
+    *(USUAL, SERVERS, CLIENTS),
+    *(PACKETS, FAULTS, PACKETS, FAULTS, PACKETS, FAULTS),
+)
 _DEEDS = tuple(KINDS)
 _OPENING, _CLIENT, _KIND = 0, 2, 3
 """Where a row has these."""
@@ -106,3 +113,20 @@ def how_many(contexts: Sequence[Row]) -> int:
 def _rows(contexts: int) -> tuple[Levels, ...]:
     sizes = [len(each) for each in levels([()] * contexts)]
     return tuple(map(tuple, covering(sizes, STRENGTH, 0)))
+
+
+def with_three_faults(strength: int = OF_FAULTS, seed: int = 0) -> list[Schedule]:
+    """Schedules in which any `strength` of these meet: an opening, an application of each end, and
+    of each fault its place and its kind. Where two places are the same, the later fault counts."""
+    made = []
+    for row in covering([len(each) for each in _THREE], strength, seed):
+        faults = {
+            PACKETS[place]: FAULTS[kind] for place, kind in zip(row[3::2], row[4::2], strict=True)
+        }
+        made.append(
+            Schedule(
+                *(USUAL[row[0]], SERVERS[row[1]], CLIENTS[row[2]]),
+                faults=tuple(sorted(Fault(*place, kind) for place, kind in faults.items())),
+            )
+        )
+    return list(dict.fromkeys(made))

@@ -18,7 +18,7 @@ from scapy_tfo.explore.conversation.schedule import FAULTS, Schedule
 from scapy_tfo.explore.conversation.world import World
 from scapy_tfo.explore.conversation.wrong import KINDS
 from scapy_tfo.explore.covered import Covered
-from scapy_tfo.explore.crossed import crossed
+from scapy_tfo.explore.crossed import crossed, with_three_faults
 from scapy_tfo.explore.crossed import how_many as how_many_crossed
 from scapy_tfo.explore.deeds import Length, how_many, with_deeds
 from scapy_tfo.explore.limits import COUNTED, accounts, closed
@@ -36,7 +36,11 @@ from scapy_tfo.explore.plan import (
     with_the_client_gone,
 )
 from scapy_tfo.explore.rows import STRENGTH, Row, rows
-from scapy_tfo.explore.threes import with_three_faults
+from scapy_tfo.explore.single import (
+    with_a_deed,
+    with_a_fault,
+    with_a_wrong_segment_in_each_state,
+)
 from scapy_tfo.variants.registry import named
 
 _TRIED = 3
@@ -137,6 +141,11 @@ class Explorer:
             self.result.covered.add(run)
             if not plan.is_long(run.schedule):
                 bases.append(run)
+        marks: set[tuple[Schedule, int]] = {(run.schedule, run.mark) for run in bases}
+        single = with_a_wrong_segment_in_each_state(bases)
+        once = [*single, *with_a_deed()[shard::of], *(with_a_fault()[shard::of] if faults else ())]
+        for run in self._all(batches(once, dice)):
+            self.result.covered.add(run)
         places = [(run, after) for run in bases for after in range(run.passed + 1)]
         dice.shuffle(places)
         dice.shuffle(bases)
@@ -157,7 +166,6 @@ class Explorer:
             mixtures,
         ]
         firsts: list[plan.First] = []
-        marks: set[tuple[Schedule, int]] = {(run.schedule, run.mark) for run in bases}
         for run in self._all(interleaved(stages, firsts)):
             self.result.covered.add(run)
             if stage_of(run.schedule) != plan.FAULT:
@@ -330,11 +338,11 @@ def sizes(some: Sequence[Run], faults: int, contexts: Sequence[Row]) -> dict[str
     packets = [len(run.order) for run in some]
     counts = {plan.CELLS: len(some), plan.ALONE: len(alone())}
     if faults:
-        counts[plan.FAULT] = sum(size * len(FAULTS) for size in packets)
+        counts[plan.FAULT] = sum(size * len(FAULTS) for size in packets) + len(with_a_fault())
         counts[plan.SILENCED] = sum(packets)
         counts[plan.VANISHED] = sum(max(0, sum(run.order) - 1) for run in some)
     counts[plan.WRONG] = sum((run.passed + 1) * len(KINDS) for run in some)
-    counts[plan.DEEDS] = how_many()
+    counts[plan.DEEDS] = how_many() + len(with_a_deed())
     counts[plan.CROSSED] = how_many_crossed(contexts)
     counts[plan.MIXED] = how_many_mixed()
     counts[plan.CONTEXT] = len(some) * len(contexts)

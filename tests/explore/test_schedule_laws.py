@@ -22,6 +22,8 @@ from scapy_tfo.explore.conversation.schedule import (
     to_json,
 )
 from scapy_tfo.explore.conversation.wrong import KINDS
+from scapy_tfo.explore.crossed import PACKETS as FAULTY_PACKETS
+from scapy_tfo.explore.crossed import with_three_faults
 from scapy_tfo.explore.ends.context import FACTORS
 from scapy_tfo.explore.ends.opening import USUAL
 from scapy_tfo.explore.plan import (
@@ -33,7 +35,6 @@ from scapy_tfo.explore.plan import (
     with_one_more,
 )
 from scapy_tfo.explore.rows import rows
-from scapy_tfo.explore.threes import PLACES, with_three_faults
 
 faults = st.builds(Fault, st.booleans(), st.integers(0, 30), st.sampled_from(FAULTS))
 contexts = st.lists(
@@ -103,10 +104,10 @@ def test_faults_meet_all_applications_and_openings(threes: list[Schedule]) -> No
     some = {
         (each.opening, each.server, each.client, fault) for each in threes for fault in each.faults
     }
-    fates = {(place, kind) for place in PLACES for kind in FAULTS}
+    fates = {(place, kind) for place in FAULTY_PACKETS for kind in FAULTS}
     assert {((f.to_target, f.index), f.kind) for *_, f in some} == fates
     for names, at in ((USUAL, 0), (SERVERS, 1), (CLIENTS, 2)):
-        for place in PLACES:
+        for place in FAULTY_PACKETS:
             met = {each[at] for each in some if (each[3].to_target, each[3].index) == place}
             assert met == set(names)
         assert {(each[at], each[3].kind) for each in some} == set(product(names, FAULTS))

@@ -36,6 +36,7 @@ _OPENS_BY = 600
 """Bytes by which a window opens."""
 SYN_AGAIN = "syn-again"
 LAST_AGAIN, FIN_AGAIN = "last-again", "fin-again"
+RESTS_FOR_MINUTES = "rest-minutes"
 REPEATS = (SYN_AGAIN, LAST_AGAIN, FIN_AGAIN)
 """What the client sends once more, though it was acknowledged."""
 _CONGESTED = 3
@@ -280,7 +281,7 @@ KINDS: dict[str, Kind] = {
     "rest-long": Kind(act=_rests(5.0), settings=_SMALL),
     "rest-unscaled": Kind(act=_rests(2.0), settings=_UNSCALED),
     "rest-full": Kind(act=_rests(10.0), settings=_FULL),
-    "rest-minutes": Kind(act=_rests(600.0), settings=_SMALL),
+    RESTS_FOR_MINUTES: Kind(act=_rests(600.0), settings=_SMALL),
     "keep-alive": Kind(act=_probe(b"")),
     "keep-alive-byte": Kind(act=_probe(b"\0")),
     "window-update": Kind(act=_opens_window),

@@ -175,6 +175,7 @@ class Play(Watching):
             cookie=self.cookie,
             awaits=self._isn,
             paws=world.profile.paws,
+            once=world.profile.cookies_once,
         )
         taken = self.schedule.opening != OLD_KEY
         self._handshake = Handshake(

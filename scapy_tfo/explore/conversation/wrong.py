@@ -31,8 +31,8 @@ class Situation:
     timestamps of the client, None without. last: the target's last packet with text, SYN or FIN.
     over: the target sent or got a RST. cookie: a good one. got: the number behind all that came.
     fin: that behind the target's FIN. text, end: the client's last segments with text and with
-    FIN. paws: the target refuses text with an old timestamp. widest:
-    window of the client's, as its segments have it.
+    FIN. paws: the target refuses text with an old timestamp. once: its cookies are for one use.
+    widest: window of the client's, as its segments have it.
     """
 
     client: Address
@@ -53,6 +53,7 @@ class Situation:
     got: int | None = None
     fin: int | None = None
     paws: bool = True
+    once: bool = False
     widest: int = 0
     text: Segment | None = None
     end: Segment | None = None
@@ -383,7 +384,9 @@ KINDS: dict[str, Kind] = {
     "rst-of-neighbour": Kind(
         _opened(lambda now: replace(now.segment(now.awaits, RST), sport=now.sport ^ 1))
     ),
-    "fast-open-beside": Kind(lambda now: replace(_syn(now, now.isn + 77), sport=now.sport ^ 1)),
+    "fast-open-beside": Kind(
+        lambda now: None if now.once else replace(_syn(now, now.isn + 77), sport=now.sport ^ 1)
+    ),
     "plain-syn-beside": Kind(
         lambda now: replace(
             _syn(replace(now, cookie=b""), now.isn + 77, data=b""), sport=now.sport ^ 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scapy_tfo.explore.conversation.deeds import KINDS
+from scapy_tfo.explore.conversation.deeds import KINDS, RESTS_FOR_MINUTES
 from scapy_tfo.explore.conversation.schedule import GONE, Schedule
 from scapy_tfo.explore.ends.context import FACTORS, context_of
 from scapy_tfo.explore.ends.opening import (
@@ -67,6 +67,8 @@ def lacks(site: Site, schedule: Schedule) -> str:
             return "deeds with other connections: schedules run side by side"
         if each.kind.startswith("urgent"):
             return "urgent text: the target's application may get it apart"
+        if each.kind == RESTS_FOR_MINUTES:
+            return "an application of ours that rests for ten minutes"
     if schedule.wrong is not None and not schedule.wrong.after and not site.ours:
         return "wrong segments before the SYN: their answers may come behind it"
     if leaves_a_mark(schedule) and not site.spare:
