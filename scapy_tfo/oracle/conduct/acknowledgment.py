@@ -177,6 +177,9 @@ def repeated(history: History, came: Came) -> Judged:
         return False
     if history.echoes_an_ack(came):
         return False
+    if history.shrank:
+        # What tells of a larger window may have the same one, as that becomes smaller again.
+        return False
     # An application that reads late opens the window, maybe by less than a unit.
     may_open = bool(history.their_shift) and not history.steady
     is_soon = may_open or came.at - peer.sent_at <= _ANSWERED + history.grace

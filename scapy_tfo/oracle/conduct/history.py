@@ -271,8 +271,10 @@ class History(Facts):
             self.text_at = came.at
             self.segments += not flags & SYN
         if self.is_newer(came):
-            self.best = came
+            before, self.best = self.edge, came
             self.learn_edge()
+            if before is not None and self.edge is not None:
+                self.shrank = self.shrank or self.edge + (1 << self.their_shift) <= before
         start, length = came.seq, came.length
         # A probe of a closed window, and what has its byte in it, tell of no reduction.
         tells = bool(self.peer.window) and start >= self.theirs.end

@@ -64,9 +64,9 @@ class Facts:
     grown: by how many its window may have grown. fin_acked_at: when its FIN was acknowledged.
     closed_first: it sent its FIN before the peer did. time_wait: when that state began.
     reported_beside: the acknowledgement beside which it reported blocks. duplicate: the last one
-    that it reported. after_echo: whether each new text since ECE had CWR. identified: the last
-    packet that routers may cut; same_ids: how many in a row differed from the one before, and not
-    in its identification.
+    that it reported. after_echo: whether each new text since ECE had CWR. shrank: the right edge of
+    its window has moved back. identified: the last packet that routers may cut; same_ids: how many
+    in a row differed from the one before, and not in its identification.
     """
 
     complete: bool = True
@@ -112,6 +112,7 @@ class Facts:
     probed_at: float | None = None
     label: int = -1
     relabelled: bool = False
+    shrank: bool = False
     identified: Came | None = None
     same_ids: int = 0
     burst: tuple[float, int] | None = None

@@ -194,7 +194,8 @@ class PeerRecord:
 
     def _learn_window(self, segment: Segment, place: Place, ack: int) -> None:
         """Which window the other end goes by (RFC 9293 section 3.10.7.4: SND.WL1 and SND.WL2)."""
-        if not place.is_acceptable and place.open:
+        far = abs(place.start - place.next) >= _FAR
+        if not place.is_acceptable and (place.open or far):
             # An end whose window shrinks may take it all the same, and then no older one.
             self._perhaps = place.start, segment.window
         elif self._told <= (place.start, ack):
