@@ -73,7 +73,8 @@ def answers_old_text(history: History, segment: Segment, at: float) -> Due | Non
     if not done or history.their_fin is not None or peer.fin:
         return None
     last, peer.old_at = peer.old_at, at
-    if last is not None and at - last < _ANSWER_WITHIN:
+    if any(each is not None and at - each < _ANSWER_WITHIN for each in (last, peer.odd_at)):
+        # What is not acceptable may be answered once a second (RFC 5961 section 7).
         return None
     return Due(at, at + _ANSWER_WITHIN, "an ACK of old text within a second", _any)
 

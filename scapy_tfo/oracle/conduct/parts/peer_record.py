@@ -79,8 +79,8 @@ class PeerRecord:
     refused_at: when it reset a connection that was half open. sure: what it has acknowledged while
     it was plain, sure_at: when; settled: that of a while before. fin_end: the number behind its
     FIN. orderly: all is plain, but that text may come behind a gap. old_at: when old text came
-    last. round_trip: from the SYN-ACK to its first ACK, in seconds. syn_end: the number behind all
-    of its SYNs and their text.
+    last; odd_at: when anything did that is not plain. round_trip: from the SYN-ACK to its first
+    ACK, in seconds. syn_end: the number behind all of its SYNs and their text.
     """
 
     plain: bool = True
@@ -120,6 +120,7 @@ class PeerRecord:
     orderly: bool = True
     stamps: Stamps = field(default_factory=Stamps)
     old_at: float | None = None
+    odd_at: float | None = None
     round_trip: float | None = None
     syn_end: int = 0
     fin_end: int | None = None
@@ -168,6 +169,7 @@ class PeerRecord:
         if plain and not before_it and self._is_over(segment, place):
             before_it = True
         elif not plain or flags & RST:
+            self.odd_at = at
             self._note_oddity(segment, place)
         self.plain = before_it and plain and not flags & RST
         if self.orderly:
