@@ -43,6 +43,8 @@ _PAUSES = (0.02, 1.0, 20.0, 300.0)
 and beyond four minutes."""
 _WAITS = 240.0
 """Seconds of TIME-WAIT, at most (RFC 9293 section 3.4.2)."""
+_COOKIE_LIVES = 60.0
+"""Seconds for which any cookie is good."""
 _GUEST = "write-end:60"
 """The application of another client."""
 _FURTHER = 70_000
@@ -129,6 +131,7 @@ class Play(Watching):
 
     def _prepare(self) -> None:
         """Know both ends, and have a client that holds the cookie that its opening wants."""
+        self._prepared_at = self.world.now
         self._port = self.world.port_of(self.schedule.server)
         self._target = self.world.addresses[self.context.family]
         self._make_client(self._port)
@@ -177,7 +180,8 @@ class Play(Watching):
             paws=world.profile.paws,
             once=world.profile.cookies_once,
         )
-        taken = self.schedule.opening != OLD_KEY
+        is_fresh = world.now - self._prepared_at < _COOKIE_LIVES
+        taken = self.schedule.opening != OLD_KEY and is_fresh
         self._handshake = Handshake(
             without_fast_open(world.profile) if self._is_off else world.profile,
             self._isn,
