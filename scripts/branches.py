@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import random
 import sys
 import time
 import tomllib
@@ -26,7 +27,8 @@ REASONS = ROOT / "docs" / "branches.toml"
 PROGRAMS = 2000
 CHANCE, SCHEDULES = 48, 4000
 """Conversations that clients meet, drawn by chance, and schedules."""
-OF_A_VARIANT = 40
+OF_A_VARIANT, OF_CORPUS = 40, 200
+"""Programs, and schedules of the corpus, that each variant meets."""
 EXPLORE = 60.0
 """Seconds of CPU."""
 
@@ -106,7 +108,7 @@ def with_its_variants(every: int) -> None:
     for each in servers[::every]:
         simulate(f"sim:{each.name}", all_conversations(), catalogue, options)
         fuzzed(each.name, OF_A_VARIANT)
-        Explorer(each.name).explore_these(corpus())
+        Explorer(each.name).explore_these(random.Random(each.name).sample(corpus(), OF_CORPUS))
     to_clients = ClientOptions(families=(4,), capture=False)
     clients = [*all_client_rows(), *(each for each in all_client_variants() if not each.combines)]
     for client in clients[::every]:

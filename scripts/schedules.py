@@ -24,10 +24,7 @@ from scapy_tfo.explore.alone import alone
 from scapy_tfo.explore.conversation.deeds import RESTS_FOR_MINUTES
 from scapy_tfo.explore.conversation.judge import judged
 from scapy_tfo.explore.conversation.run import Run
-from scapy_tfo.explore.conversation.schedule import (
-    Schedule,
-    from_json,
-)
+from scapy_tfo.explore.conversation.schedule import Schedule, from_json
 from scapy_tfo.explore.covered import rows_of
 from scapy_tfo.explore.ends.opening import ODD, USUAL
 from scapy_tfo.explore.ends.steps import is_written_out, longest_wait

@@ -17,12 +17,11 @@ from scapy_tfo.explore.conversation.deeds import KINDS as DEEDS
 from scapy_tfo.explore.conversation.run import Run
 from scapy_tfo.explore.conversation.schedule import FAULTS, PIECES, Deed, Fault, Schedule, Wrong
 from scapy_tfo.explore.conversation.wrong import KINDS as WRONG
+from scapy_tfo.explore.crossed import PACKETS
 from scapy_tfo.explore.deeds import TALKERS
 from scapy_tfo.explore.ends.opening import GOOD, PLAIN, USUAL
 from scapy_tfo.explore.plan import SERVERS
 
-_PACKETS = tuple(itertools.product((True, False), range(6)))
-"""Which meet a fault: by their direction, and their number in it."""
 _PLACES = (1, 3, 6, 9)
 """Packets before a deed."""
 _ARRAYS = 2
@@ -45,7 +44,7 @@ def with_a_deed() -> tuple[Schedule, ...]:
 @functools.cache
 def with_a_fault() -> tuple[Schedule, ...]:
     """The same with a fault, and packets of both directions."""
-    rows = _rows(USUAL, SERVERS, TALKERS, (*FAULTS, *PIECES), _PACKETS)
+    rows = _rows(USUAL, SERVERS, TALKERS, (*FAULTS, *PIECES), PACKETS)
     return tuple(
         Schedule(opening, server, client, faults=(Fault(packet[0], packet[1], kind),))
         for opening, server, client, kind, packet in rows

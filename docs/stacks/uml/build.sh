@@ -13,7 +13,7 @@ case $version in
 *) echo "no such version: $version" >&2; exit 2 ;;
 esac
 root=build/$version
-mkdir -p "$root"/root/{dev,proc,tmp}
+mkdir -p "$root/root/dev" "$root/root/proc" "$root/root/tmp"
 . ./packages.sh
 # 6.12 and 7.2 ask for a newer libc than a host may have: each kernel runs in a root of its own.
 fetch_packages "$suite" "$PWD/$root" user-mode-linux libc6 libgcc-s1

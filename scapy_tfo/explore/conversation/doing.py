@@ -6,13 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scapy_tfo.explore.conversation.deeds import (
-    KINDS,
-    Doing,
-    Pieces,
-    joined,
-    with_text_before,
-)
+from scapy_tfo.explore.conversation.deeds import KINDS, Doing, Pieces, joined, with_text_before
 from scapy_tfo.explore.conversation.schedule import Deed
 from scapy_tfo.explore.ends.context import Context
 from scapy_tfo.segment import RST, SYN, Segment

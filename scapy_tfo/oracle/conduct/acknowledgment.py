@@ -224,7 +224,7 @@ def keepalive_early(history: History, came: Came) -> Judged:
         return False
     # Once the first one is not answered, others may follow soon.
     idle = came.at - peer.sent_at
-    if idle <= _QUIET + history.grace or not peer.window:
+    if idle <= _QUIET + history.grace or peer.shut_at is not None:
         return False
     end = history.theirs.end
     probes = history.their_una == end and came.seq == end - 1 and came.length <= 1
@@ -287,7 +287,9 @@ def keepalive_beside_text(history: History, came: Came) -> Judged:
     una = history.their_una
     if came.seq is None or came.flags & (SYN | RST | FIN) or not history.peer.plain:
         return False
-    if una <= 1 or una >= history.theirs.end or not history.peer.window or came.segment.payload:
+    if una <= 1 or una >= history.theirs.end or came.segment.payload:
+        return False
+    if history.peer.shut_at is not None:
         return False
     return came.seq != una - 1 or Breach("no keep-alive: text is under way", "one")
 
