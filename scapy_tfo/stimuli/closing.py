@@ -44,6 +44,19 @@ async def fins_that_cross(peer: Peer) -> None:
     await flow.pause(CROSSED)
 
 
+@stimulus("TCP-TW-1", "TCP-TW-2", needs=["listeners"])
+async def a_fin_that_acknowledges_the_targets(peer: Peer) -> None:
+    """The target closes first; our FIN is what acknowledges its FIN, and comes again twice."""
+    flow = await peer.connect(await peer.listen("send-close:100"))
+    await flow.until("the target's FIN", lambda: flow.stream.ended)
+    flow.fin()
+    await flow.until("an ACK of our FIN", lambda: flow.their_rcv_nxt == flow.snd_nxt)
+    for pause in (EARLY, LATE):
+        await flow.pause(pause)
+        flow.send(FIN | ACK, seq=seq.add(flow.snd_nxt, -1), once=True)
+    await flow.pause(CROSSED)
+
+
 @stimulus("TCP-FIN-1", needs=["echo"])
 async def a_fin_behind_old_text(peer: Peer) -> None:
     """A request that was answered comes once more, and has our FIN behind it."""

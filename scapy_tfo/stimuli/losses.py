@@ -9,6 +9,9 @@ from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import stimulus
 
 TEXT = "send:60000"
+TRIP = 0.5
+"""Seconds that the handshake takes: the first timeout is three times that (RFC 6298 2.2)."""
+JUST_IN_TIME = 2.7 * TRIP
 ROUNDS = 3
 """Flights after which some segments are under way at a time."""
 
@@ -60,3 +63,23 @@ async def a_handshake_that_is_lost_twice(peer: Peer) -> None:
         await flow.syn_ack(f"SYN-ACK {number + 1}", within=10.0)
     flow.ack()
     await flow.until("text once more", lambda: copies(flow) > 0, within=8.0)
+
+
+@stimulus("TCP-RTO-7", needs=["listeners"], slow=True)
+async def acknowledgements_just_in_time(peer: Peer) -> None:
+    """A flight is acknowledged shortly before its timer runs out, its last segment after the others
+    and when more is under way; and what follows later."""
+    flow = peer.flow(await peer.listen(TEXT))
+    flow.syn()
+    await flow.syn_ack()
+    await flow.pause(TRIP)
+    flow.ack()
+    await flow.until("text", lambda: len(flow.stream.data) > 0)
+    await flow.pause(JUST_IN_TIME)
+    last = next(each for each in flow.heard[::-1] if each.payload)
+    for number in (last.seq, last.end):
+        flow.send(ACK, ack=number)
+        await flow.pause(LATER)
+    await flow.pause(TRIP)
+    flow.ack()
+    await flow.pause(LATER)

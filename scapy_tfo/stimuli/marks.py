@@ -38,6 +38,19 @@ async def marked_text(peer: Peer) -> None:
         await flow.answered()
 
 
+@stimulus("TCP-ECN-8", "TCP-ECN-9", needs=["echo"])
+async def marked_text_with_cwr(peer: Peer) -> None:
+    """Text comes with CE, and then with both CE and CWR: a mark behind the one that is answered."""
+    flow = await agreed(peer)
+    flow.request()
+    await flow.answered()
+    for flags, mark in ((ACK, CE), (ACK | CWR, CE), (ACK, 0), (ACK | CWR, 0), (ACK, 0)):
+        data = flow.app.request()
+        flow.sent.append(data)
+        flow.send(flags | PSH, data, traffic_class=mark)
+        await flow.answered()
+
+
 @stimulus("TCP-ECN-10", "TCP-ECN-6", "TCP-ECN-11", needs=["listeners"])
 async def echoes_of_marks(peer: Peer) -> None:
     """The ACKs of a flight tell of marks; a later flight is not acknowledged in time."""

@@ -6,9 +6,9 @@ from __future__ import annotations
 from ipaddress import ip_address
 
 from scapy_tfo import option as opt
-from scapy_tfo.icmp import packet_too_big
+from scapy_tfo import seq
 from scapy_tfo.segment import ACK, CWR, ECE, RST, SYN
-from scapy_tfo.stimuli.windows import LATER, acknowledged_one_by_one
+from scapy_tfo.stimuli.windows import LATER
 from scapy_tfo.suite.application import NoApp
 from scapy_tfo.suite.outcome import Unsupported
 from scapy_tfo.suite.peer import Peer
@@ -20,7 +20,9 @@ GROUPS = {4: ip_address("224.0.0.1"), 6: ip_address("ff02::1")}
 MANY = 12
 CLOSED = 4
 """A port that nobody serves: it is not assigned."""
-LEAST_MTU = 1280
+FAR = (1 << 30) + 5
+CROSSED = 0.3
+"""Seconds in which what the ACK lets out has come."""
 SMALL_MSS = {4: 700, 6: 1240}
 
 
@@ -93,6 +95,18 @@ async def segments_of_no_connection(peer: Peer) -> None:
     await closed.pause(LATER)
 
 
+@stimulus("TCP-SYN-20", needs=["listeners"])
+async def an_ack_of_a_syn_ack_from_afar(peer: Peer) -> None:
+    """The ACK of a SYN-ACK has a number that no window reaches; the application writes first."""
+    flow = peer.flow(await peer.listen("send:1000"))
+    flow.syn()
+    await flow.syn_ack()
+    flow.send(ACK, seq=seq.add(flow.snd_nxt, FAR))
+    await flow.pause(CROSSED)
+    flow.ack()
+    await flow.until("text", lambda: len(flow.stream.data) > 0)
+
+
 @stimulus("TCP-IP-2", needs=["echo"])
 async def a_syn_at_its_last_hop(peer: Peer) -> None:
     """The hop limit of a SYN has come down to one."""
@@ -132,22 +146,6 @@ async def a_syn_that_offers_ecn(peer: Peer) -> None:
         flow = peer.flow()
         flow.syn(flags=flags)
         await flow.syn_ack()
-
-
-@stimulus("TCP-PMTU-1", needs=["listeners", "two_addresses"], slow=True, exclusive=True)
-async def a_path_that_became_narrow(peer: Peer) -> None:
-    """A router tells a smaller MTU about text under way, over IPv6."""
-    if peer.family != 6:
-        raise Unsupported("over IPv4 routers may cut packets")
-    # A host remembers the MTU for every connection with the address.
-    flow = await peer.connect(await peer.listen("send:60000"), source=1)
-    await acknowledged_one_by_one(flow, 2)
-    await flow.pause(LATER)
-    last = next(each for each in flow.heard[::-1] if each.payload)
-    flow.send_icmp(packet_too_big(last.to_bytes(), mtu=LEAST_MTU))
-    await flow.pause(1.5)
-    flow.ack()
-    await acknowledged_one_by_one(flow, 3, told=flow.rcv_nxt)
 
 
 @stimulus("TCP-TFO-2", "TCP-TFO-3", needs=["echo"])

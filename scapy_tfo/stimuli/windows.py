@@ -15,7 +15,7 @@ REST = 3.0
 """Seconds for which the application does not read."""
 BLOCK = 120_000
 """Bytes: more than a window that is not scaled."""
-PIECE = 1_400
+PIECE, FEW = 1_400, 4
 PROBES, FOR_MINUTES = 5, 12
 """The second number of probes is more than some stacks try in vain."""
 LAST_PROBE = 260.0
@@ -78,6 +78,26 @@ async def probed(flow: Flow, probes: int = PROBES) -> None:
     flow.window = 65535
     flow.ack()
     await flow.pause(LATER)
+
+
+@stimulus("TCP-WIN-2", "TCP-WIN-4", needs=["listeners"])
+async def a_window_that_is_taken_back(peer: Peer) -> None:
+    """While text is under way the window shrinks to less than that, and opens again later."""
+    flow = peer.flow(await peer.listen("send:60000"))
+    flow.window = FEW * PIECE
+    flow.syn()
+    await flow.syn_ack()
+    flow.ack()
+    await flow.until("text", lambda: len(flow.stream.data) > PIECE)
+    await flow.pause(LATER)
+    first = next(each for each in flow.heard if each.payload)
+    flow.window = PIECE
+    flow.send(ACK, ack=first.end)
+    await flow.pause(LATER)
+    known = flow.rcv_nxt
+    flow.window = 65535
+    flow.ack()
+    await flow.until("text in the open window", lambda: flow.rcv_nxt != known, acking=True)
 
 
 @stimulus("TCP-WIN-10", "TCP-PROBE-5", needs=["listeners"], slow=True)

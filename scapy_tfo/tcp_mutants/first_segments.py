@@ -111,6 +111,18 @@ class KnowsNoRoundTrip(SendSide):
         self.rto = 0.1
 
 
+@tcp_mutant("again-before-its-time", "TCP-RTO-7.acknowledgements-just-in-time")
+class NeverRestartsItsTimer(SendSide):
+    """The timer of a segment that is acknowledged runs on for those behind it."""
+
+    def acknowledged(self, ack: int, now: float) -> bool:
+        running = self.timer
+        again = super().acknowledged(ack, now)
+        if self.timer is not None and running is not None:
+            self.timer = running
+        return again
+
+
 @tcp_mutant("number-below-una", "TCP-KEEP-5.a-keepalive")
 class AcksFromTheBeginning(DressedAck):
     """ACKs have the number of the first text."""

@@ -11,6 +11,7 @@ from scapy_tfo.mutants.registry import tcp_mutant
 from scapy_tfo.reference.server import Listener, PassiveConnection, ServerHost
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.stack import Stack
+from scapy_tfo.reference.states import State
 from scapy_tfo.segment import CWR, ECE, Address, Segment
 from scapy_tfo.tcp_mutants.headers import TALK, Dressed, added
 
@@ -201,3 +202,13 @@ class SynAcksAtAConstantRate(PassiveConnection):
 @tcp_mutant("syn-ack-too-soon", WAITS, settings=Settings(initial_rto=0.3))
 class HastySynAcks(Stack):
     """SYN-ACKs are sent again after 0.3 s."""
+
+
+@tcp_mutant("opens-from-afar", "TCP-SYN-20.an-ack-of-a-syn-ack-from-afar")
+class OpensFromAfar(PassiveConnection):
+    """The ACK of a SYN-ACK may have any sequence number."""
+
+    def other_arrives(self, segment: Segment, now: float) -> None:
+        if self.state is State.SYN_RCVD and self.completes_handshake(segment.ack):
+            segment = replace(segment, seq=self.recv.nxt)
+        super().other_arrives(segment, now)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from scapy_tfo import option as opt
 from scapy_tfo.oracle.conduct.history import Came, History
-from scapy_tfo.oracle.conduct.parts.conditions import ANSWERED, SYN_AGAIN, TIMES
+from scapy_tfo.oracle.conduct.parts.conditions import ACK_FROM_AFAR, ANSWERED, SYN_AGAIN, TIMES
 from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule
 from scapy_tfo.segment import ACK, CWR, ECE, RST, SYN, Segment
 from scapy_tfo.seq import distance
@@ -198,6 +198,15 @@ def syn_ack_after_text(history: History, came: Came) -> Judged:
     return not came.segment.is_syn_ack or Breach("no SYN-ACK: the connection is open", "one")
 
 
+def opens_from_afar(history: History, came: Came) -> Judged:
+    """No text is sent before an ACK in the window ends the handshake, unless a fast open allows it
+    (RFC 9293 section 3.10.7.4, first)."""
+    if not history.peer.far_ack or history.syns != 1 or history.offered.fast_open:
+        return False
+    text = came.segment.payload and not came.flags & SYN
+    return not text or Breach("no text: the ACK was far outside of the window", "text")
+
+
 def another_number(history: History, came: Came) -> Judged:
     """A SYN-ACK that a timer repeats acknowledges what the first did (RFC 7413 section 4.2.2)."""
     answer = history.answer
@@ -251,6 +260,15 @@ RULES = (
         numbers=True,
         on="s",
         needs=ANSWERED,
+    ),
+    Rule(
+        "opens-from-afar",
+        opens_from_afar,
+        listens=True,
+        complete=True,
+        numbers=True,
+        on="sa",
+        needs=ACK_FROM_AFAR,
     ),
     Rule("second-syn-unanswered", owes=answers_second_syn, needs=SYN_AGAIN),
     Rule(

@@ -359,6 +359,7 @@ class History(Facts):
             return
         assert came.seq is not None
         self.repeated = self.repeated or came.seq < self.theirs.end
+        self._learn_time(came.seq, came.at)
         if self.repeats is not None and self.repeats[0] == came.seq:
             self.gaps += (came.at - self.repeats[1],)
             self.repeats = came.seq, came.at
@@ -369,3 +370,12 @@ class History(Facts):
             # The timer of what was there before, as the byte of a probe, may be running.
             is_new = came.seq >= self.theirs.end
             self.repeats = (came.seq, came.at) if is_new else None
+
+    def _learn_time(self, start: int, at: float) -> None:
+        """Note when text came, until some comes twice."""
+        if self.repeated:
+            self.sent_at.clear()
+            return
+        self.sent_at[start] = at
+        if len(self.sent_at) > _KEPT:
+            del self.sent_at[next(iter(self.sent_at))]

@@ -10,6 +10,7 @@ from scapy_tfo.oracle.conduct.parts.conditions import (
     FIN_ACKED,
     FRESH,
     LATE,
+    OLD,
 )
 from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule
 from scapy_tfo.segment import FIN, RST, SYN, Segment
@@ -198,6 +199,23 @@ def comes_again_too_soon(history: History, came: Came) -> Judged:
     )
 
 
+def again_before_its_time(history: History, came: Came) -> Judged:
+    """Each segment has its round trip, also where the timer began with an older one (RFC 6298
+    section 5): judged by the first copy of a connection."""
+    peer, trip = history.peer, history.peer.round_trip
+    if trip is None or trip < _LONG_TRIP or not peer.plain or history.repeated or history.errors:
+        return False
+    if peer.inflation or history.offered.sack or came.flags & (SYN | RST) or came.seq is None:
+        # Duplicate ACKs and blocks of SACK are signs of loss.
+        return False
+    since = history.sent_at.get(came.seq)
+    if since is None or came.at - since < _DOUBLED or not came.segment.payload:
+        return False
+    least = min(trip, _LONGEST_TRIP) * _ROUGHLY - history.grace
+    gap = came.at - since
+    return gap >= least or Breach(f"nothing again for {least:.2f} s", f"a copy after {gap:.2f}")
+
+
 def fin_in_answer(history: History, segment: Segment, at: float) -> Due | None:
     """An application that closes after its peer ends its stream (RFC 9293 section 3.6)."""
     best = history.best
@@ -232,6 +250,16 @@ RULES = (
         on="a",
         text=True,
         needs=COPY,
+    ),
+    Rule(
+        "again-before-its-time",
+        again_before_its_time,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        text=True,
+        needs=OLD,
     ),
     Rule("fin-missing", owes=fin_in_answer, needs=FRESH | ENDS),
     Rule("no-backoff", textbacks_off, complete=True, numbers=True, on="a", text=True, needs=COPY),

@@ -176,6 +176,28 @@ def slow(talk: Conversation, gap: float) -> None:
     talk.theirs(ACK | PSH, b"abc")
 
 
+def two_flights(talk: Conversation, gap: float) -> None:
+    """Text behind text that is acknowledged meanwhile comes again after so long."""
+    talk.ours(SYN, options=(MSS,))
+    talk.theirs(SYN | ACK, options=(MSS,))
+    talk.rest(0.5)
+    talk.ours()
+    talk.theirs(ACK | PSH, b"abc")
+    talk.rest(1.4)
+    talk.theirs(ACK | PSH, b"def", seq=4)
+    talk.ours(ack=4)
+    talk.rest(gap)
+    talk.theirs(ACK | PSH, b"def", seq=4)
+
+
+def from_afar(talk: Conversation, text: bytes) -> None:
+    """The ACK of the SYN-ACK has a number that is far away."""
+    talk.ours(SYN, options=(MSS,))
+    talk.theirs(SYN | ACK, options=(MSS,))
+    talk.ours(seq=FAR)
+    talk.theirs(ACK, text)
+
+
 def numbers(talk: Conversation, seq: int) -> None:
     """An ACK, long after text was acknowledged."""
     opened(talk)
@@ -299,6 +321,11 @@ ODD: dict[str, tuple[Script, Script]] = {
         lambda talk: small(talk, 100, syn=False),
     ),
     "again-too-soon": (lambda talk: slow(talk, 0.1), lambda talk: slow(talk, 0.7)),
+    "again-before-its-time": (
+        lambda talk: two_flights(talk, 0.1),
+        lambda talk: two_flights(talk, 0.6),
+    ),
+    "opens-from-afar": (lambda talk: from_afar(talk, b"abc"), lambda talk: from_afar(talk, b"")),
     "number-below-una": (lambda talk: numbers(talk, 1), lambda talk: numbers(talk, 3)),
     "keepalive-beside-text": (lambda talk: asked(talk, 3), lambda talk: asked(talk, 7)),
     "fin-missing": (

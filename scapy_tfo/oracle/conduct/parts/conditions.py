@@ -64,6 +64,7 @@ ERRORS = next(_BITS)
 ODD, ONE_ODDITY, DOUBTFUL, OLD_ACK = next(_BITS), next(_BITS), next(_BITS), next(_BITS)
 """It has sent what a stack may mind; its last segment is odd in one thing; as in `PeerRecord`."""
 GROUPS, WAS_RESET, REFUSED, FAR_RESETS = next(_BITS), next(_BITS), next(_BITS), next(_BITS)
+ACK_FROM_AFAR = next(_BITS)
 """As in `PeerRecord`."""
 
 
@@ -201,4 +202,6 @@ def _of_what_is_odd(facts: Facts) -> int:
         found |= REFUSED
     if peer.far_resets:
         found |= FAR_RESETS
+    if peer.far_ack:
+        found |= ACK_FROM_AFAR
     return found

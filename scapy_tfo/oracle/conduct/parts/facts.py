@@ -66,7 +66,8 @@ class Facts:
     reported_beside: the acknowledgement beside which it reported blocks. duplicate: the last one
     that it reported. after_echo: whether each new text since ECE had CWR. shrank: the right edge of
     its window has moved back. identified: the last packet that routers may cut; same_ids: how many
-    in a row differed from the one before, and not in its identification.
+    in a row differed from the one before, and not in its identification. sent_at: when its latest
+    segments with text came, by where they start; none once some came twice.
     """
 
     complete: bool = True
@@ -136,6 +137,7 @@ class Facts:
     after_echo: list[bool] = field(default_factory=list)
     interrupted: bool = False
     repeated: bool = False
+    sent_at: dict[int, float] = field(default_factory=dict)
     spoke_since: bool = False
 
     def agree(self) -> None:

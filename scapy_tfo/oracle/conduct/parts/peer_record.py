@@ -80,7 +80,8 @@ class PeerRecord:
     it was plain, sure_at: when; settled: that of a while before. fin_end: the number behind its
     FIN. orderly: all is plain, but that text may come behind a gap. old_at: when old text came
     last; odd_at: when anything did that is not plain. round_trip: from the SYN-ACK to its first
-    ACK, in seconds. syn_end: the number behind all of its SYNs and their text.
+    ACK, in seconds. syn_end: the number behind all of its SYNs and their text. acked: an ACK came
+    behind its SYN that is near to it; far_ack: until then, the last one was far away.
     """
 
     plain: bool = True
@@ -124,6 +125,8 @@ class PeerRecord:
     round_trip: float | None = None
     syn_end: int = 0
     fin_end: int | None = None
+    acked: bool = False
+    far_ack: bool = False
     idles: int = 0
     unanswered: int = 0
     _latest: int | None = None
@@ -175,6 +178,9 @@ class PeerRecord:
         if self.orderly:
             self.orderly = self._is_orderly(segment, place, plain=plain)
         self.odd = oddity(segment, place, self._is_plain) if before_it and not plain else None
+        if place.ack is not None and not self.acked and not flags & (SYN | RST):
+            far = abs(place.start - place.next) >= _FAR
+            self.acked, self.far_ack = not far, far
         if self.plain and place.ack is not None and place.ack > self.sure:
             self._learn_sure(place.ack, at)
         if segment.payload or flags & FIN or not self.plain:

@@ -1,0 +1,52 @@
+"""Routers that tell how long packets may be, about text under way (RFC 1191, RFC 8201)."""
+
+from __future__ import annotations
+
+from scapy_tfo.icmp import packet_too_big
+from scapy_tfo.stimuli.windows import LATER, acknowledged_one_by_one
+from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.outcome import Unsupported
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.registry import stimulus
+
+LEAST_MTU, WIDER_MTU = 1280, 1400
+RESENT = 1.5
+"""Seconds in which what was too big has come again."""
+
+
+@stimulus("TCP-PMTU-1", needs=["listeners", "two_addresses"], slow=True, exclusive=True)
+async def a_path_that_became_narrow(peer: Peer) -> None:
+    """A router tells a smaller MTU about text under way, over IPv6."""
+    flow = await narrowed(peer)
+    await acknowledged_one_by_one(flow, 3, told=flow.rcv_nxt)
+
+
+@stimulus("TCP-PMTU-1", needs=["listeners", "two_addresses"], slow=True, exclusive=True)
+async def a_second_router_that_tells_more(peer: Peer) -> None:
+    """Behind that another one tells a larger MTU, which is no reason to send more."""
+    flow = await narrowed(peer)
+    told = await acknowledged_one_by_one(flow, 1, told=flow.rcv_nxt)
+    await flow.pause(LATER)
+    tell(flow, WIDER_MTU)
+    await flow.pause(RESENT)
+    await acknowledged_one_by_one(flow, 3, told=told)
+
+
+async def narrowed(peer: Peer) -> Flow:
+    """A connection whose path became narrow while text was under way, and that knows it."""
+    if peer.family != 6:
+        raise Unsupported("over IPv4 routers may cut packets")
+    # A host remembers the MTU for every connection with the address.
+    flow = await peer.connect(await peer.listen("send:60000"), source=1)
+    await acknowledged_one_by_one(flow, 2)
+    await flow.pause(LATER)
+    tell(flow, LEAST_MTU)
+    await flow.pause(RESENT)
+    flow.ack()
+    return flow
+
+
+def tell(flow: Flow, mtu: int) -> None:
+    """A router says that the last text was too big."""
+    last = next(each for each in flow.heard[::-1] if each.payload)
+    flow.send_icmp(packet_too_big(last.to_bytes(), mtu=mtu))
