@@ -86,7 +86,8 @@ def test_a_fin_is_joined_with_the_text_right_before_it() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_deed_is_done_and_the_reference_does_not_mind(kind: str) -> None:
-    base = Schedule("plain", "echo", "several:60")
+    server = "send-close:100" if kind == "fin-with-ack" else "echo"
+    base = Schedule("plain", server, "several:60")
     run = played("reference", replace(base, deeds=(Deed(kind, 3),)), keep=True)
     usual = played("reference", base, keep=True)
     assert rules(run) == []

@@ -30,6 +30,8 @@ _PIECES, _STEP_APART = 10, 0.002
 _MOST_POINTER = 0xFFFF
 _STEP, _FAR_STEP = 1 << 20, (1 << 31) - (1 << 26)
 """Of the clock of the timestamps: some minutes, and as far as it can go ahead (RFC 7323 5.4)."""
+_LEAST_WINDOW = 400
+"""Bytes of a window that may shrink."""
 _REPEATED = 536
 """Bytes that fit into a segment of every stack."""
 _OPENS_BY = 600
@@ -58,9 +60,9 @@ class Doing(Protocol):
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One of these: edit, of a segment of the client's that goes on its way; back, of one of the
-    target's that has left it: both return [] where the segment is not fit. joins: text waits for
-    the FIN behind it. repeats: what has text, or a FIN, begins with the text before it once more.
-    act: of the client, False where it cannot be done yet. beside: what is sent
+    target's that has left it: both return [] where the segment is not fit. joins: a segment that
+    this takes waits for the FIN behind it. repeats: what has text, or a FIN, begins with the text
+    before it once more. act: of the client, False where it cannot be done yet. beside: what is sent
     beside the conversation, by its name in `wrong.KINDS`. waits: it must not come before the
     handshake is over. company: how another client opens a connection meanwhile. again: the same two
     ends connect once more, when all is over.
@@ -70,7 +72,7 @@ class Kind:
 
     edit: Callable[[Segment], Pieces] | None = None
     back: Callable[[Segment], Pieces] | None = None
-    joins: bool = False
+    joins: Callable[[Segment, Doing], bool] | None = None
     repeats: Callable[[Segment], bool] | None = None
     act: Callable[[Doing], bool] | None = None
     beside: str = ""
@@ -82,7 +84,7 @@ class Kind:
     @property
     def takes_text(self) -> bool:
         """Whether it is done to a segment of the client's with text."""
-        return self.edit is not None or self.joins or self.repeats is not None
+        return self.edit is not None or self.joins is not None or self.repeats is not None
 
 
 def _is_text(segment: Segment) -> bool:
@@ -104,6 +106,18 @@ def _reduced(segment: Segment) -> Pieces:
     """The client made its congestion window smaller (RFC 3168 section 6.1.2)."""
     fit = _is_text(segment) and _capable(segment)
     return [(0.0, replace(segment, flags=segment.flags | CWR))] if fit else []
+
+
+def _reduced_and_marked(segment: Segment) -> Pieces:
+    """It tells so, and a router tells of congestion once more."""
+    return [(0.0, whole) for _, each in _reduced(segment) for _, whole in marked(each)]
+
+
+def _takes_back(segment: Segment) -> Pieces:
+    """An ACK offers a fourth of the window, and the next segment all of it (RFC 9293 3.8.6)."""
+    if segment.flags != ACK or segment.payload or segment.window < _LEAST_WINDOW:
+        return []
+    return [(0.0, replace(segment, window=segment.window // 4))]
 
 
 def _urgent(pointer: Callable[[Segment], int]) -> Callable[[Segment], Pieces]:
@@ -174,6 +188,11 @@ def _shuffled(segment: Segment) -> Pieces:
     # Another order for another segment, and always the same for this one.
     random.Random(segment.seq).shuffle(made)
     return [(_STEP_APART * number, each) for number, each in enumerate(made)]
+
+
+def _acknowledges_the_fin(segment: Segment, doing: Doing) -> bool:
+    """Whether it is the ACK alone of the target's FIN, which a FIN may carry."""
+    return segment.flags == ACK and not segment.payload and doing.connection.recv.finished
 
 
 def joined(first: Segment, second: Segment) -> Segment | None:
@@ -250,12 +269,15 @@ _ECN = (("ecn", True),)
 _SMALL = (("receive_window", 96),)
 _FULL = (("receive_window", 100),)
 """As long as what some applications write before they end."""
+_FEW = (("receive_window", 3_000), ("window_scaling", False))
+"""Two segments."""
 _UNSCALED = (*_SMALL, ("window_scaling", False))
 
 KINDS: dict[str, Kind] = {
     "ce": Kind(edit=marked, settings=_ECN),
     "ce-answer": Kind(back=marked, settings=_ECN),
     "cwr": Kind(edit=_reduced, settings=_ECN),
+    "cwr-and-ce": Kind(edit=_reduced_and_marked, settings=_ECN),
     "urgent-near": Kind(edit=_urgent(lambda _segment: 1)),
     "urgent-end": Kind(edit=_urgent(lambda segment: len(segment.payload))),
     "urgent-far": Kind(edit=_urgent(lambda _segment: _MOST_POINTER)),
@@ -265,7 +287,8 @@ KINDS: dict[str, Kind] = {
     "one-byte": Kind(edit=_by_bytes),
     "holes": Kind(edit=_holes),
     "shuffled": Kind(edit=_shuffled),
-    "fin-with-text": Kind(joins=True),
+    "fin-with-text": Kind(joins=lambda segment, _: _is_text(segment)),
+    "fin-with-ack": Kind(joins=_acknowledges_the_fin),
     "fin-with-old-text": Kind(repeats=lambda segment: bool(segment.flags & FIN)),
     "text-overlaps": Kind(repeats=lambda segment: bool(segment.payload)),
     LAST_AGAIN: Kind(beside=LAST_AGAIN),
@@ -285,6 +308,7 @@ KINDS: dict[str, Kind] = {
     "keep-alive": Kind(act=_probe(b"")),
     "keep-alive-byte": Kind(act=_probe(b"\0")),
     "window-update": Kind(act=_opens_window),
+    "window-back": Kind(edit=_takes_back, settings=_FEW),
     "step": Kind(act=_steps(_STEP)),
     "step-far": Kind(act=_steps(_FAR_STEP)),
     "beside-plain": Kind(company=PLAIN),

@@ -61,7 +61,8 @@ class Deeds:
                     segment = longer
                     break
         for each in self._due():
-            if KINDS[each.kind].joins and segment.payload and not segment.flags & (SYN | RST):
+            joins = KINDS[each.kind].joins
+            if joins is not None and joins(segment, self._doing):
                 self._left.remove(each)
                 self._hold(segment, carry)
                 return
