@@ -209,7 +209,8 @@ def again_before_its_time(history: History, came: Came) -> Judged:
         # Duplicate ACKs and blocks of SACK are signs of loss.
         return False
     since = history.sent_at.get(came.seq)
-    if since is None or came.at - since < _DOUBLED or not came.segment.payload:
+    if since is None or came.at - since < _DOUBLED or _gaps(history, came):
+        # Where the peer has been silent, `comes_again_too_soon` judges.
         return False
     least = min(trip, _LONGEST_TRIP) * _ROUGHLY - history.grace
     gap = came.at - since
