@@ -11,7 +11,7 @@ from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import stimulus
 from scapy_tfo.suite.target import Service
 
-CE = 3
+ECT, CE = 2, 3
 
 
 async def agreed(peer: Peer, service: Service | None = None) -> Flow:
@@ -23,6 +23,21 @@ async def agreed(peer: Peer, service: Service | None = None) -> Flow:
     if syn_ack.flags & (ECE | CWR) != ECE:
         raise Unsupported("the target does not agree to ECN")
     return flow
+
+
+@stimulus("TCP-ECN-4", "TCP-ECN-5", needs=["echo"])
+async def marks_that_nobody_agreed_on(peer: Peer) -> None:
+    """A SYN that offers no ECN comes with ECT(0), or with CE, and so does the text behind it."""
+    for mark in (ECT, CE):
+        flow = peer.flow()
+        flow.syn(traffic_class=mark)
+        await flow.syn_ack()
+        flow.ack(traffic_class=mark)
+        data = flow.app.request()
+        flow.sent.append(data)
+        flow.send(ACK | PSH, data, traffic_class=mark)
+        await flow.answered()
+        flow.hang_up()
 
 
 @stimulus("TCP-ECN-8", "TCP-ECN-9", needs=["echo"])

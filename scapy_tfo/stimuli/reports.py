@@ -5,6 +5,7 @@ from __future__ import annotations
 from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.segment import ACK, PSH
+from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import stimulus
 
@@ -46,3 +47,30 @@ async def a_gap_without_sack(peer: Peer) -> None:
     flow.send(ACK | PSH, text[:PIECE], seq=first, once=True)
     flow.snd_nxt = seq.add(first, len(text))
     await flow.answered()
+
+
+@stimulus("TCP-SEQ-4", "TCP-ACK-3", needs=["echo"])
+async def early_text_that_overlaps(peer: Peer) -> None:
+    """Text that came early is in part in what fills the gap before it, at either of its ends, and
+    as a whole."""
+    flow = await peer.connect()
+    flow.resends = False
+    for pieces in (((2, 6), (0, 4)), ((2, 4), (0, 6)), ((3, 5), (1, 4), (4, 6), (0, 2))):
+        text = flow.app.request(6 * PIECE)
+        flow.sent.append(text)
+        first = flow.snd_nxt
+        for start, end in pieces:
+            piece = text[start * PIECE :] if end == 6 else text[start * PIECE : end * PIECE]
+            flow.send(ACK | PSH, piece, seq=seq.add(first, start * PIECE), once=True)
+            await flow.pause(LATER)
+        flow.snd_nxt = seq.add(first, len(text))
+        await echoed(flow)
+
+
+async def echoed(flow: Flow) -> None:
+    """Wait for the echo, which tells what the application got."""
+    try:
+        await flow.answered()
+    finally:
+        written, came = b"".join(flow.sent), bytes(flow.stream.data)
+        flow.conduct.got(came + written[len(came) :], written)

@@ -15,7 +15,9 @@ REST = 3.0
 """Seconds for which the application does not read."""
 BLOCK = 120_000
 """Bytes: more than a window that is not scaled."""
-PIECE, FEW = 1_400, 4
+PIECE, FEW, MANY = 1_400, 4, 20
+CROSSED = 0.1
+"""Seconds in which what was under way has come."""
 PROBES, FOR_MINUTES = 5, 12
 """The second number of probes is more than some stacks try in vain."""
 LAST_PROBE = 260.0
@@ -80,20 +82,27 @@ async def probed(flow: Flow, probes: int = PROBES) -> None:
     await flow.pause(LATER)
 
 
-@stimulus("TCP-WIN-2", "TCP-WIN-4", needs=["listeners"])
+@stimulus("TCP-WIN-2", "TCP-WIN-4", "TCP-WIN-5", needs=["listeners"])
 async def a_window_that_is_taken_back(peer: Peer) -> None:
-    """While text is under way the window shrinks to less than that, and opens again later."""
+    """While text is under way the window shrinks to less than that, and opens again later: a small
+    one, and one that is larger than what an end sends at first."""
+    await taken_back(peer, FEW * PIECE)
+    await taken_back(peer, MANY * PIECE)
+
+
+async def taken_back(peer: Peer, window: int) -> None:
+    """A window of so many bytes shrinks, and opens again."""
     flow = peer.flow(await peer.listen("send:60000"))
-    flow.window = FEW * PIECE
+    flow.window = window
     flow.syn()
     await flow.syn_ack()
     flow.ack()
-    await flow.until("text", lambda: len(flow.stream.data) > PIECE)
+    await flow.until("text", lambda: len(flow.stream.data) > 2 * PIECE)
     await flow.pause(LATER)
-    first = next(each for each in flow.heard if each.payload)
     flow.window = PIECE
-    flow.send(ACK, ack=first.end)
-    await flow.pause(LATER)
+    for each in [each for each in flow.heard if each.payload][:-1]:
+        flow.send(ACK, ack=each.end)
+        await flow.pause(CROSSED)
     known = flow.rcv_nxt
     flow.window = 65535
     flow.ack()

@@ -261,3 +261,14 @@ class ProbesEachSecond(SendSide):
         going = super().timed_out()
         self.rto = 1.0 if not self.wnd else self.rto
         return going
+
+
+@tcp_mutant("into-a-shrunk-window", "TCP-WIN-2.a-window-that-is-taken-back")
+class EdgeNeverRetreats(SendSide):
+    """A window that shrinks is not believed."""
+
+    def update_window(self, field: int, segment_seq: int, ack: int, *, scaled: bool = True) -> bool:
+        edge = self.right_edge()
+        changed = super().update_window(field, segment_seq, ack, scaled=scaled)
+        self.wnd += max(seq.distance(seq.add(ack, self.wnd), edge), 0)
+        return changed

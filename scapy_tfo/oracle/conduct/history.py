@@ -157,7 +157,8 @@ class History(Facts):
         ack = place.ack
         if ack is None:
             return
-        if self.their_una < ack <= self.theirs.end:
+        is_new = self.their_una < ack <= self.theirs.end
+        if is_new:
             self._measure(ack)
             self._learn_progress(ack, place)
         if ack > self.theirs.end and self.complete and self.ordered:
@@ -166,6 +167,8 @@ class History(Facts):
         # One that comes late moves SND.UNA, and not SND.WND (RFC 9293 section 3.10.7.4).
         window = max(segment.window, self.peer.goes_by)
         edge = ack + (window << (0 if flags & SYN else self.offered.shift))
+        if not flags & SYN:
+            self.learn_shrink(ack + (segment.window << self.offered.shift), is_new=is_new)
         if self.limit is None or edge > self.limit:
             self.limit = edge
 

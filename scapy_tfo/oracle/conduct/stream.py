@@ -106,6 +106,22 @@ def _in_the_window(history: History, came: Came) -> Judged:
     return end <= most or Breach(f"up to {history.limit}", f"up to {end}")
 
 
+def into_a_shrunk_window(history: History, came: Came) -> Judged:
+    """New text keeps to the window that the latest ACK offers, also where the one before let it go
+    further (RFC 9293 section 3.8.6, SHLD-15)."""
+    back = history.taken_back
+    if back is None or came.at - back[1] <= _UNDER_WAY + history.grace or not _is_text(came):
+        return False
+    end = _start(came) + len(came.segment.payload)
+    if end <= history.theirs.end or history.is_quiet(came) or _persists(history, came):
+        # Old text may go out again (MAY-7), and a timer probes.
+        return False
+    if end > (history.limit or 0) + _PROBE:
+        # See `over_the_window`.
+        return False
+    return end <= back[0] + _PROBE or Breach(f"up to {back[0]}, as it is now", f"up to {end}")
+
+
 def _persists(history: History, came: Came) -> bool:
     """A timer is the reason, though an ACK was sent a moment ago: it runs since the last text, or
     since the window was closed, whatever the peer sends meanwhile."""
@@ -207,9 +223,12 @@ def delivered(history: History, text: bytes, written: bytes) -> Judged:
     if best is None or best.ack is None or history.isn is None:
         return False
     size = min(best.ack, history.sent.end - history.peer.fin) - 1
-    return text[:size] == written[:size] or Breach(
-        f"the {size} bytes that were acknowledged", f"{len(text)} bytes came to the application"
-    )
+    pairs = zip(text[:size], written[:size], strict=False)
+    at = next((at for at, (came, wrote) in enumerate(pairs) if came != wrote), None)
+    if at is None and len(text) >= size:
+        return True
+    what = f"{len(text)} bytes" if at is None else f"another byte at {at}"
+    return Breach(f"the {size} bytes that were acknowledged", f"{what} came to the application")
 
 
 def number_below_una(history: History, came: Came) -> Judged:
@@ -270,6 +289,16 @@ RULES = (
         numbers=True,
         on="a",
         needs=EMPTY,
+    ),
+    Rule(
+        "into-a-shrunk-window",
+        into_a_shrunk_window,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        text=True,
+        needs=BEHIND_SYNS,
     ),
     Rule("text-changes", same_text, numbers=True, on="sa", text=True, contents=True, needs=OLD),
     Rule("text-behind-fin", text_behind_fin, numbers=True, on="sa", text=True, needs=FINISHED),

@@ -198,6 +198,20 @@ def from_afar(talk: Conversation, text: bytes) -> None:
     talk.theirs(ACK, text)
 
 
+def taken_back(talk: Conversation, *more: bytes) -> None:
+    """The window shrinks from a hundred bytes to two while three are under way."""
+    talk.ours(SYN, options=(MSS,), window=100)
+    talk.theirs(SYN | ACK, options=(MSS,))
+    talk.ours(window=100)
+    talk.theirs(ACK | PSH, b"abc")
+    talk.theirs(ACK | PSH, b"def", seq=4)
+    talk.ours(ack=4, window=3)
+    talk.rest(0.2)
+    talk.ours(ack=7, window=3)
+    for number, text in enumerate(more):
+        talk.theirs(ACK | PSH, text, seq=7 + 3 * number)
+
+
 def numbers(talk: Conversation, seq: int) -> None:
     """An ACK, long after text was acknowledged."""
     opened(talk)
@@ -324,6 +338,10 @@ ODD: dict[str, tuple[Script, Script]] = {
     "again-before-its-time": (
         lambda talk: two_flights(talk, 0.1),
         lambda talk: two_flights(talk, 0.6),
+    ),
+    "into-a-shrunk-window": (
+        lambda talk: taken_back(talk, b"ghi", b"jkl"),
+        lambda talk: taken_back(talk, b"ghi"),
     ),
     "opens-from-afar": (lambda talk: from_afar(talk, b"abc"), lambda talk: from_afar(talk, b"")),
     "number-below-una": (lambda talk: numbers(talk, 1), lambda talk: numbers(talk, 3)),

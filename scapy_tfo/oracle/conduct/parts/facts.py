@@ -67,7 +67,9 @@ class Facts:
     that it reported. after_echo: whether each new text since ECE had CWR. shrank: the right edge of
     its window has moved back. identified: the last packet that routers may cut; same_ids: how many
     in a row differed from the one before, and not in its identification. sent_at: when its latest
-    segments with text came, by where they start; none once some came twice.
+    segments with text came, by where they start; none once some came twice. far_edge: the
+    furthest right edge that the peer offered behind its SYN; taken_back: the one that it offers
+    now, and since when, while that is to the left of it.
     """
 
     complete: bool = True
@@ -138,6 +140,8 @@ class Facts:
     interrupted: bool = False
     repeated: bool = False
     sent_at: dict[int, float] = field(default_factory=dict)
+    far_edge: int = 0
+    taken_back: tuple[int, float] | None = None
     spoke_since: bool = False
 
     def agree(self) -> None:
@@ -158,6 +162,19 @@ class Facts:
         self.edge = best.ack + (
             best.segment.window << (0 if best.flags & SYN else self.their_shift)
         )
+
+    def learn_shrink(self, edge: int, *, is_new: bool) -> None:
+        """Note where the window of the peer ends now. is_new: it comes with an acknowledgement of
+        more, without which some stacks take no smaller one."""
+        at, back = self.peer.sent_at, self.taken_back
+        shrinks = edge + (1 << self.offered.shift) <= self.far_edge
+        self.far_edge = max(self.far_edge, edge)
+        if at is None or not self.peer.plain or not shrinks:
+            self.taken_back = None
+        elif back is not None and edge >= back[0]:
+            self.taken_back = edge, back[1]
+        elif is_new:
+            self.taken_back = edge, at
 
     def place(self, segment: Segment) -> Place:
         """Where a segment of the peer stands."""
