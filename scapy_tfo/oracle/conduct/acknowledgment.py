@@ -294,7 +294,7 @@ def keepalive_beside_text(history: History, came: Came) -> Judged:
     return came.seq != una - 1 or Breach("no keep-alive: text is under way", "one")
 
 
-RULES = (
+RULES: tuple[Rule, ...] = (
     Rule(
         "text-behind-their-fin",
         behind_their_fin,

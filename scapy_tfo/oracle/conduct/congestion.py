@@ -97,7 +97,7 @@ def window_after_lost_handshake(history: History, came: Came) -> Judged:
     return size <= history.largest or Breach(f"{history.largest} bytes at first", f"{size}")
 
 
-RULES = (
+RULES: tuple[Rule, ...] = (
     Rule(
         "flight-too-large",
         grows_slowly,

@@ -127,7 +127,7 @@ def probe_marked(history: History, came: Came) -> Judged:
     return right or Breach("a probe without ECT and CWR", f"ECT({mark & 1}), or CWR")
 
 
-RULES = (
+RULES: tuple[Rule, ...] = (
     Rule(
         "probe-marked",
         probe_marked,

@@ -240,7 +240,7 @@ def answers_second_syn(history: History, segment: Segment, at: float) -> Due | N
     return Due(at, by, expected, lambda _: True, plain=False, waived=waived) if known else None
 
 
-RULES = (
+RULES: tuple[Rule, ...] = (
     Rule(
         "syn-ack-after-text",
         syn_ack_after_text,

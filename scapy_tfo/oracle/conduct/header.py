@@ -185,7 +185,7 @@ def over_the_path(history: History, came: Came) -> Judged:
     return size <= mtu or Breach(f"packets of {mtu} bytes", f"{size} bytes")
 
 
-RULES = (
+RULES: tuple[Rule, ...] = (
     Rule("flags-together", flags_together),
     Rule("no-ack-flag", has_ack, on="a"),
     Rule("bare-syn", no_bare_syn, on="s", listens=True),

@@ -110,7 +110,7 @@ def _doubting(name: str, kind: Oddity, *, is_open: bool, why: str) -> Rule:
     )
 
 
-RULES = (
+RULES: tuple[Rule, ...] = (
     _taking("urgent-text-dropped", Oddity.URGENT, "URG"),
     _taking("reserved-bits-minded", Oddity.RESERVED, "a reserved bit"),
     _taking("strange-option-minded", Oddity.OPTION, "an option that nobody knows"),

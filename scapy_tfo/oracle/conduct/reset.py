@@ -259,7 +259,7 @@ def _later(name: str, judge: Callable[[History, Came], Judged], on: str, needs: 
     )
 
 
-RULES = (
+RULES: tuple[Rule, ...] = (
     _later("rst-with-fin-ignored", lives_on_after_fin, "ra", WAS_RESET),
     _later("rst-at-closed-window-ignored", lives_on_behind_its_window, "ra", WAS_RESET),
     _later("rst-with-old-times-ignored", lives_on_after_old_times, "ra", WAS_RESET),

@@ -140,7 +140,7 @@ def duplicate_again(history: History, came: Came) -> Judged:
     return not again or Breach("a report of each duplicate", f"{block[0]}:{block[1]} again")
 
 
-RULES = (
+RULES: tuple[Rule, ...] = (
     Rule("sack-not-agreed", sack_not_agreed, complete=True, options=True, needs=SACK),
     Rule("sack-size", sack_size, options=True, needs=SACK),
     Rule(

@@ -244,7 +244,7 @@ def number_below_una(history: History, came: Came) -> Judged:
     return came.seq >= una - 1 or Breach(f"a number of {una - 1} at least", f"{came.seq}")
 
 
-RULES = (
+RULES: tuple[Rule, ...] = (
     Rule(
         "over-the-syn-window",
         over_the_syn_window,

@@ -240,7 +240,7 @@ def _ends(came: Came) -> bool:
     return bool(came.flags & (FIN | RST))
 
 
-RULES = (
+RULES: tuple[Rule, ...] = (
     Rule(
         "again-too-soon",
         comes_again_too_soon,

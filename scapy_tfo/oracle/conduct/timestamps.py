@@ -113,7 +113,7 @@ def echoes_before_the_gap(history: History, came: Came) -> Judged:
     return not older or Breach(f"TSecr {filled[1]} or later", f"{came.times[1]}")
 
 
-RULES = (
+RULES: tuple[Rule, ...] = (
     Rule(
         "early-text-echoed",
         echoes_early_text,
