@@ -41,7 +41,7 @@ SOURCES = sorted(
 
 
 def fields_of(part: type) -> set[str]:
-    """Names of attributes; of a compiled class, which has no `__slots__`, those of properties, too."""
+    """Names of attributes; those of properties, too, of a compiled class."""
     slots = {name for name, each in vars(part).items() if inspect.isgetsetdescriptor(each)}
     return set(getattr(part, "__slots__", slots))
 
