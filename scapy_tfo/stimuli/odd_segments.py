@@ -37,6 +37,12 @@ async def urgent_text(peer: Peer) -> None:
     await odd_text(peer, flags=ACK | PSH | URG, urgent=len(TEXT) // 2)
 
 
+@stimulus("TCP-URG-2", "TCP-URG-3", needs=["echo"])
+async def urgent_text_of_which_more_follows(peer: Peer) -> None:
+    """Text comes with URG, and a pointer to what is not sent yet."""
+    await odd_text(peer, flags=ACK | PSH | URG, urgent=30_000)
+
+
 @stimulus("TCP-HDR-5", needs=["echo"])
 async def text_with_a_reserved_bit(peer: Peer) -> None:
     """Text comes with a reserved bit of the header."""
