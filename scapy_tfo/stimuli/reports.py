@@ -36,17 +36,17 @@ async def gaps_and_copies(peer: Peer) -> None:
 
 @stimulus("TCP-SACK-2", "TCP-SACK-3", needs=["echo"])
 async def pieces_that_touch(peer: Peer) -> None:
-    """Behind a gap come pieces that touch, from the front and from behind, and then the rest."""
+    """Behind two gaps pieces come by turns that touch what is there, and then the rest."""
     flow = peer.flow()
     flow.resends = False
     flow.syn(options=[opt.sack_permitted()])
     await flow.syn_ack()
     flow.ack()
-    text = flow.app.request(6 * PIECE)
+    text = flow.app.request(9 * PIECE)
     flow.sent.append(text)
     first = flow.snd_nxt
-    for number in (2, 3, 5, 4, 1, 0):
-        piece = text[number * PIECE :] if number == 5 else text[number * PIECE :][:PIECE]
+    for number in (2, 6, 3, 7, 1, 5, 8, 0, 4):
+        piece = text[number * PIECE :] if number == 8 else text[number * PIECE :][:PIECE]
         flow.send(ACK | PSH, piece, seq=seq.add(first, number * PIECE), once=True)
         await flow.pause(LATER)
     flow.snd_nxt = seq.add(first, len(text))

@@ -256,8 +256,7 @@ class Watching:
         wrong, run = self.schedule.wrong, self.run
         if wrong is None or run.passed < wrong.after:
             return
-        self._wrong_waits = False
-        self._waits = self._deeds is not None
+        self._wrong_waits, self._waits = False, self._deeds is not None
         kind = KINDS[wrong.kind]
         if self._situation.over or self._is_gone:
             # The connection is gone; what comes now belongs to none, or opens another.
@@ -287,6 +286,7 @@ class Watching:
         world, run = self.world, self.run
         run.met.append(met(self._situation, made, self._fin_acked))
         packet = made.to_bytes()
+        self._marks.append((world.now - self._began, 2, 0, len(packet)))
         if self._keep:
             run.trace.append(Traced(world.now - (self._trace_from or 0.0), True, packet, fate))
         if isinstance(made, Segment):
@@ -310,6 +310,7 @@ class Watching:
 
     def _spoilt_at_target(self, packet: bytes) -> None:
         self.run.passed += 1
+        self._marks.append((self.world.now - self._began, 2, 0, len(packet)))
         self.world.target.receive(packet, self.world.now)
         self._pump_target()
 
