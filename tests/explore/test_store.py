@@ -120,3 +120,12 @@ def test_options_that_do_not_go_together_are_told(
 ) -> None:
     assert main(["explore", *arguments]) == 2
     assert why in capsys.readouterr().err
+
+
+def test_the_latest_run_is_the_exploration_that_found_something(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = ["--seed", "1", "--first", "--jobs", "1"]
+    assert main(["explore", "sim:accepts-any-cookie", *arguments]) == 1
+    assert list((tmp_path / "tfo-results" / "latest").glob("*.json"))

@@ -207,7 +207,7 @@ def _reported(
     from scapy_tfo.explore.campaign.files import file_name_of, result_json, write_findings
     from scapy_tfo.explore.campaign.known import new_ones
     from scapy_tfo.explore.covered import table
-    from scapy_tfo.report.output import begin
+    from scapy_tfo.report.output import begin, point_latest
 
     files: dict[str, Path] = {}
     new = new_ones(result.found, known)
@@ -218,6 +218,8 @@ def _reported(
         for cause, each in result.found.items():
             name = file_name_of(cause)
             problems += write_exports(name, result.target, result.seed, each, out)
+        if chosen.out is None:
+            point_latest(out)
     if chosen.json is not None:
         text = json.dumps({**result_json(result), "seconds": round(seconds, 1)}, indent=2)
         chosen.json.write_text(text + "\n", encoding="utf-8")
