@@ -8,6 +8,7 @@ from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.segment import ACK, FIN, PSH, RST, URG
 from scapy_tfo.stimuli.idle import timed
+from scapy_tfo.stimuli.opening import FAR
 from scapy_tfo.stimuli.resets import CROSSED, ECHOED, LATER, answered_once
 from scapy_tfo.stimuli.windows import BLOCK, PIECE, pushed
 from scapy_tfo.suite.flow import Flow
@@ -21,7 +22,6 @@ STRANGE = opt.RawOption(200, 6, b"what")
 """Of a kind that nobody defined."""
 AHEAD = 1 << 24
 """Bytes that no window allows."""
-FAR = (1 << 30) + 5
 
 
 async def odd_text(peer: Peer, **fields: Any) -> None:

@@ -21,6 +21,7 @@ MANY = 12
 CLOSED = 4
 """A port that nobody serves: it is not assigned."""
 FAR = (1 << 30) + 5
+"""Numbers ahead, where no window reaches."""
 CROSSED = 0.3
 """Seconds in which what the ACK lets out has come."""
 SMALL_MSS = {4: 700, 6: 1240}

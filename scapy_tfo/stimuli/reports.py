@@ -13,14 +13,20 @@ LATER = 0.05
 PIECE = 10
 
 
-@stimulus("TCP-SACK-4", "TCP-SACK-5", "TCP-SACK-6", needs=["echo"])
-async def gaps_and_copies(peer: Peer) -> None:
-    """Two gaps, an ACK, both gaps filled, and a piece that comes twice more."""
+async def with_sack(peer: Peer) -> Flow:
+    """A connection that offered SACK, on which each segment goes out once."""
     flow = peer.flow()
     flow.resends = False
     flow.syn(options=[opt.sack_permitted()])
     await flow.syn_ack()
     flow.ack()
+    return flow
+
+
+@stimulus("TCP-SACK-4", "TCP-SACK-5", "TCP-SACK-6", needs=["echo"])
+async def gaps_and_copies(peer: Peer) -> None:
+    """Two gaps, an ACK, both gaps filled, and a piece that comes twice more."""
+    flow = await with_sack(peer)
     text = flow.app.request(6 * PIECE)
     flow.sent.append(text)
     first = flow.snd_nxt
@@ -37,11 +43,7 @@ async def gaps_and_copies(peer: Peer) -> None:
 @stimulus("TCP-SACK-2", "TCP-SACK-3", needs=["echo"])
 async def pieces_that_touch(peer: Peer) -> None:
     """Behind two gaps pieces come by turns that touch what is there, and then the rest."""
-    flow = peer.flow()
-    flow.resends = False
-    flow.syn(options=[opt.sack_permitted()])
-    await flow.syn_ack()
-    flow.ack()
+    flow = await with_sack(peer)
     text = flow.app.request(9 * PIECE)
     flow.sent.append(text)
     first = flow.snd_nxt

@@ -203,6 +203,9 @@ def opens_from_afar(history: History, came: Came) -> Judged:
     (RFC 9293 section 3.10.7.4, first)."""
     if not history.peer.far_ack or history.syns != 1 or history.offered.fast_open:
         return False
+    if history.peer.syn_end > 1:
+        # Where no cookie is asked for, a SYN with text is a fast open without the option.
+        return False
     text = came.segment.payload and not came.flags & SYN
     return not text or Breach("no text: the ACK was far outside of the window", "text")
 

@@ -165,24 +165,25 @@ def small(talk: Conversation, size: int, *offered: opt.RawOption, syn: bool) -> 
     talk.theirs(ACK, b"x" * size)
 
 
-def slow(talk: Conversation, gap: float) -> None:
-    """The handshake takes half a second; text comes again after so long."""
+def far_away(talk: Conversation) -> None:
+    """A handshake that takes half a second, and three bytes of the server's."""
     talk.ours(SYN, options=(MSS,))
     talk.theirs(SYN | ACK, options=(MSS,))
     talk.rest(0.5)
     talk.ours()
     talk.theirs(ACK | PSH, b"abc")
+
+
+def slow(talk: Conversation, gap: float) -> None:
+    """The handshake takes half a second; text comes again after so long."""
+    far_away(talk)
     talk.rest(gap)
     talk.theirs(ACK | PSH, b"abc")
 
 
 def two_flights(talk: Conversation, gap: float) -> None:
     """Text behind text that is acknowledged meanwhile comes again after so long."""
-    talk.ours(SYN, options=(MSS,))
-    talk.theirs(SYN | ACK, options=(MSS,))
-    talk.rest(0.5)
-    talk.ours()
-    talk.theirs(ACK | PSH, b"abc")
+    far_away(talk)
     talk.rest(1.4)
     talk.theirs(ACK | PSH, b"def", seq=4)
     talk.ours(ack=4)
@@ -199,7 +200,7 @@ def from_afar(talk: Conversation, text: bytes) -> None:
 
 
 def taken_back(talk: Conversation, *more: bytes) -> None:
-    """The window shrinks from a hundred bytes to two while three are under way."""
+    """The window shrinks from a hundred bytes to three while as many are under way."""
     talk.ours(SYN, options=(MSS,), window=100)
     talk.theirs(SYN | ACK, options=(MSS,))
     talk.ours(window=100)

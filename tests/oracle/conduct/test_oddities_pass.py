@@ -110,3 +110,13 @@ def test_a_timestamp_ahead_of_all_others_may_still_make_them_old() -> None:
     for number in (17, 21):
         said(number, 10_001)
     assert talk.conduct.history.peer.plain
+
+
+def test_text_of_a_syn_may_be_answered_before_the_handshake_ends() -> None:
+    """A server that asks for no cookie takes it for a fast open without the option."""
+    talk = Conversation()
+    talk.ours(SYN, b"abc", options=(opt.mss(1460),))
+    talk.theirs(SYN | ACK, options=(opt.mss(1460),), ack=4)
+    talk.ours(seq=(1 << 30) + 9)
+    talk.theirs(ACK, b"echo", ack=4)
+    assert talk.broken == []
