@@ -7,7 +7,7 @@ cookies is a form that it understands. What a program does not tell is left as t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from scapy_tfo import option as opt
@@ -15,6 +15,7 @@ from scapy_tfo.executor.play import Play
 from scapy_tfo.oracle.parts.pending import COUNTS_NO_MORE
 from scapy_tfo.oracle.parts.profile import ANY, FORMS, MANY, REQUEST, WHOLE, Profile, Usual
 from scapy_tfo.oracle.parts.state import Connection
+from scapy_tfo.program.cookies import Client
 from scapy_tfo.program.program import SMALL, Cookie, Flow, Option, Program, Send, Step, Wait
 
 _MSS = Option("mss", 1460)
@@ -34,7 +35,7 @@ Ask = Callable[[Program], Play]
 
 def acquaint(
     once: Once,
-    families: tuple[int, ...] = (4, 6),
+    clients: Sequence[Client] = ((4, 0), (6, 0)),
     name: str = "rfc",
     *,
     small: bool = True,
@@ -42,15 +43,16 @@ def acquaint(
 ) -> Profile:
     """Ask a target what it does.
 
-    small: it has a listener that allows SMALL pending fast opens. virtual: waiting costs nothing.
+    clients: those that there are; all programs but one come from the first. small: it
+    has a listener that allows SMALL pending fast opens. virtual: waiting costs nothing.
     """
     blank = Profile(name, forms=frozenset(FORMS), holds_data=True, fresh=True, slack=2, paws=False)
 
     def ask(program: Program) -> Play:
         return once(program, blank)
 
-    found = replace(blank, slack=0, options=_usual(ask, families))
-    family = families[0]
+    found = replace(blank, slack=0, options=_usual(ask, clients))
+    family = clients[0][0]
     each = _grants_each(ask, family)
     forms = _forms(ask, family, 0.0 if each else _PAUSE)
     found = replace(
@@ -84,14 +86,14 @@ def acquaint(
 # What is asked.
 
 
-def _usual(ask: Ask, families: tuple[int, ...]) -> Usual | None:
+def _usual(ask: Ask, clients: Sequence[Client]) -> Usual | None:
     """The options of a SYN-ACK without fast open."""
-    mss: dict[int, int | None] = {}
+    mss: dict[int, frozenset[int | None]] = {}
     scale, sack, times = None, False, False
-    for family in families:
-        for link in _opened(ask, family, _syn(_EVERYTHING), Wait()):
+    for family, client in clients:
+        for link in _opened(ask, family, _syn(_EVERYTHING), Wait(), client=client):
             answer = link.history.answer
-            mss[family] = answer.mss
+            mss[family] = mss.get(family, frozenset()) | {answer.mss}
             scale, sack, times = answer.scale, answer.sack, answer.times is not None
     return Usual(mss, scale, sack, times) if mss else None
 
@@ -282,9 +284,9 @@ def _syn(options: tuple[Option, ...], *, flow: int = 0, size: int = 0) -> Send:
     return Send(flow, "S", size=size, options=options)
 
 
-def _opened(ask: Ask, family: int, *steps: Step) -> list[Connection]:
+def _opened(ask: Ask, family: int, *steps: Step, client: int = 0) -> list[Connection]:
     """The one flow of a program, if it got a SYN-ACK."""
-    play = ask(Program((Flow(family),), steps, end="reset"))
+    play = ask(Program((Flow(family, client),), steps, end="reset"))
     return [
         link
         for link in play.links

@@ -89,7 +89,7 @@ def test_gets_to_know_the_reference(reference: SimulatedBench) -> None:
     assert (profile.fast_open, profile.holds_data, profile.fresh) == (True, False, True)
     assert 34 in profile.forms
     assert profile.options is not None
-    assert profile.options.mss == {4: 1460, 6: 1440}
+    assert profile.options.mss == {4: {1460}, 6: {1440}}
 
 
 def test_a_program_means_the_same_whatever_ran_before(reference: SimulatedBench) -> None:

@@ -28,7 +28,10 @@ from tests.oracle.conversations import (
     opened,
 )
 
-USUAL = Profile(fresh=True, options=Usual({4: 1460, 6: 1440}, 7, True, True))
+USUAL = Profile(
+    fresh=True,
+    options=Usual({4: frozenset({1460}), 6: frozenset({1440})}, 7, sack=True, times=True),
+)
 
 SYN_ACKS: dict[str, Case] = {
     "takes text beside no cookie": (
@@ -247,6 +250,17 @@ def test_a_packet_too_big_of_ours_lowers_the_mss() -> None:
     told = new(profile=USUAL)
     told.link.note("icmp")
     assert told.syn().answered(options=lower).broken == []
+
+
+@pytest.mark.parametrize("size", [512, 1460])
+def test_an_mtu_remembered_from_before_lowers_the_mss_for_one_client(size: int) -> None:
+    """The first client was told 512 by the time that the profile was made, for minutes."""
+    seen = Usual({4: frozenset({512})}, 7, sack=True, times=True)
+    remembering = Profile(fresh=True, options=seen)
+    it = new(profile=remembering).syn().answered(options=(Option("mss", size),))
+    assert it.broken == []
+    other = new(profile=remembering).syn().answered(options=(Option("mss", 1000),))
+    assert other.broken == [("syn-ack-options", "OPT-9")]
 
 
 @pytest.mark.parametrize("first", [True, False])

@@ -109,7 +109,7 @@ class LiveBench:
         self._engine = Engine(at, self._throttle, ours=ours)
         self._window, self._most = float(MOST), MOST
         self._usual = Site(at.sources, self._gather(at.sources), Profile())
-        found = acquaint(self._once, self.families, small="small" in at.ports)
+        found = acquaint(self._once, tuple(at.sources), small="small" in at.ports)
         self.profile = replace(
             found, fresh=False, mtu=at.batch.mtu, whole=ours, inline=ours, gives_up_after=_GIVES_UP
         )

@@ -202,7 +202,7 @@ class Handshake:
             segment.option(opt.SACK_PERMITTED) is not None,
             segment.timestamps is not None,
         )
-        mss = usual.mss[segment.src.version]
+        mss = usual.mss_beside(segment.src.version, segment.mss, self._profile.mtu)
         if self._narrowed and segment.mss is not None and segment.mss < (mss or 0):
             # What it takes itself may follow the path, too.
             mss = segment.mss

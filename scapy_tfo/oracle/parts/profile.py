@@ -17,12 +17,26 @@ WHOLE = 536
 
 @dataclass(frozen=True, slots=True)
 class Usual:
-    """The options of a SYN-ACK to a plain SYN that offers everything. mss: bytes by family."""
+    """The options of a SYN-ACK to a plain SYN that offers everything. mss: by family, those seen
+    in bytes: a target that remembers the MTU of a path tells each client its own."""
 
-    mss: dict[int, int | None]
+    mss: dict[int, frozenset[int | None]]
     scale: int | None
     sack: bool
     times: bool
+
+    def mss_beside(self, family: int, came: int | None, mtu: int) -> int | None:
+        """The MSS that could have come where this one did: the same, or the largest one seen.
+
+        mtu: of the link, in bytes. An MTU is remembered for minutes (RFC 1191 section 6.3, RFC 8201
+        section 4): one as the link has it may come again at any time.
+        """
+        seen = self.mss.get(family, frozenset())
+        sizes = [each for each in seen if each is not None]
+        whole = mtu - (40 if family == 4 else 60)
+        if came in seen or (came == whole and sizes):
+            return came
+        return max(sizes, default=None)
 
 
 @dataclass(frozen=True, slots=True)

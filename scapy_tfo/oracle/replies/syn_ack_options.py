@@ -143,7 +143,7 @@ def _unusual(link: Connection, came: Came) -> list[Breach]:
         return []
     if len(came.reply.options) > _WHOLE_LIST:
         return []
-    mss = usual.mss[link.flow.family]
+    mss = usual.mss_beside(link.flow.family, offer.mss, link.profile.mtu)
     if mss and any("icmp" in each.evidence.features for each in link.around):
         # A packet-too-big of ours may have lowered it (RFC 1191 section 3.1).
         mss = min(mss, offer.mss or mss)
