@@ -39,6 +39,15 @@ def begun(place: Path, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
+def is_there(group: int) -> bool:
+    """Whether a process of the group is left."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def first_lines(process: subprocess.Popen[str]) -> list[str]:
     """Wait until the command has told some results."""
     assert process.stdout is not None
@@ -118,6 +127,23 @@ def test_one_that_is_killed_leaves_a_line_for_each_result(
     (journal,) = (tmp_path / "tfo-results").glob(f"*/{NAME}")
     kept = [json.loads(each) for each in journal.read_text("utf-8").splitlines()]
     assert [each["case"] for each in kept[:LINES]] == [each.split()[1] for each in told]
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_exploration_ends_with_its_processes(tmp_path: Path, how: signal.Signals) -> None:
+    """Though the signal comes to the first one alone."""
+    process = begun(tmp_path, "explore", "sim:reference", "--jobs", "2", "--for", "1h")
+    until = time.monotonic() + LONGEST
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    while len(children.read_text().split()) < 2 and time.monotonic() < until:
+        time.sleep(0.05)
+    process.send_signal(how)
+    _, complaint = process.communicate(timeout=LONGEST)
+    assert process.returncode == (-9 if how is signal.SIGKILL else 130), complaint
+    assert "Traceback" not in complaint
+    while is_there(process.pid) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not is_there(process.pid)
 
 
 def test_one_that_ends_leaves_no_journal(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,10 +15,12 @@ from scapy_tfo.explore.campaign.known import load_known
 from scapy_tfo.explore.conversation.judge import judged
 from scapy_tfo.explore.conversation.run import Problem
 from scapy_tfo.explore.conversation.schedule import DELAYED, LOST, Fault, Schedule, Wrong
+from scapy_tfo.explore.explorer import Result
 from scapy_tfo.explore.live.causes import cause_of
 from scapy_tfo.explore.live.engine import Engine
 from scapy_tfo.explore.live.explorer import LiveExplorer
 from scapy_tfo.explore.live.opened import open_site
+from scapy_tfo.explore.live.run import LiveRequest, explored_live
 from scapy_tfo.explore.live.scan import lacks
 from scapy_tfo.explore.live.site import Site
 from scapy_tfo.explore.plan import CLIENTS, SERVERS
@@ -53,6 +57,9 @@ def rules(site: Site, *schedules: Schedule) -> dict[str, set[str]]:
         found[str(play.schedule)] = {each.rule for each in problems}
     return found
 
+
+PLAYED = 200
+"""Schedules after which a target goes."""
 
 EVERY_PAIR = [Schedule("good", server, client) for server in SERVERS for client in CLIENTS[:5]]
 
@@ -146,6 +153,32 @@ def test_a_wrong_stack_is_found_on_the_wire(
     assert main(["explore", "replay", str(path)]) == 1
     assert "client -> target" in capsys.readouterr().out
     assert main(["explore", "replay", str(path), "--target", "lab:reference"]) == 0
+
+
+def children() -> set[int]:
+    return {
+        int(each)
+        for task in Path("/proc/self/task").iterdir()
+        for each in (task / "children").read_text().split()
+    }
+
+
+def test_what_was_found_is_kept_where_the_target_is_gone() -> None:
+    before = children()
+
+    def is_over(result: Result) -> bool:
+        if result.total >= PLAYED:
+            for each in children() - before:
+                os.kill(each, signal.SIGKILL)
+        return False
+
+    try:
+        result = explored_live(LiveRequest(Reach(target="lab:linux")), is_over)
+    except SetupError as error:
+        pytest.skip(str(error))
+    assert result.total >= PLAYED
+    assert not result.complete
+    assert "agent ended" in result.gone
 
 
 def test_what_a_target_cannot_show_leaves_the_model(reference: Site) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -82,7 +81,6 @@ def test_what_is_finished_is_not_explored_again(
 ) -> None:
     """Two shards fill one store, in turn; who looks at it then has nothing left to play."""
     monkeypatch.setattr(jobs, "PARTS", 2)
-    monkeypatch.setattr(jobs, "ProcessPoolExecutor", ThreadPoolExecutor)
     monkeypatch.setattr("scapy_tfo.explore.explorer.cells", lambda: CELLS)
     monkeypatch.setattr("scapy_tfo.explore.explorer.alone", list)
     for name in ("with_deeds", "crossed", "mixed"):

@@ -52,7 +52,9 @@ class Conversation:
         """populations: of who sends the packet, and of who gets it. aside: why it is not judged
         like the first connection between these ends."""
         segment = seen.what
-        answers = isinstance(segment, Segment) and segment.is_syn_ack
+        # The suite sends SYNs that look like an answer, and captures at its own end.
+        ours = bool(seen.view.case) and seen.view.place == seen.src.address
+        answers = isinstance(segment, Segment) and segment.is_syn_ack and not ours
         pair = (seen.dst, seen.src) if answers else (seen.src, seen.dst)
         own = populations[::-1] if answers else populations
         begins = isinstance(segment, Segment) and segment.is_syn and not segment.is_rst

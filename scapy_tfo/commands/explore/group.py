@@ -18,6 +18,7 @@ from scapy_tfo.commands.explore.live import (
     check_way,
     explore_live,
     plan_live,
+    reason_of,
     remarks,
     replay_live,
 )
@@ -100,7 +101,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=duration,
         default=_DEFAULT,
         metavar="TIME",
-        help="end after this time, as in 30s or 2h (default: 2m)",
+        help=_FOR,
     )
     add("--all", action="store_true", help="end only when the whole plan is done")
     add("--faults", type=limit, default=2, metavar="N", help="at most N in a schedule (default: 2)")
@@ -153,6 +154,10 @@ def _add_replay(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add_way(replay)
 
 
+_FOR = (
+    "begin no schedule after this time, as in 30s or 2h (default: 2m); on the wire what went wrong "
+    "is played again then, for three minutes at most"
+)
 _SIMULATED = "sim:"
 
 
@@ -192,8 +197,11 @@ def command(chosen: argparse.Namespace) -> int:
         result, lost = outcome.result, outcome.lost
     else:
         result = explore_live(chosen) if is_live else explored(request)
+    gone = reason_of(result)
     seconds = time.monotonic() - started
     status = _reported(chosen, result, seconds, known)
+    if gone:
+        raise TargetError(gone)
     if lost:
         raise TargetError(f"{len(lost)} parts did not finish: {lost[0]}")
     return early or status

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -71,8 +72,20 @@ def explore_live(chosen: argparse.Namespace) -> LiveResult:
             chosen.rate,
             chosen.first,
             chosen.strength,
-        )
+        ),
+        tell=_tell,
     )
+
+
+def _tell(line: str) -> None:
+    print(f"scapy-tfo: {line}", file=sys.stderr)
+
+
+def reason_of(result: Result) -> str:
+    """Why the target could not be judged any further, "" where it could."""
+    from scapy_tfo.explore.live.explorer import LiveResult
+
+    return result.gone if isinstance(result, LiveResult) else ""
 
 
 def plan_live(chosen: argparse.Namespace) -> dict[str, int]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from scapy_tfo.explore.campaign.store import PARTS, Store
 from scapy_tfo.explore.explorer import Explorer, Result
 from scapy_tfo.explore.reduce import reduced
 from scapy_tfo.explore.rows import STRENGTH
+from scapy_tfo.lab.process.namespace import die_with_parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,7 @@ def explored(request: Request) -> Result:
     if request.jobs == 1:
         return _timed(request, end, place, shards)
     of = request.jobs * shards
-    with ProcessPoolExecutor(request.jobs) as pool:
+    with _processes(request.jobs) as pool:
         parts = [pool.submit(_timed, request, end, each, of) for each in range(place, of, shards)]
         return joined(request, [each.result() for each in parts])
 
@@ -69,6 +73,27 @@ def joined(request: Request, results: Iterable[Result]) -> Result:
     return whole
 
 
+@contextmanager
+def _processes(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """So many, which end with this one: a signal may come to it alone."""
+    # Forked, so that this one is their parent.
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(jobs, context, _begin, (os.getpid(),)) as pool:
+        try:
+            yield pool
+        except BaseException:
+            for each in multiprocessing.active_children():
+                each.terminate()
+            raise
+
+
+def _begin(parent: int) -> None:
+    # A terminal gives Ctrl-C to all processes: the first one has the say.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    die_with_parent(parent)
+
+
 def _kept(request: Request, path: Path, end: float | None) -> Result:
     """Explore the parts that a store lacks, and keep each when it is finished."""
     store = Store(path, request.plan, resume=request.resume)
@@ -76,7 +101,7 @@ def _kept(request: Request, path: Path, end: float | None) -> Result:
         place, shards = request.shard
         results = store.parts()
         left = [each for each in range(place, PARTS, shards) if each not in results]
-        with ProcessPoolExecutor(request.jobs) as pool:
+        with _processes(request.jobs) as pool:
             asked = {pool.submit(_timed, request, end, each, PARTS): each for each in left}
             for done in as_completed(asked):
                 part = asked[done]

@@ -39,13 +39,15 @@ _REDUCES = 60.0
 class LiveResult(Result):
     """again: schedules that were played again; excused: those that were right then. undecided:
     causes of what went wrong that there was no time for. left_out: schedules that the target cannot
-    show, by the reason. lacks: what else left the model."""
+    show, by the reason. lacks: what else left the model. gone: why the target could not be judged
+    any further, "" where it could."""
 
     again: int = 0
     excused: int = 0
     undecided: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
     lacks: dict[str, str] = field(default_factory=dict)
+    gone: str = ""
 
     def join(self, other: Result) -> None:
         """See Result."""
@@ -56,11 +58,12 @@ class LiveResult(Result):
             self.undecided += other.undecided
             self.left_out += other.left_out
             self.lacks |= other.lacks
+            self.gone = self.gone or other.gone
 
 
 class LiveExplorer(Explorer):
     """site: stays the caller's. first: confirm what goes wrong at once. stop: asked before each
-    schedule."""
+    schedule. tell: called with a line on what comes behind the schedules, which takes time."""
 
     result: LiveResult
 
@@ -73,10 +76,11 @@ class LiveExplorer(Explorer):
         rate: float | None = None,
         first: bool = False,
         stop: Callable[[], bool] = lambda: False,
+        tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         # The explorer of simulated stacks begins with one.
         self._site = site
-        self._stop = stop
+        self._stop, self._tell = stop, tell
         self._seed = seed
         left_out = (each.removeprefix("factor ") for each in FACTORS_LEFT_OUT)
         self._rows = rows(strength, without=tuple(left_out))
@@ -127,6 +131,7 @@ class LiveExplorer(Explorer):
             for schedule in batch:
                 if self._stop():
                     self.result.complete = False
+                    self._tell("no more schedules: those under way are finished")
                     return
                 why = lacks(self._site, schedule)
                 if why:
@@ -149,8 +154,19 @@ class LiveExplorer(Explorer):
             self._suspects.add(first_of(problems), run.schedule)
             self._halted = self._first
 
+    def give_up(self, why: str) -> LiveResult:
+        """What there is by now, where the target is gone."""
+        self.result.complete, self.result.gone = False, why
+        self.result.undecided += self._suspects.causes
+        return self.result
+
     def _confirm(self) -> None:
         """Play what went wrong among many again in calm, the smallest first."""
+        if self._suspects.causes:
+            self._tell(
+                f"what went wrong in {self._suspects.causes:,} ways is played again with little "
+                f"else, for {2 * _CONFIRMS:.0f} s at most"
+            )
         end = time.monotonic() + _CONFIRMS
         bare = takewhile(lambda _: time.monotonic() < end, self._suspects.bare())
         for play in self._engine.run(bare, CALM, most=FEW):

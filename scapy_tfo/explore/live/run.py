@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from scapy_tfo.errors import TargetError
 from scapy_tfo.explore.audits import AUDITED
 from scapy_tfo.explore.conversation.run import Problem, Run
 from scapy_tfo.explore.conversation.schedule import Schedule
@@ -35,10 +36,13 @@ class LiveRequest:
 
 
 def explored_live(
-    request: LiveRequest, is_over: Callable[[Result], bool] = lambda _: False
+    request: LiveRequest,
+    is_over: Callable[[Result], bool] = lambda _: False,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> LiveResult:
-    """Explore. is_over: asked before each schedule, with what was found so far. Raises SetupError
-    and TargetError, as `open_site`, and where the target is gone."""
+    """Explore. is_over: asked before each schedule, with what was found so far. tell: called with
+    a line on what comes behind the schedules. Where the target is gone, the result tells why.
+    Raises SetupError and TargetError, as `open_site`, and where it was gone at once."""
     site = open_site(request.reach)
     try:
         end = None if request.seconds is None else time.monotonic() + request.seconds
@@ -51,11 +55,23 @@ def explored_live(
             return end is not None and time.monotonic() >= end
 
         explorer = LiveExplorer(
-            site, seed=request.seed, strength=request.strength, rate=request.rate, stop=stop
+            site,
+            seed=request.seed,
+            strength=request.strength,
+            rate=request.rate,
+            stop=stop,
+            tell=tell,
         )
         number, of = request.shard
-        result = explorer.explore(request.faults, shard=number, of=of)
+        try:
+            result = explorer.explore(request.faults, shard=number, of=of)
+        except TargetError as error:
+            if not explorer.result.total:
+                raise
+            return explorer.give_up(str(error))
         judge = explorer.judge_for()
+        if result.found:
+            tell("findings are made smaller, for a minute at most")
         for each in result.found.values():
             if each.problem.rule.startswith(AUDITED):
                 continue

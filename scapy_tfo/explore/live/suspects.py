@@ -47,6 +47,11 @@ class Suspects:
         self._by_cause: dict[str, list[Schedule]] = {}
         self._bare: Counter[tuple[Schedule, str]] = Counter()
 
+    @property
+    def causes(self) -> int:
+        """How many there are."""
+        return len(self._by_cause)
+
     def add(self, problem: Problem, schedule: Schedule) -> None:
         """Note one."""
         self._by_cause.setdefault(cause_of(problem, schedule), []).append(schedule)

@@ -105,9 +105,8 @@ def as_script(finding: Finding) -> str:
         finding.requirement,
         statement(finding.requirement) or finding.rule,
         f"{finding.id} at {finding.target}: expected {finding.expected}; got {finding.actual}.",
-        EXPECTED,
         *_needs(finding.reduced),
-        *(_proves_nothing(differs) if made_of != _MADE_OF_SECRETS else [_GUESSED]),
+        _GUESSED if made_of == _MADE_OF_SECRETS else _proof(differs),
     ]
     flows = enumerate(finding.reduced.flows)
     wishes = Wishes(
@@ -142,7 +141,7 @@ def of_conversation(
     """
     found = rehearsed(right, about[0])
     differs = difference(right, wrong)
-    about = [*about, EXPECTED, *_proves_nothing(differs)]
+    about = [*about, _proof(differs)]
     script = export(found, Wishes(queues=queues), about=about, granted=cookies(found))
     return written(script, right, wrong, differs=differs, isns=False)
 
@@ -204,18 +203,19 @@ def _needs(program: Program) -> Iterator[str]:
         yield f"At a target of others it needs {_ROLES[role]}."
 
 
-def _proves_nothing(differs: str) -> Iterator[str]:
-    """Why the script cannot fail, a sentence."""
+def _proof(differs: str) -> str:
+    """Where the script fails, or why it cannot fail, in a sentence."""
     if differs == "data":
-        yield (
+        return (
             "It proves nothing: the stacks differ in the bytes of their data, and those of a"
             " script are zeros."
         )
-    elif not differs:
-        yield (
+    if not differs:
+        return (
             "It proves nothing: the stacks differ in no flag, number, length or kind of option of"
             " their packets, and the rest is left open."
         )
+    return EXPECTED
 
 
 def _cookies(step: Send) -> Iterator[Cookie]:

@@ -30,11 +30,12 @@ def by_judge(rules: Mapping[str, TcpRule]) -> Rules:
 
 
 def fails(judgement: Judgement, rules: Rules) -> bool:
-    """Whether a rule was broken that nobody may break."""
+    """Whether a rule was broken that nobody may break, by another end than this suite."""
     return any(
         rules[finding.rule].level.fails_run
         for each in judgement.connections
         for end in each.ends
+        if not each.is_suite(end)
         for finding in end.broken
     )
 
@@ -62,14 +63,15 @@ def judgement_lines(judged: Judged, rules: Rules, *, every: bool = False) -> Ite
 def _broken(judgement: Judgement, rules: Rules) -> Iterator[str]:
     """Each rule that was broken, and how many ends broke it."""
     found = Counter(
-        (finding.rule, end.role)
+        (finding.rule, end.role, each.is_suite(end))
         for each in judgement.connections
         for end in each.ends
         for finding in end.broken
     )
-    for (name, role), count in found.most_common():
+    for (name, role, is_suite), count in found.most_common():
         noun = role if count == 1 else f"{role}s"
-        yield f"  {count:>9,} {noun}: {rules[name].id} {name}"
+        told = " (this suite, on purpose)" if is_suite else ""
+        yield f"  {count:>9,} {noun}: {rules[name].id} {name}{told}"
 
 
 def _of_connection(
@@ -82,7 +84,9 @@ def _of_connection(
     for end in connection.ends:
         for finding in end.broken:
             yield from _of_finding(path, end, finding, rules)
-            if not end.is_there:
+            if connection.is_suite(end):
+                yield "    by this suite, on purpose"
+            elif not end.is_there:
                 yield "    by this end, or by something between it and the capture"
         for finding in end.unsure if every else ():
             yield from _of_finding(path, end, finding, rules, unless=True)

@@ -164,3 +164,18 @@ def test_help_and_wrong_words(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["capture", "judge", "x", "--at", "nowhere"])
     assert "'nowhere' is no IP address" in capsys.readouterr().err
+
+
+def test_a_capture_of_the_suite_that_begins_with_a_syn_with_ack(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The suite is the client whatever flags it begins with, and breaks rules on purpose."""
+    wanted = ("--only", "ACC-12", "--out", str(tmp_path))
+    assert main(["test", "sim:reference", *wanted]) == 0
+    capsys.readouterr()
+    assert main(["capture", "judge", str(tmp_path / "capture.pcapng")]) == 0
+    lines = told(capsys).splitlines()
+    blamed = [each for each in lines if "TCP-HDR-7 flags-together" in each]
+    assert blamed
+    assert all("client" in each and "this suite, on purpose" in each for each in blamed)
+    assert not any(each.startswith("  server breaks") for each in lines)
