@@ -212,6 +212,20 @@ class ReportsTheOldestFirst(DressedReport):
         return edges[::-1]
 
 
+@tcp_mutant("first-block-is-old", "TCP-SACK-2.pieces-that-touch")
+class LeavesGrownBlocksBehind(ReceiveSide):
+    """A block that grows keeps its place behind a newer one."""
+
+    def take(self, start: int, payload: bytes, fin: bool = False) -> bytes:
+        grows = any(
+            seq.at_most(first, start) and seq.at_most(start, last) for first, last in self.blocks()
+        )
+        data = super().take(start, payload, fin)
+        if grows and start in self._newest:
+            self._newest.remove(start)
+        return data
+
+
 @tcp_mutant("report-left-out", GAPS)
 class ReportsOnce(PassiveConnection):
     """Only the first ACK behind a gap has a report."""

@@ -77,7 +77,7 @@ def first_block_is_newest(history: History, came: Came) -> Judged:
     of a duplicate may stand before it (RFC 2883 section 4).
     """
     blocks = history.blocks(came)
-    if not blocks or came.ack is None or history.repeated:
+    if not blocks or came.ack is None or history.peer.overlaps:
         return False
     new = [each for each in blocks if not history.reported.covers(*each)]
     if len(new) != 1:
