@@ -10,12 +10,14 @@ from scapy_tfo.cases.data_with_the_ack import loses_first_text
 from scapy_tfo.lab.apps import pattern
 from scapy_tfo.segment import ACK, FIN, PSH, SYN
 from scapy_tfo.suite.flow import Flow
-from scapy_tfo.suite.outcome import Symptom, shows
+from scapy_tfo.suite.outcome import Symptom, Unsupported, shows
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
 from scapy_tfo.suite.target import Service
 
 FORGED = bytes(range(8))
+PIECE, SEGMENT = 10, 1000
+"""Bytes at the edge of a window, and of each segment up to there."""
 
 
 @shows(missing=Symptom.NEVER_CLOSES)
@@ -143,6 +145,30 @@ async def end_of_stream_past_a_gap_waits(peer: Peer) -> None:
     flow.snd_nxt = seq.add(flow.snd_nxt, len(second) + 1)
     await ended(flow)
     await end_told_once(peer, flow, service)
+
+
+@case("AFT-2", needs=["echo"])
+async def fin_behind_the_window_goes_with_the_text_before_it(peer: Peer) -> None:
+    """Text with FIN begins early, within the window, and ends behind it; then all comes in its turn.
+    A target that cuts the text off cuts its FIN off, too (RFC 9293 section 3.10.7.4)."""
+    flow = await peer.open()
+    flow.ack()
+    await flow.answered()
+    # What the application has read has moved the window on.
+    flow.request()
+    await flow.answered()
+    window = seq.distance(flow.snd_nxt, flow.heard[-1].ack) + flow.heard[-1].window
+    if window < 2 * PIECE:
+        raise Unsupported(f"a window of {window} bytes")
+    text = flow.app.request(window + PIECE)
+    early = seq.add(flow.snd_nxt, window - PIECE)
+    flow.send(ACK | PSH | FIN, text[window - PIECE :], seq=early, once=True)
+    await flow.settled()
+    for at in range(0, len(text), SEGMENT):
+        flow.sent.append(text[at : at + SEGMENT])
+        flow.send(ACK, flow.sent[-1])
+    flow.fin()
+    await ended(flow)
 
 
 @case("AFT-2", needs=["listeners"])

@@ -89,3 +89,14 @@ class FinPastAGapIsForgotten(ReceiveSide):
         if self.nxt == self.forgotten:
             self.nxt = seq.add(self.nxt, 1)
         return data
+
+
+@mutant("AFT-2")
+class FinStaysWhereItsTextIsCut(ReceiveSide):
+    """Text behind the window is cut off, and its FIN is taken for the end of what is left."""
+
+    def take(self, start: int, payload: bytes, fin: bool = False) -> bytes:
+        room = seq.distance(start, seq.add(self.nxt, self.wnd))
+        if fin and 0 < room <= len(payload):
+            payload = payload[: room - 1]
+        return super().take(start, payload, fin)
