@@ -84,14 +84,17 @@ async def zero_in_data_without_a_cookie(peer: Peer) -> None:
     await flow.finish()
 
 
-async def _reversed(flow: Flow, first: bytes, second: bytes) -> None:
-    """Send two requests, the second in front, and close."""
-    first = flow.rest() + first
-    start = seq.add(flow.snd_nxt, len(first))
-    flow.send(ACK | PSH, second, seq=start)
-    flow.send(ACK | PSH, first)
-    flow.sent += [first, second]
-    flow.snd_nxt = seq.add(start, len(second))
+async def _reversed(flow: Flow, first: bytes, *others: bytes) -> None:
+    """Send requests, the last in front, and close."""
+    pieces = [flow.rest() + first, *others]
+    begin = flow.snd_nxt
+    starts = [seq.add(begin, sum(map(len, pieces[:at]))) for at in range(len(pieces))]
+    for start, piece in reversed(list(zip(starts, pieces, strict=True))):
+        flow.send(ACK | PSH, piece, seq=start)
+    flow.sent += pieces
+    flow.snd_nxt = seq.add(begin, sum(map(len, pieces)))
+    # Before an ACK of ours may help the target on.
+    await flow.until("an acknowledgement of all", lambda: flow.their_rcv_nxt == flow.snd_nxt)
     await flow.finish()
 
 
@@ -115,6 +118,32 @@ async def gap_before_zero(peer: Peer) -> None:
     # A target that keeps what comes early does so across zero.
     flow.resends = not keeps
     await _reversed(flow, first, second)
+
+
+async def _backwards(peer: Peer, edge: int) -> None:
+    """Four pieces come last first, the edge at the beginning of each, and in the last."""
+    keeps = await _keeps_what_comes_early(peer)
+
+    async def one(before: int) -> None:
+        data, *pieces = (peer.main.app.request() for _ in range(5))
+        isn = (edge - 1 - len(data) - sum(map(len, pieces[:before]))) % _WRAP
+        flow = await peer.open(data=data, isn=isn if before < 4 else (isn + 5) % _WRAP)
+        flow.resends = not keeps
+        await _reversed(flow, *pieces)
+
+    await together(one(before) for before in range(5))
+
+
+@case("ACC-11", needs=["answer"])
+async def pieces_backwards_around_zero(peer: Peer) -> None:
+    """Four pieces around zero come last first: delivered in order, once."""
+    await _backwards(peer, _WRAP)
+
+
+@case("ACC-11", needs=["answer"])
+async def pieces_backwards_around_the_sign(peer: Peer) -> None:
+    """Four pieces around 2**31 come last first: delivered in order, once."""
+    await _backwards(peer, _SIGN)
 
 
 @case("ACC-11", needs=["answer"])

@@ -100,3 +100,17 @@ class FinStaysWhereItsTextIsCut(ReceiveSide):
         if fin and 0 < room <= len(payload):
             payload = payload[: room - 1]
         return super().take(start, payload, fin)
+
+
+@mutant("ACC-11")
+class StopsAtZeroUntilMoreComes(ReceiveSide):
+    """What waits behind zero is handed over when the next segment comes."""
+
+    def take(self, start: int, payload: bytes, fin: bool = False) -> bytes:
+        behind = [each for each in self._held if each[0] < self.nxt]
+        if behind and payload and seq.at_most(start, self.nxt):
+            self._held = [each for each in self._held if each not in behind]
+            data = super().take(start, payload, fin)
+            self._held += behind
+            return data
+        return super().take(start, payload, fin)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from scapy_tfo import option as opt
 from scapy_tfo import seq
-from scapy_tfo.segment import ACK, FIN, PSH
+from scapy_tfo.segment import ACK, FIN, PSH, RST
+from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.outcome import Missing
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import stimulus
@@ -13,6 +14,8 @@ CROSSED = 1.5
 """Seconds in which what was under way has come, on busy hosts too."""
 TRIES = 100
 """Times a tenth of a second that an application may take."""
+COMES_AGAIN = 4.0
+"""Seconds after which what is not acknowledged has come again."""
 EARLY, LATE = 0.4, 1.3
 """Seconds in TIME-WAIT before the FIN comes again, and more before it does once more."""
 
@@ -55,6 +58,47 @@ async def a_fin_that_acknowledges_the_targets(peer: Peer) -> None:
         await flow.pause(pause)
         flow.send(FIN | ACK, seq=seq.add(flow.snd_nxt, -1), once=True)
     await flow.pause(CROSSED)
+
+
+@stimulus("TCP-FIN-5", needs=["echo"], slow=True)
+async def an_ack_without_the_fin_in_last_ack(peer: Peer) -> None:
+    """We close first; the answer is acknowledged, and the target's FIN behind it is not."""
+    flow = await peer.connect()
+    flow.request()
+    flow.fin()
+    await flow.until("the target's FIN", lambda: flow.stream.ended)
+    await all_but_the_fin(flow)
+
+
+@stimulus("TCP-FIN-5", needs=["listeners"], slow=True)
+async def an_ack_without_the_fin_in_fin_wait_1(peer: Peer) -> None:
+    """The target closes first; its text is acknowledged, and its FIN is not."""
+    flow = await peer.connect(await peer.listen("send-close:100"))
+    await flow.until("the target's FIN", lambda: flow.stream.ended)
+    await all_but_the_fin(flow)
+
+
+@stimulus("TCP-FIN-5", needs=["listeners"], slow=True)
+async def an_ack_without_the_fin_in_closing(peer: Peer) -> None:
+    """Both ends close at a time; the target's text is acknowledged, and its FIN is not."""
+    flow = await peer.connect(await peer.listen("send-close:100"))
+    await flow.until("the target's FIN", lambda: flow.stream.ended)
+    flow.fin(ack=seq.add(flow.irs or 0, 1))
+    await flow.until("an ACK of our FIN", lambda: flow.their_rcv_nxt == flow.snd_nxt)
+    await all_but_the_fin(flow)
+
+
+async def all_but_the_fin(flow: Flow) -> None:
+    """Acknowledge the text before a FIN, and wait for the FIN to come again."""
+    flow.send(ACK, ack=seq.add(flow.rcv_nxt, -1))
+    known = len(flow.heard)
+
+    def again() -> bool:
+        return any(each.flags & (FIN | RST) for each in flow.heard[known:])
+
+    await flow.until("the FIN again", again, within=COMES_AGAIN)
+    flow.ack()
+    await flow.pause(LATE)
 
 
 @stimulus("TCP-FIN-1", needs=["echo"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scapy_tfo.segment import ACK
+from scapy_tfo.segment import ACK, PSH
 from scapy_tfo.stimuli.windows import LATER, acknowledged_one_by_one
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.peer import Peer
@@ -12,6 +12,7 @@ TEXT = "send:60000"
 TRIP = 0.5
 """Seconds that the handshake takes: the first timeout is three times that (RFC 6298 2.2)."""
 JUST_IN_TIME = 2.7 * TRIP
+BYTES, BETWEEN = 13, 0.3
 ROUNDS = 3
 """Flights after which some segments are under way at a time."""
 
@@ -81,5 +82,20 @@ async def acknowledgements_just_in_time(peer: Peer) -> None:
         flow.send(ACK, ack=number)
         await flow.pause(LATER)
     await flow.pause(TRIP)
+    flow.ack()
+    await flow.pause(LATER)
+
+
+@stimulus("TCP-RTO-3", needs=["listeners"], slow=True)
+async def text_comes_while_text_is_lost(peer: Peer) -> None:
+    """Text is not acknowledged, while a byte comes every three tenths of a second."""
+    flow = await peer.connect(await peer.listen("send:1000"))
+    await flow.until("text", lambda: len(flow.stream.data) > 0)
+    lost = next(each for each in flow.heard if each.payload).seq
+    for _ in range(BYTES):
+        flow.send(ACK | PSH, b"x", ack=lost)
+        await flow.pause(BETWEEN)
+        if copies(flow):
+            break
     flow.ack()
     await flow.pause(LATER)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from scapy_tfo import seq
 from scapy_tfo.mutants.registry import tcp_mutant
+from scapy_tfo.reference.sendside import SendSide
 from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.stack import Stack
@@ -133,3 +134,12 @@ class SilentTimeWait(PassiveConnection):
     def arrive(self, segment: Segment, now: float) -> None:
         if self.state is not State.TIME_WAIT:
             super().arrive(segment, now)
+
+
+@tcp_mutant("fin-not-repeated", "TCP-FIN-5.an-ack-without-the-fin-in-last-ack")
+class TakesItsTextForItsFin(SendSide):
+    """Once all text is acknowledged, the FIN behind it counts as acknowledged."""
+
+    @property
+    def fin_acked(self) -> bool:
+        return self.fin_sent and seq.at_most(self.end, self.una)

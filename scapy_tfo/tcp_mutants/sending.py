@@ -272,3 +272,14 @@ class EdgeNeverRetreats(SendSide):
         changed = super().update_window(field, segment_seq, ack, scaled=scaled)
         self.wnd += max(seq.distance(seq.add(ack, self.wnd), edge), 0)
         return changed
+
+
+@tcp_mutant("not-repeated", "TCP-RTO-3.text-comes-while-text-is-lost")
+class TextPutsTheTimerOff(PassiveConnection):
+    """Whatever comes, the timer starts anew (RFC 6298 section 5.3: only for new data)."""
+
+    def ack_arrives(self, segment: Segment, start: int, now: float) -> bool:
+        taken = super().ack_arrives(segment, start, now)
+        if self.send.timer is not None and segment.payload:
+            self.send.timer = now + self.send.rto
+        return taken

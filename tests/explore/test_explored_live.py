@@ -222,3 +222,4 @@ def test_findings_of_one_cause_are_one() -> None:
     assert cause_of(first, wrong) == cause_of(second, wrong) == "does-not-end, rst-before"
     assert cause_of(first, wrong) != cause_of(first, Schedule())
     assert cause_of(Problem("text-changed", -1, "", ""), wrong) == "text-changed, rst-before"
+    assert cause_of(Problem("iss-on-a-line", -1, "", ""), wrong) == "iss-on-a-line"

@@ -11,11 +11,16 @@ _INCOMPLETE = (
 )
 """Which of these shows first depends on what the applications were about to do."""
 
+_OF_MANY = ("iss-constant", "iss-of-the-peer", "iss-on-a-line", "iss-repeats")
+"""These show in what several connections have, whatever befell the last of them."""
+
 
 def cause_of(problem: Problem, schedule: Schedule) -> str:
     """One line that findings of one cause have in common: `does-not-end, rst-before`."""
     rule = "does-not-end" if problem.rule in _INCOMPLETE else problem.rule
-    return rule if schedule.wrong is None else f"{rule}, {schedule.wrong.kind}"
+    if schedule.wrong is None or rule in _OF_MANY:
+        return rule
+    return f"{rule}, {schedule.wrong.kind}"
 
 
 def without_wrong(cause: str) -> str:

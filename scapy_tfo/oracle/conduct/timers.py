@@ -8,12 +8,13 @@ from scapy_tfo.oracle.conduct.parts.conditions import (
     COPY,
     ENDS,
     FIN_ACKED,
+    FIN_LEFT,
     FRESH,
     LATE,
     OLD,
 )
 from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule
-from scapy_tfo.segment import FIN, RST, SYN, Segment
+from scapy_tfo.segment import ACK, FIN, RST, SYN, Segment
 
 REAL = 0.2
 """Seconds between two copies, from which on a timer sent the second."""
@@ -131,6 +132,25 @@ def sends_again(history: History, came: Came) -> Due | None:
 
     expected = f"{una} again within {_AGAIN_WITHIN} s"
     return Due(came.at, came.at + _AGAIN_WITHIN, expected, settles, waived=waived)
+
+
+def fin_comes_again(history: History, sent: Segment, at: float) -> Due | None:
+    """A FIN is sent again until it is acknowledged, also where all before it was (RFC 9293 section
+    3.6)."""
+    fin, peer = history.their_fin, history.peer
+    if fin is None or history.their_una != fin or sent.flags & (SYN | RST) or not sent.flags & ACK:
+        return None
+    calm = not (history.slow or history.repeated or history.errors or history.resets)
+    if not calm or not peer.plain or not peer.window or len(history.handshakes) != 1:
+        return None
+
+    def waived() -> bool:
+        left = history.resets or history.errors or not peer.window
+        return bool(left) or history.their_una > fin
+
+    return Due(
+        at, at + _AGAIN_WITHIN, f"the FIN again within {_AGAIN_WITHIN} s", _ends, waived=waived
+    )
 
 
 def fin_again(history: History, came: Came) -> Judged:
@@ -293,6 +313,7 @@ RULES: tuple[Rule, ...] = (
         text=True,
         needs=LATE,
     ),
+    Rule("fin-not-repeated", owes=fin_comes_again, needs=FIN_LEFT),
     Rule("not-repeated", owes_after=sends_again, on="a", text=True),
     Rule(
         "fin-again",

@@ -61,6 +61,10 @@ MORE: dict[str, tuple[Script, Script]] = {
         lambda talk: steps.unacked(talk, again=False),
         lambda talk: steps.unacked(talk, again=True),
     ),
+    "fin-not-repeated": (
+        lambda talk: steps.all_but_the_fin(talk, again=False),
+        lambda talk: steps.all_but_the_fin(talk, again=True),
+    ),
     "fin-again": (
         lambda talk: steps.fin_later(talk, FIN | ACK, 5),
         lambda talk: steps.fin_later(talk, ACK, 5),

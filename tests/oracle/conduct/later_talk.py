@@ -135,6 +135,19 @@ def unacked(talk: Conversation, *, again: bool) -> None:
     talk.rest(5.0)
 
 
+def all_but_the_fin(talk: Conversation, *, again: bool) -> None:
+    """The answer is acknowledged, and the FIN behind it is not."""
+    opened(talk)
+    talk.theirs(ACK | PSH, b"def", seq=4)
+    talk.theirs(FIN | ACK, seq=7)
+    talk.ours(ack=7)
+    if again:
+        talk.rest(1.0)
+        talk.theirs(FIN | ACK, seq=7)
+    talk.rest(5.0)
+    talk.theirs(FIN | ACK, seq=7)
+
+
 def fin_later(talk: Conversation, flags: int, size: int) -> None:
     opened(talk)
     talk.theirs(FIN | ACK, seq=4)

@@ -66,6 +66,8 @@ ODD, ONE_ODDITY, DOUBTFUL, OLD_ACK = next(_BITS), next(_BITS), next(_BITS), next
 GROUPS, WAS_RESET, REFUSED, FAR_RESETS = next(_BITS), next(_BITS), next(_BITS), next(_BITS)
 ACK_FROM_AFAR = next(_BITS)
 """As in `PeerRecord`."""
+FIN_LEFT = next(_BITS)
+"""It has acknowledged all but the FIN."""
 
 
 def of_came(facts: Facts, came: Came) -> int:
@@ -91,6 +93,8 @@ def of_sent(facts: Facts, segment: Segment) -> int:
         found |= ONE_ODDITY
     if facts.syns > 1:
         found |= SYN_AGAIN
+    if facts.their_una == facts.their_fin:
+        found |= FIN_LEFT
     if facts.time_wait is not None:
         found |= TIME_WAIT
     if facts.writes:
