@@ -16,6 +16,7 @@ import errno
 import itertools
 import os
 import re
+import signal
 import socket
 import struct
 import sys
@@ -269,8 +270,13 @@ async def on_socket(agent, path):
         os.unlink(path)
     server = await asyncio.start_unix_server(take, path)
     print("ready", flush=True)
-    async with server:
-        await server.serve_forever()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, server.close)
+    try:
+        with contextlib.suppress(asyncio.CancelledError):
+            await server.serve_forever()
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
 
 
 async def on_stdio(agent):

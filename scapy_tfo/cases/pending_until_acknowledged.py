@@ -1,5 +1,5 @@
-"""RFC 7413 section 4.2: a fast open counts as pending until its handshake ends, and segments that end
-no handshake do not give its place back.
+"""RFC 7413 section 4.2: a fast open counts as pending until its handshake ends, and segments that
+end no handshake do not give its place back.
 """
 
 from __future__ import annotations

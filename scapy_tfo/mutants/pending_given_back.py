@@ -1,5 +1,5 @@
-"""Servers that give the place of a pending fast open back before its handshake ends (RFC 7413 section
-4.2): each of these raises no count, and lets more be pending than the limit.
+"""Servers that give the place of a pending fast open back before its handshake ends (RFC 7413
+section 4.2): each of these raises no count, and lets more be pending than the limit.
 """
 
 from __future__ import annotations

@@ -149,6 +149,7 @@ class PathRecord:
         notes += [
             f"{self._without(family)} over IPv{family}: {self.asked[family]} cookie requests were"
             " answered without a cookie, and the cases that need one were not run"
+            " (on Linux, servers need net.ipv4.tcp_fastopen=2 or 3, and TCP_FASTOPEN)"
             for family in sorted(self.asked)
             if self.grants_nothing(family)
         ]
@@ -337,7 +338,8 @@ class Control:
             return "the port is closed (RST in answer to a SYN); is the server running?"
         if flow.icmp:
             error = flow.icmp[-1]
-            return f"ICMP error type {error.type} code {error.code} from {error.src}"
+            told = f"ICMP error type {error.type} code {error.code} from {error.src}"
+            return f"{told}: is the host up, and do a route and a firewall let us reach the port?"
         if not isinstance(ending, Missing):
             return f"a wrong answer to a plain SYN: {ending.reason}"
         flood = self._board.bounds.doubt(flow.owner)

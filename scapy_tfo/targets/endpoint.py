@@ -21,6 +21,10 @@ def parse_endpoint(text: str, default: int = DEFAULT_PORT) -> tuple[str, int]:
     Raises SetupError where it is none of these.
     """
     host, port = text, ""
+    if "/" in text or text in (".", ".."):
+        raise SetupError(
+            f"'{text}' is not a target: give a file that ends in .toml, HOST or HOST:PORT"
+        )
     if text.startswith("["):
         host, mark, port = text[1:].partition("]")
         if not mark or (port and not port.startswith(":")):

@@ -299,7 +299,8 @@ def _tell(result: Result, seconds: float, files: dict[str, Path], new: Mapping[s
         print(f"\n{word}{cause}: {problem.rule}, {problem.actual}; expected: {problem.expected}")
         after = f", behind {len(each.before)} others" if each.before else ""
         print(f"  {each.schedule}{after}")
-        print(f"  {each.count:,} schedules; scapy-tfo explore replay {files[cause]}")
+        noun = "schedule" if each.count == 1 else "schedules"
+        print(f"  {each.count:,} {noun}; scapy-tfo explore replay {files[cause]}")
 
 
 def replay_command(chosen: argparse.Namespace) -> int:

@@ -123,4 +123,5 @@ def remarks(result: Result) -> Iterator[str]:
     for what, why in result.lacks.items():
         yield f"left out, {what}: {why}"
     for why, schedules in sorted(result.left_out.items()):
-        yield f"left out, {why} ({schedules:,} schedules)"
+        noun = "schedule" if schedules == 1 else "schedules"
+        yield f"left out, {why} ({schedules:,} {noun})"
