@@ -149,8 +149,10 @@ async def end_of_stream_past_a_gap_waits(peer: Peer) -> None:
 
 @case("AFT-2", needs=["echo"])
 async def fin_behind_the_window_goes_with_the_text_before_it(peer: Peer) -> None:
-    """Text with FIN begins within the window and ends behind it; then all comes in its turn. A
-    target that cuts the text off cuts its FIN off, too (RFC 9293 section 3.10.7.4)."""
+    """Text with FIN reaches beyond the window, and comes again in its turn: delivered once.
+
+    A target that cuts the text off cuts its FIN off, too (RFC 9293 section 3.10.7.4).
+    """
     flow = await peer.open()
     flow.ack()
     await flow.answered()

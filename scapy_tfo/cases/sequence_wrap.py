@@ -98,12 +98,12 @@ async def _reversed(flow: Flow, first: bytes, *others: bytes) -> None:
     await flow.finish()
 
 
-async def _keeps_what_comes_early(peer: Peer) -> bool:
+async def _keeps_what_comes_early(peer: Peer, pieces: int = 2) -> bool:
     """Whether text past a gap is kept, far from zero: it need not be (RFC 9293 SHLD-31)."""
     flow = await peer.open(isn=_SIGN >> 1)
     flow.resends = False
     try:
-        await _reversed(flow, flow.app.request(), flow.app.request())
+        await _reversed(flow, *(flow.app.request() for _ in range(pieces)))
     except Missing:
         return False
     return True
@@ -122,12 +122,14 @@ async def gap_before_zero(peer: Peer) -> None:
 
 async def _backwards(peer: Peer, edge: int) -> None:
     """Four pieces come last first, the edge at the beginning of each, and in the last."""
-    keeps = await _keeps_what_comes_early(peer)
+    keeps = await _keeps_what_comes_early(peer, 4)
+    cookie = await peer.cookie()
 
     async def one(before: int) -> None:
         data, *pieces = (peer.main.app.request() for _ in range(5))
         isn = (edge - 1 - len(data) - sum(map(len, pieces[:before]))) % _WRAP
-        flow = await peer.open(data=data, isn=isn if before < 4 else (isn + 5) % _WRAP)
+        isn = isn if before < 4 else (isn + 5) % _WRAP
+        flow = await peer.open(data=data, isn=isn, cookie=cookie)
         flow.resends = not keeps
         await _reversed(flow, *pieces)
 

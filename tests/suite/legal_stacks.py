@@ -14,6 +14,8 @@ from scapy_tfo.reference.stack import Stack
 from scapy_tfo.reference.states import State
 from scapy_tfo.segment import FIN, RST, SYN, Segment
 
+FAR = 1 << 16
+"""Numbers that no window allows."""
 SET_UP = 0.3
 """Seconds from the end of the handshake until a proxy has one with its server."""
 
@@ -45,8 +47,9 @@ class _BehindAProxy(Stack):
             super().segment_arrives(segment, now)
             return
         connection = self.connections.get(ends)
-        if ends in self._begun or ends in self._ready:
-            nxt = connection.recv.nxt if connection is not None else segment.seq
+        nxt = segment.seq if connection is None else connection.recv.nxt
+        far = abs(seq.distance(nxt, segment.seq)) > FAR
+        if (ends in self._begun or ends in self._ready) and not far:
             segment = replace(segment, seq=nxt, payload=b"", flags=segment.flags & ~FIN)
         super().segment_arrives(segment, now)
         if ends in self._begun and connection and connection.state is not State.SYN_RCVD:
