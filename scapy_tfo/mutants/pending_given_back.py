@@ -4,8 +4,11 @@ section 4.2): each of these raises no count, and lets more be pending than the l
 
 from __future__ import annotations
 
+from scapy_tfo.icmp import IcmpError
 from scapy_tfo.mutants.registry import mutant
+from scapy_tfo.reference.icmp import quoted_segment
 from scapy_tfo.reference.server import PassiveConnection
+from scapy_tfo.reference.stack import Stack
 from scapy_tfo.reference.states import State
 from scapy_tfo.segment import ACK, Segment
 
@@ -65,3 +68,16 @@ class RepeatedSynAckGivesThePlaceBack(PassiveConnection):
     def retransmit_handshake(self, now: float) -> None:
         self.release_pending()
         super().retransmit_handshake(now)
+
+
+@mutant("LIM-1")
+class AnyErrorGivesThePlaceBack(Stack):
+    """An ICMP error about a pending fast open gives its place back, whatever number it quotes."""
+
+    def receive(self, packet: bytes, now: float) -> None:
+        error = IcmpError.from_bytes(packet)
+        found = None if error is None else quoted_segment(error.quoted)
+        connection = None if found is None else self.connections.get(found[:4])
+        if isinstance(connection, PassiveConnection):
+            connection.release_pending()
+        super().receive(packet, now)

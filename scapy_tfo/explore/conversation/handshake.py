@@ -20,12 +20,18 @@ _AT_ONCE = 0.1
 """Seconds within which what answers a SYN answers none before it."""
 _NEVER = 6.0
 """Seconds for which no host makes a client wait."""
+_AGREED = (opt.WINDOW_SCALE, opt.SACK_PERMITTED, opt.TIMESTAMPS)
 _OFFERS = {opt.MSS, opt.WINDOW_SCALE, opt.SACK_PERMITTED, opt.TIMESTAMPS}
 
 
 def without_fast_open(profile: Profile) -> Profile:
     """What is known of a target, at a listener that has no fast open."""
     return replace(profile, fast_open=False, opens_without=frozenset())
+
+
+def _kinds(segment: Segment) -> tuple[bool, ...]:
+    """Which of the options it has that both ends must agree on."""
+    return tuple(segment.option(each) is not None for each in _AGREED)
 
 
 class Handshake:
@@ -57,11 +63,16 @@ class Handshake:
         self._text_end = 0
         self._asked_at: float | None = None
         self._latest = 0.0
+        self._offered: set[tuple[bool, ...]] = set()
+        self._agreed: set[tuple[bool, ...]] = set()
         self.answered = self.acked = self.at_once = False
 
     def forgot(self, segment: Segment, first: int, accepted: bool, gone: bool) -> str:
-        """Why a target that keeps nothing of a SYN (RFC 4987 section 3.6) cannot know what a
-        segment belongs to, "" where it can. first: the number behind the SYN and what it took."""
+        """Why a target cannot know what a segment belongs to, or what was agreed on, "" where it
+        can. One may keep nothing of a SYN (RFC 4987 section 3.6). first: the number behind the SYN
+        and what it took."""
+        if len(self._offered) > 1 and len(self._agreed) > 1:
+            return "two SYNs offered different options, and each was answered with its own"
         if not self._profile.stateless:
             return ""
         if gone:
@@ -74,6 +85,7 @@ class Handshake:
         """A segment of the client's came to the target; what that shows. now: seconds."""
         if segment.flags & SYN:
             self._syns.append(segment)
+            self._offered.add(_kinds(segment))
             self._latest = now
             return self._asked(now)
         if segment.flags & (RST | ACK) == ACK:
@@ -84,6 +96,7 @@ class Handshake:
 
     def sent_beside(self, syn: Segment) -> None:
         """Another SYN was sent in the client's name: which of them is answered nobody can tell."""
+        self._offered.add(_kinds(syn))
         if not self.answered:
             self._syns.append(syn)
 
@@ -134,6 +147,7 @@ class Handshake:
             return None
         if not segment.flags & SYN:
             return self._later(segment, number)
+        self._agreed.add(_kinds(segment))
         first, self.answered = not self.answered, True
         if not self._syns:
             return Problem("answer-to-nothing", number, "no SYN-ACK without a SYN", str(segment))
