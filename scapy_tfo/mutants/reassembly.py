@@ -5,6 +5,7 @@ from __future__ import annotations
 from scapy_tfo import seq
 from scapy_tfo.mutants.registry import mutant
 from scapy_tfo.reference.recvside import ReceiveSide
+from scapy_tfo.reference.settings import Settings
 
 
 @mutant("AFT-1", also=("ACC-9",))
@@ -102,7 +103,7 @@ class FinStaysWhereItsTextIsCut(ReceiveSide):
         return super().take(start, payload, fin)
 
 
-@mutant("ACC-11")
+@mutant("ACC-11", settings=Settings(sack=False))
 class StopsAtZeroUntilMoreComes(ReceiveSide):
     """What waits behind zero is handed over when the next segment comes."""
 
