@@ -52,6 +52,10 @@ SAMPLES = {
     "option_length": ("length3-is-a-request", "OPT-3.length-3-is-ignored"),
     "option_lists": ("reads-the-first-option-only", "OPT-5.a-request-is-understood-anywhere"),
     "option_without_syn": ("option-on-data-resets", "OPT-4.on-data"),
+    "pending_given_back": (
+        "wrong-ack-gives-the-place-back",
+        "LIM-1.an-ack-of-what-was-not-sent-leaves-it-pending",
+    ),
     "pending_limit": ("limit-two-too-low", "LIM-1.no-more-are-pending-than-the-limit"),
     "reassembly": ("delivers-what-comes-early", "AFT-6.data-past-a-gap-is-not-echoed"),
     "refusing_syn_data": ("refused-data-is-delivered", "ACC-3.a-wrong-cookie-stays-wrong"),
