@@ -93,7 +93,7 @@ async def lost_early_answer_is_sent_again(peer: Peer) -> None:
     await closed_with(flow, pattern(5000))
 
 
-@case("AFT-3", needs=["listeners"])
+@case("AFT-3", needs=["listeners"], waits=1.0)
 async def close_survives_a_lost_syn_ack(peer: Peer) -> None:
     """The application closes, and only the second SYN-ACK is acknowledged: all arrives."""
     flow = await peer.open(await peer.listen("two-sends:1000"), data=b"GET")

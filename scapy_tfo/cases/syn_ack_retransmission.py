@@ -51,13 +51,13 @@ async def _must_be_bare(flow: Flow) -> None:
     )
 
 
-@case("ACC-8")
+@case("ACC-8", waits=1.0)
 async def repeated_syn_ack_to_accepted_data_is_bare(peer: Peer) -> None:
     """Accepted data, no ACK: the SYN-ACK comes again without data or option."""
     await _must_be_bare(await peer.open())
 
 
-@case("ACC-8")
+@case("ACC-8", waits=1.0)
 async def repeated_syn_ack_to_a_request_is_bare(peer: Peer) -> None:
     """A cookie request, no ACK: the SYN-ACK comes again without data or option."""
     flow = peer.flow()
@@ -67,13 +67,13 @@ async def repeated_syn_ack_to_a_request_is_bare(peer: Peer) -> None:
     await _must_be_bare(flow)
 
 
-@case("ACC-8")
+@case("ACC-8", waits=1.0)
 async def repeated_syn_ack_to_a_wrong_cookie_is_bare(peer: Peer) -> None:
     """A wrong cookie, no ACK: the SYN-ACK comes again without data or option."""
     await _must_be_bare(await _wrong_cookie(peer))
 
 
-@case("ACC-8a")
+@case("ACC-8a", waits=1.0)
 async def repeated_syn_ack_acknowledges_accepted_data(peer: Peer) -> None:
     """Accepted data, no ACK: the SYN-ACK that comes again still acknowledges all of it."""
     flow = await peer.open()
@@ -88,7 +88,7 @@ async def repeated_syn_ack_acknowledges_accepted_data(peer: Peer) -> None:
     await flow.finish() if flow.app.answers else flow.ack()
 
 
-@case("ACC-3")
+@case("ACC-3", waits=1.0)
 async def repeated_syn_ack_to_a_wrong_cookie_acknowledges_the_syn_only(peer: Peer) -> None:
     """A wrong cookie, no ACK: the SYN-ACK that comes again acknowledges no data either."""
     flow = await _wrong_cookie(peer)
@@ -98,7 +98,7 @@ async def repeated_syn_ack_to_a_wrong_cookie_acknowledges_the_syn_only(peer: Pee
         await flow.finish()
 
 
-@case("ACC-4", needs=["answer"])
+@case("ACC-4", needs=["answer"], waits=1.0)
 async def repeated_syn_ack_to_a_request_with_data(peer: Peer) -> None:
     """Data beside a cookie request, no ACK until the SYN-ACK comes again: delivered once."""
     flow = peer.flow()
@@ -132,7 +132,7 @@ async def _must_agree_to_the_same(flow: Flow, first: Segment) -> None:
     )
 
 
-@case("OPT-9")
+@case("OPT-9", waits=1.0)
 async def repeated_syn_ack_agrees_to_the_same_options(peer: Peer) -> None:
     """Accepted data, no ACK: MSS, SACK, window scale and timestamps come again as they were."""
     cookie = await peer.cookie()
@@ -145,7 +145,7 @@ async def repeated_syn_ack_agrees_to_the_same_options(peer: Peer) -> None:
     await _must_agree_to_the_same(flow, first)
 
 
-@case("OPT-9")
+@case("OPT-9", waits=1.0)
 async def repeated_syn_ack_to_a_wrong_cookie_agrees_to_the_same_options(peer: Peer) -> None:
     """A wrong cookie, no ACK: the options beside it come again as they were."""
     flow = peer.flow()

@@ -209,7 +209,7 @@ async def tsval_never_goes_back(peer: Peer) -> None:
     await flow.finish()
 
 
-@case("AFT-6")
+@case("AFT-6", waits=1.0)
 async def tsval_of_a_repeated_syn_ack_does_not_go_back(peer: Peer) -> None:
     """The SYN-ACK that comes again, and what follows it, has no older TSval than the first."""
     flow = await opened(peer)

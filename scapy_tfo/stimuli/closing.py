@@ -20,7 +20,7 @@ EARLY, LATE = 0.4, 1.3
 """Seconds in TIME-WAIT before the FIN comes again, and more before it does once more."""
 
 
-@stimulus("TCP-TW-1", "TCP-TW-2", needs=["listeners"])
+@stimulus("TCP-TW-1", "TCP-TW-2", needs=["listeners"], waits=2.0)
 async def a_fin_that_comes_again_in_time_wait(peer: Peer) -> None:
     """The target closes first; our FIN comes again twice in less than two seconds."""
     flow = await peer.connect(await peer.listen("send-close:100"))
@@ -33,7 +33,7 @@ async def a_fin_that_comes_again_in_time_wait(peer: Peer) -> None:
     await flow.pause(0.1)
 
 
-@stimulus("TCP-TW-1", "TCP-TW-2", needs=["listeners"])
+@stimulus("TCP-TW-1", "TCP-TW-2", needs=["listeners"], waits=2.0)
 async def fins_that_cross(peer: Peer) -> None:
     """Both ends close before they hear of the other's FIN; ours comes again in TIME-WAIT."""
     flow = await peer.connect(await peer.listen("send-close:100"))
@@ -47,7 +47,7 @@ async def fins_that_cross(peer: Peer) -> None:
     await flow.pause(CROSSED)
 
 
-@stimulus("TCP-TW-1", "TCP-TW-2", needs=["listeners"])
+@stimulus("TCP-TW-1", "TCP-TW-2", needs=["listeners"], waits=3.3)
 async def a_fin_that_acknowledges_the_targets(peer: Peer) -> None:
     """The target closes first; our FIN is what acknowledges its FIN, and comes again twice."""
     flow = await peer.connect(await peer.listen("send-close:100"))
@@ -141,7 +141,7 @@ async def what_the_application_got(peer: Peer, app: str, *, closes: bool) -> Non
     await flow.pause(0.1)
 
 
-@stimulus("TCP-FIN-8", "TCP-FIN-15", needs=["listeners", "sessions"])
+@stimulus("TCP-FIN-8", "TCP-FIN-15", needs=["listeners", "sessions"], waits=2.0)
 async def text_behind_the_fin_of_the_target(peer: Peer) -> None:
     """The application ends its stream, and reads on."""
     await what_the_application_got(peer, "half-close:100", closes=True)

@@ -51,7 +51,7 @@ async def a_small_window_of_a_syn(peer: Peer) -> None:
     await flow.pause(LATER)
 
 
-@stimulus("TCP-RTO-7", needs=["listeners"])
+@stimulus("TCP-RTO-7", needs=["listeners"], waits=2.2)
 async def a_long_round_trip(peer: Peer) -> None:
     """The SYN-ACK is acknowledged after half a second, and no text is, until it comes again."""
     flow = peer.flow(await peer.listen("send:1000"))

@@ -97,7 +97,11 @@ def case(
 
 
 def stimulus(
-    *rules: str, needs: Sequence[str] = (), slow: bool = False, exclusive: bool = False
+    *rules: str,
+    needs: Sequence[str] = (),
+    slow: bool = False,
+    exclusive: bool = False,
+    waits: float = 0.0,
 ) -> Callable[[Conversation], Conversation]:
     """Register a conversation that brings about what rules of TCP are about, by their ids.
 
@@ -117,7 +121,10 @@ def stimulus(
                 raise kind(reason, flow=ending.flow) from ending
 
         flags = {"slow": slow, "intrusive": False, "exclusive": exclusive}
-        _registering(_stimuli, rules, needs, flags, fixed=tuple(BY_NAME), judges=False)(run)
+        register_it = _registering(
+            _stimuli, rules, needs, flags, fixed=tuple(BY_NAME), judges=False, waits=waits
+        )
+        register_it(run)
         return conversation
 
     return register
