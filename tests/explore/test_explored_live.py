@@ -20,6 +20,7 @@ from scapy_tfo.explore.live.causes import cause_of
 from scapy_tfo.explore.live.engine import Engine
 from scapy_tfo.explore.live.explorer import LiveExplorer
 from scapy_tfo.explore.live.opened import open_site
+from scapy_tfo.explore.live.play import LivePlay
 from scapy_tfo.explore.live.run import LiveRequest, explored_live
 from scapy_tfo.explore.live.scan import lacks
 from scapy_tfo.explore.live.site import Site
@@ -91,6 +92,23 @@ def test_what_befalls_a_packet_is_made_good(name: str, request: pytest.FixtureRe
     # The last acknowledgement is lost: the target's FIN comes again.
     some.append(Schedule("plain", "echo", "write-end:100", faults=(Fault(True, 4, LOST),)))
     assert set().union(*rules(request.getfixturevalue(name), *some).values()) == set()
+
+
+def test_a_client_that_rests_takes_no_time_of_the_others(
+    reference: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rung = []
+    on_timer = LivePlay.on_timer
+
+    def counted(play: LivePlay, now: float) -> None:
+        rung.append(now)
+        on_timer(play, now)
+
+    monkeypatch.setattr(LivePlay, "on_timer", counted)
+    # It rests for three seconds, longer than nothing is waited for where nothing is wrong.
+    (play,) = Engine(reference).run([Schedule("good", "echo", "write-rest:100")])
+    assert play.run.client.received
+    assert len(rung) < 50
 
 
 @pytest.mark.parametrize("name", ["reference", "linux"])

@@ -107,11 +107,10 @@ class LivePlay(Play):
     @property
     def deadline(self) -> float:
         """When something is to be done next. Seconds."""
-        due = self._moved_at + self._quiet
-        for each in (self.world.next_act(), self._stack.deadline()):
-            if each is not None and each < due:
-                due = each
-        return due
+        # While an application has something to do, a conversation is not over, however quiet it is.
+        act, timer = self.world.next_act(), self._stack.deadline()
+        due = self._moved_at + self._quiet if act is None else act
+        return due if timer is None else min(due, timer)
 
     def on_timer(self, now: float) -> None:
         """Do what is due by now."""
