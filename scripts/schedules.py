@@ -20,7 +20,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scapy_tfo.explore.alone import alone
 from scapy_tfo.explore.conversation.deeds import RESTS_FOR_MINUTES
 from scapy_tfo.explore.conversation.judge import judged
 from scapy_tfo.explore.conversation.run import Run
@@ -31,9 +30,10 @@ from scapy_tfo.explore.ends.steps import is_written_out, longest_wait
 from scapy_tfo.explore.explorer import Explorer
 from scapy_tfo.explore.live.explorer import LiveExplorer
 from scapy_tfo.explore.live.opened import open_site
-from scapy_tfo.explore.mixed import mixed
-from scapy_tfo.explore.plan import cells, interleaved
-from scapy_tfo.explore.single import (
+from scapy_tfo.explore.stages.alone import alone
+from scapy_tfo.explore.stages.mixed import mixed
+from scapy_tfo.explore.stages.plan import cells, interleaved
+from scapy_tfo.explore.stages.single import (
     with_a_deed,
     with_a_fault,
     with_a_wrong_segment_in_each_state,

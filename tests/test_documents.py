@@ -11,7 +11,7 @@ from scapy_tfo import tcp_rules
 from scapy_tfo.client_variants.registry import all_client_variants
 from scapy_tfo.clients.registry import all_cases as all_client_cases
 from scapy_tfo.explore.conversation.deeds import KINDS
-from scapy_tfo.explore.deeds import PAIRS
+from scapy_tfo.explore.stages.deeds import PAIRS
 from scapy_tfo.mutants.registry import all_mutants
 from scapy_tfo.pkt.library import own_directory
 from scapy_tfo.runner.verdicts import case_ids

@@ -7,8 +7,9 @@ program alone.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ipaddress import ip_address
+from typing import Protocol
 
 from scapy_tfo.address import known_address
 from scapy_tfo.cookie import KeyRing
@@ -22,8 +23,9 @@ from scapy_tfo.oracle.parts.profile import Patience, Profile
 from scapy_tfo.packet import Ends, build, key_of, read
 from scapy_tfo.program.cookies import Jar
 from scapy_tfo.program.program import SMALL, Program
+from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.stack import Stack
-from scapy_tfo.reference.states import Accepted, EndOfStream, Endpoint, Received
+from scapy_tfo.reference.states import Accepted, EndOfStream, Endpoint, Event, Received
 from scapy_tfo.variants.registry import AnyStack, named
 
 TARGETS = {4: ip_address("192.0.2.1").packed, 6: ip_address("fd00:7413::1").packed}
@@ -33,31 +35,62 @@ CLIENTS = {
 }
 PORTS = {"main": 10001, "second": 10002, "plain": 10003, "small": 10004, "closed": 10009}
 _LARGE = 8192
+_ROOMS = {"main": _LARGE, "second": _LARGE, "plain": 0, "small": SMALL}
+"""Fast opens that may pend at each listener."""
 _FIRST_PORT = 40000
+_BEFORE = 100
+"""By how much the ports of requests for cookies are lower."""
 _EVENTS = 10_000
 """Of one program at most: a stack that never comes to rest is a finding, not a hang."""
+
+
+class Driven(Protocol):
+    """What a world asks of its stack. Times are in seconds."""
+
+    settings: Settings
+
+    def receive(self, packet: bytes, now: float) -> None: ...
+
+    def take_packets(self) -> list[bytes]: ...
+
+    def take_events(self) -> list[Event]: ...
+
+    def deadline(self) -> float | None: ...
+
+    def on_timer(self, now: float) -> None: ...
+
+
+def listen(stack: Stack, ports: Mapping[str, int]) -> None:
+    """Have a stack listen as programs expect it. ports: by role."""
+    for role, room in _ROOMS.items():
+        stack.listen(ports[role], fast_open=room)
 
 
 class World:
     """A stack with an echo on every listener, and its clock.
 
+    stack: listens already, see `listen`. ports: of it, by role. clients: our addresses, by family.
+    now: seconds. first_port: ours of a program's first flow; the others have those behind it, and
+    requests for cookies those before it.
     log: what it got and sent, in its own order: an answer is right behind what it answers.
     """
 
-    def __init__(self, mutant: AnyStack, seed: int = 0) -> None:
-        dice = random.Random(seed + (1 << 32))
-        self.stack: Stack = mutant.stack(
-            [known_address(each) for each in TARGETS.values()],
-            mutant.settings,
-            cookies=KeyRing([dice.randbytes(16)]),
-            seed=seed,
-        )
-        rooms = {"main": _LARGE, "second": _LARGE, "plain": 0, "small": SMALL}
-        for port, room in rooms.items():
-            self.stack.listen(PORTS[port], fast_open=room)
-        self.now = 0.0
+    def __init__(
+        self,
+        stack: Driven,
+        ports: Mapping[str, int] = PORTS,
+        clients: Mapping[int, Sequence[bytes]] = CLIENTS,
+        *,
+        now: float = 0.0,
+        first_port: int = _FIRST_PORT,
+    ) -> None:
+        self.stack = stack
+        self.ports = ports
+        self.clients = clients
+        self.now = now
+        self.first_port = first_port
         self.log: list[TracedPacket] = []
-        self._accepted: set[Endpoint] = set()
+        self._accepted: dict[Endpoint, None] = {}
         self._closing: set[Endpoint] = set()
 
     def give(self, packet: bytes) -> list[bytes]:
@@ -72,6 +105,20 @@ class World:
         self.stack.on_timer(when)
         return self._noted(self._echo())
 
+    def leave(self, seconds: float) -> None:
+        """For so long the application aborts whatever it has or gets; nobody hears of it."""
+        end, left = self.now + seconds, _EVENTS
+        while left > 0:
+            while self._accepted:
+                self._accepted.popitem()[0].abort(self.now)
+                self._echo()
+            due = self.stack.deadline()
+            if due is None or due > end:
+                break
+            self.wait_until(max(due, self.now))
+            left -= 1
+        self.now = max(self.now, end)
+
     def _noted(self, packets: list[bytes]) -> list[bytes]:
         self.log += [TracedPacket(self.now, False, each) for each in packets]
         return packets
@@ -81,7 +128,7 @@ class World:
         while events := self.stack.take_events():
             for event in events:
                 if isinstance(event, Accepted):
-                    self._accepted.add(event.connection)
+                    self._accepted[event.connection] = None
                 elif not isinstance(event, Received | EndOfStream):
                     continue
                 elif event.connection not in self._accepted:
@@ -132,7 +179,7 @@ class SimulatedBench:
 
     def rehearse(self, program: Program) -> tuple[Sequence[TracedPacket], Jar]:
         """The packets of a run in the stack's order, and the cookies that the clients held."""
-        world, jar = World(self._stack), Jar()
+        world, jar = self._new_world(), Jar()
         self._play(program, world=world, jar=jar)
         return world.log, jar
 
@@ -149,6 +196,9 @@ class SimulatedBench:
         self.profile = profile
         return self._play(program, keep=True)
 
+    def _new_world(self) -> World:
+        return World(new_stack(self._stack), first_port=self.first_port)
+
     def _play(
         self,
         program: Program,
@@ -158,23 +208,9 @@ class SimulatedBench:
         world: World | None = None,
         jar: Jar | None = None,
     ) -> Play:
-        world = world or World(self._stack)
+        world = world or self._new_world()
         jar = Jar() if jar is None else jar
-        _introduce(world, program, jar)
-        world.log.clear()
-        sports: list[int] = []
-        for index, flow in enumerate(program.flows):
-            shared = flow.sport_of
-            sports.append(self.first_port + index if shared is None else sports[shared])
-        ends = [
-            Ends(
-                CLIENTS[flow.family][flow.client],
-                TARGETS[flow.family],
-                sports[index],
-                PORTS[flow.port],
-            )
-            for index, flow in enumerate(program.flows)
-        ]
+        ends = introduced(world, program, jar)
         play = self.play_of(
             program,
             ends,
@@ -186,11 +222,44 @@ class SimulatedBench:
             log=self.counts.log(number, ordered=True, whole=True),
             edges=self.counts.edges,
         )
-        _drive(world, play, ends)
+        drive(world, play, ends)
         return play
 
 
-def _drive(world: World, play: Play, ends: Sequence[Ends]) -> None:
+def new_stack(mutant: AnyStack, seed: int = 0) -> Stack:
+    """A stack that knows of nobody, and listens."""
+    dice = random.Random(seed + (1 << 32))
+    stack: Stack = mutant.stack(
+        [known_address(each) for each in TARGETS.values()],
+        mutant.settings,
+        cookies=KeyRing([dice.randbytes(16)]),
+        seed=seed,
+    )
+    listen(stack, PORTS)
+    return stack
+
+
+def introduced(world: World, program: Program, jar: Jar) -> list[Ends]:
+    """The ends of a program's flows, once its clients hold the cookies that they are to hold."""
+    _introduce(world, program, jar)
+    world.log.clear()
+    sports: list[int] = []
+    for index, flow in enumerate(program.flows):
+        shared = flow.sport_of
+        sports.append(world.first_port + index if shared is None else sports[shared])
+    return [
+        Ends(
+            world.clients[flow.family][flow.client],
+            TARGETS[flow.family],
+            sports[index],
+            world.ports[flow.port],
+        )
+        for index, flow in enumerate(program.flows)
+    ]
+
+
+def drive(world: World, play: Play, ends: Sequence[Ends]) -> None:
+    """Play a program to its end."""
     flows = {(each.client, each.sport, each.dport): index for index, each in enumerate(ends)}
     inbox: list[bytes] = []
     left = _EVENTS
@@ -241,7 +310,8 @@ def _wants_other(program: Program) -> bool:
 
 
 def _ask(world: World, family: int, client: int) -> bytes | None:
-    ends = Ends(CLIENTS[family][client], TARGETS[family], _FIRST_PORT - 100 + client, PORTS["main"])
+    sport = world.first_port - _BEFORE + client
+    ends = Ends(world.clients[family][client], TARGETS[family], sport, world.ports["main"])
     request = build(ends, 77, 0, 2, options=b"\x02\x04\x05\xb4\x22\x02\x00\x00")
     for packet in world.give(request):
         key = key_of(packet)

@@ -10,11 +10,11 @@ from scapy_tfo.explore.conversation.met import POSSIBLE, SORTS, STATES, Met
 from scapy_tfo.explore.conversation.run import Run
 from scapy_tfo.explore.conversation.schedule import FAULTS, LASTING, PIECES, Schedule
 from scapy_tfo.explore.conversation.wrong import KINDS
-from scapy_tfo.explore.deeds import TALKERS
 from scapy_tfo.explore.ends.context import FACTORS
 from scapy_tfo.explore.ends.opening import USUAL
 from scapy_tfo.explore.ends.steps import NAME, is_written_out
-from scapy_tfo.explore.plan import CLIENTS, SERVERS
+from scapy_tfo.explore.stages.deeds import TALKERS
+from scapy_tfo.explore.stages.plan import CLIENTS, SERVERS
 
 Level = tuple[str, str]
 """A dimension, and what it is in a schedule."""

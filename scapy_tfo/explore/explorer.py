@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.executor.verdict import TracedPacket
-from scapy_tfo.explore import plan
-from scapy_tfo.explore.alone import alone
 from scapy_tfo.explore.audits import REST, Served, compared, served
-from scapy_tfo.explore.conversation.judge import advice, judged
-from scapy_tfo.explore.conversation.play import Play
+from scapy_tfo.explore.conversation.judge import is_advice, judged
 from scapy_tfo.explore.conversation.run import Problem, Run
-from scapy_tfo.explore.conversation.schedule import FAULTS, Schedule
+from scapy_tfo.explore.conversation.schedule import FAULTS, Schedule, program_of
 from scapy_tfo.explore.conversation.world import World
 from scapy_tfo.explore.conversation.wrong import KINDS
 from scapy_tfo.explore.covered import Covered
-from scapy_tfo.explore.crossed import crossed, with_three_faults
-from scapy_tfo.explore.crossed import how_many as how_many_crossed
-from scapy_tfo.explore.deeds import Length, how_many, with_deeds
 from scapy_tfo.explore.limits import COUNTED, accounts, closed
-from scapy_tfo.explore.mixed import how_many as how_many_mixed
-from scapy_tfo.explore.mixed import mixed
-from scapy_tfo.explore.plan import (
+from scapy_tfo.explore.programs import PER_BATCH, played, programs
+from scapy_tfo.explore.stages import plan
+from scapy_tfo.explore.stages.alone import alone
+from scapy_tfo.explore.stages.crossed import crossed, with_three_faults
+from scapy_tfo.explore.stages.crossed import how_many as how_many_crossed
+from scapy_tfo.explore.stages.deeds import Length, how_many, with_deeds
+from scapy_tfo.explore.stages.mixed import how_many as how_many_mixed
+from scapy_tfo.explore.stages.mixed import mixed
+from scapy_tfo.explore.stages.plan import (
     batches,
     cells,
     in_contexts,
@@ -35,8 +36,8 @@ from scapy_tfo.explore.plan import (
     with_one_more,
     with_the_client_gone,
 )
-from scapy_tfo.explore.rows import STRENGTH, Row, rows
-from scapy_tfo.explore.single import (
+from scapy_tfo.explore.stages.rows import STRENGTH, Row, rows
+from scapy_tfo.explore.stages.single import (
     with_a_deed,
     with_a_fault,
     with_a_wrong_segment_in_each_state,
@@ -63,7 +64,7 @@ class Found:
     @property
     def is_advice(self) -> bool:
         """The rule is advice, which a stack may have reason not to follow."""
-        return self.problem.rule in advice()
+        return is_advice(self.problem.rule)
 
 
 @dataclass(slots=True)
@@ -128,12 +129,14 @@ class Explorer:
         self._world = World(self._stack, self._profile, seed)
         self._lived: list[Schedule] = []
         self._served: dict[str, Served] = {}
+        self._numbers: Iterator[int] | None = None
         self.result = Result(f"sim:{name}", seed)
 
     def explore(self, faults: int = 2, *, shard: int = 0, of: int = 1) -> Result:
         """Everything within bounds, until it is stopped. faults: at most, in one schedule. shard,
         of: explore this part of so many."""
         dice = random.Random(self._seed)
+        self._numbers = itertools.count(shard, of)
         some = cells()
         dice.shuffle(some)
         bases = []
@@ -210,17 +213,23 @@ class Explorer:
                     self.result.complete = False
                     self.audit()
                     return
-                run = self.play(schedule)
-                name = stage_of(schedule)
-                self.result.played[name] = self.result.played.get(name, 0) + 1
-                yield run
+                yield self._counted(schedule)
+            for each in programs(self._numbers) if self._numbers is not None else ():
+                if not self._stop():
+                    self._counted(each)
             self.audit()
+
+    def _counted(self, schedule: Schedule) -> Run:
+        run = self.play(schedule)
+        name = stage_of(schedule)
+        self.result.played[name] = self.result.played.get(name, 0) + 1
+        return run
 
     def play(self, schedule: Schedule) -> Run:
         """Play a schedule, and keep what it shows."""
-        if schedule.server not in self._served:
+        if schedule.server not in self._served and program_of(schedule) is None:
             self._serve_first(schedule.server)
-        run = Play(self._world, schedule).play()
+        run = played(self._world, schedule)
         self._lived.append(schedule)
         problems = judged(run)
         if problems:
@@ -230,7 +239,7 @@ class Explorer:
     def length_of(self, schedule: Schedule) -> Length:
         """How long a conversation is without deeds, for which it is played."""
         world = World(self._stack, self._profile, self._seed)
-        run = Play(world, schedule).play()
+        run = played(world, schedule)
         return run.passed, run.talks
 
     def _serve_first(self, application: str) -> None:
@@ -250,7 +259,8 @@ class Explorer:
     def audit(self) -> None:
         """See whether the world is as at first, and begin another one."""
         lived, self._lived = self._lived, []
-        for application in dict.fromkeys(each.server for each in lived):
+        talks = [each for each in lived if program_of(each) is None] or lived
+        for application in dict.fromkeys(each.server for each in talks):
             self.result.audits += 1
             problems = compared(self._served[application], served(self._world, application))
             if problems:
@@ -275,9 +285,9 @@ class Explorer:
         as connections in TIME-WAIT, may leave no room for more."""
         world = World(self._stack, self._profile, self._seed)
         for each in self._lived[:-1]:
-            Play(world, each).play()
+            played(world, each)
             world.pass_time(REST)
-        return any(each.rule == problem.rule for each in judged(Play(world, schedule).play()))
+        return any(each.rule == problem.rule for each in judged(played(world, schedule)))
 
     def _left_behind(self, problem: Problem, application: str, lived: list[Schedule]) -> None:
         known = self.result.found.get(problem.rule)
@@ -308,14 +318,14 @@ class Explorer:
         wrong += self._miscounted(fresh, application, first.room)
         world = World(self._stack, self._profile, self._seed)
         for each in before:
-            Play(world, each).play()
-        run = Play(world, schedule, keep=True).play()
+            played(world, each)
+        run = played(world, schedule, keep=True)
         left = compared(first, served(world, application))
         return run, [*judged(run), *left, *wrong]
 
     def plan(self, faults: int) -> dict[str, int]:
         """Schedules by stage, by what is known when each cell was played once."""
-        some = [Play(self._world, each).play() for each in cells()]
+        some = [played(self._world, each) for each in cells()]
         return sizes(some, faults, self._rows)
 
     # Playing alone
@@ -323,13 +333,13 @@ class Explorer:
     def problems_of(self, schedule: Schedule) -> list[Problem]:
         """What a schedule shows in a world of its own."""
         world = World(self._stack, self._profile, self._seed)
-        return judged(Play(world, schedule).play())
+        return judged(played(world, schedule))
 
     def left_by(self, schedules: Sequence[Schedule], application: str) -> list[Problem]:
         """What schedules leave behind in a world of their own."""
         world = World(self._stack, self._profile, self._seed)
         for each in schedules:
-            Play(world, each).play()
+            played(world, each)
         return compared(self._served[application], served(world, application))
 
 
@@ -351,13 +361,14 @@ def sizes(some: Sequence[Run], faults: int, contexts: Sequence[Row]) -> dict[str
         counts[plan.FAULTS_TWO] = sum(each * size * (size - 1) // 2 for size in packets)
     if faults > 2:
         counts[plan.FAULTS_THREE] = len(with_three_faults())
+    counts[plan.PROGRAMS] = sum(counts.values()) // plan.BATCH * PER_BATCH
     return counts
 
 
 def first_of(problems: Sequence[Problem]) -> Problem:
     """The one that shows at the earliest packet. Those at the end come after all packets, and
     breaches of mere advice after everything else."""
-    return min(problems, key=lambda each: (each.rule in advice(), each.packet < 0, each.packet))
+    return min(problems, key=lambda each: (is_advice(each.rule), each.packet < 0, each.packet))
 
 
 def _order(found: Found) -> tuple[int, tuple[int, int, int]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from scapy_tfo.explore.conversation.run import Problem
-from scapy_tfo.explore.conversation.schedule import Schedule
+from scapy_tfo.explore.conversation.schedule import Schedule, program_of
 from scapy_tfo.explore.ends.steps import fewer, is_written_out
 from scapy_tfo.explore.explorer import Found
 
@@ -20,10 +20,11 @@ _CLIENTS = ("write-end:100", "write:100")
 
 def reduced(judge: Judge, found: Found) -> Schedule:
     """The schedule of a finding without what its rule does not need: faults, wrong segment, deeds,
-    context, applications that do something special. It is as it was where it takes others before.
+    context, applications that do something special. It is as it was where it takes others before,
+    or is a program.
     """
     schedule = found.schedule
-    if found.before:
+    if found.before or program_of(schedule) is not None:
         return schedule
     rule = found.problem.rule
     smaller = True

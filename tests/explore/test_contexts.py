@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from scapy_tfo.address import known_address
 from scapy_tfo.executor.simulated import SimulatedBench
-from scapy_tfo.explore.alone import SIZES, alone, is_of_a_host
 from scapy_tfo.explore.audits import served
 from scapy_tfo.explore.campaign.rehearsal import rehearsed
 from scapy_tfo.explore.conversation.judge import judged
@@ -22,6 +21,7 @@ from scapy_tfo.explore.ends.context import ALONE, FACTORS
 from scapy_tfo.explore.ends.dressing import EDITS, dressed
 from scapy_tfo.explore.ends.opening import ODD, USUAL
 from scapy_tfo.explore.limits import closed
+from scapy_tfo.explore.stages.alone import SIZES, alone, is_of_a_host
 from scapy_tfo.oracle.parts.profile import Profile
 from scapy_tfo.segment import ACK, PSH, SYN, URG, Address, Segment
 from scapy_tfo.variants.registry import named

@@ -21,7 +21,7 @@ from scapy_tfo.explore.judging.clauses import AUDITS, clause_of
 from scapy_tfo.explore.judging.corpus import corpus, from_short, to_short
 from scapy_tfo.explore.judging.run import with_schedules
 from scapy_tfo.explore.limits import RULES
-from scapy_tfo.explore.mixed import mixed
+from scapy_tfo.explore.stages.mixed import mixed
 from scapy_tfo.lab.links.impairment import Impairment
 from scapy_tfo.runner.runner import Options
 from scapy_tfo.runner.session import Request, judge_once, run

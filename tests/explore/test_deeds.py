@@ -23,9 +23,9 @@ from scapy_tfo.explore.conversation.play import Play
 from scapy_tfo.explore.conversation.run import Run
 from scapy_tfo.explore.conversation.schedule import FAULTS, Deed, Schedule, from_json
 from scapy_tfo.explore.conversation.world import World
-from scapy_tfo.explore.crossed import crossed, fitted, levels
-from scapy_tfo.explore.deeds import PAIRS, SERVERS, TALKERS, with_deeds
-from scapy_tfo.explore.rows import rows
+from scapy_tfo.explore.stages.crossed import crossed, fitted, levels
+from scapy_tfo.explore.stages.deeds import PAIRS, SERVERS, TALKERS, with_deeds
+from scapy_tfo.explore.stages.rows import rows
 from scapy_tfo.oracle.parts.profile import Profile
 from scapy_tfo.segment import ACK, FIN, PSH, SYN, URG, Segment
 from scapy_tfo.variants.registry import named

@@ -24,7 +24,7 @@ from scapy_tfo.explore.live.play import LivePlay
 from scapy_tfo.explore.live.run import LiveRequest, explored_live
 from scapy_tfo.explore.live.scan import lacks
 from scapy_tfo.explore.live.site import Site
-from scapy_tfo.explore.plan import CLIENTS, SERVERS
+from scapy_tfo.explore.stages.plan import CLIENTS, SERVERS
 from scapy_tfo.targets.reached import Reach
 
 

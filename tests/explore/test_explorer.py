@@ -29,8 +29,8 @@ def explorer(name: str, plays: int) -> Explorer:
 
 
 def test_nothing_is_found_at_the_reference() -> None:
-    result = explorer("reference", 1100).explore()
-    assert result.total == 1100
+    result = explorer("reference", 2400).explore()
+    assert result.total == 2400
     assert {"cells", "one fault", "one wrong segment", "contexts"} <= set(result.played)
     assert result.found == {}
     assert not result.complete

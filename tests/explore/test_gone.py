@@ -14,7 +14,7 @@ from scapy_tfo.explore.conversation.run import Run
 from scapy_tfo.explore.conversation.schedule import GONE, OUTAGE, Fault, Schedule
 from scapy_tfo.explore.conversation.world import World
 from scapy_tfo.explore.explorer import Explorer
-from scapy_tfo.explore.plan import FILLS
+from scapy_tfo.explore.stages.plan import FILLS
 from scapy_tfo.oracle.parts.profile import Profile
 from scapy_tfo.reference.server import Listener, PassiveConnection
 from scapy_tfo.reference.stack import Stack

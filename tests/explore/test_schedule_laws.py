@@ -22,11 +22,11 @@ from scapy_tfo.explore.conversation.schedule import (
     to_json,
 )
 from scapy_tfo.explore.conversation.wrong import KINDS
-from scapy_tfo.explore.crossed import PACKETS as FAULTY_PACKETS
-from scapy_tfo.explore.crossed import with_three_faults
 from scapy_tfo.explore.ends.context import FACTORS
 from scapy_tfo.explore.ends.opening import USUAL
-from scapy_tfo.explore.plan import (
+from scapy_tfo.explore.stages.crossed import PACKETS as FAULTY_PACKETS
+from scapy_tfo.explore.stages.crossed import with_three_faults
+from scapy_tfo.explore.stages.plan import (
     CLIENTS,
     SERVERS,
     cells,
@@ -34,7 +34,7 @@ from scapy_tfo.explore.plan import (
     stage_of,
     with_one_more,
 )
-from scapy_tfo.explore.rows import rows
+from scapy_tfo.explore.stages.rows import rows
 
 faults = st.builds(Fault, st.booleans(), st.integers(0, 30), st.sampled_from(FAULTS))
 contexts = st.lists(

@@ -10,12 +10,12 @@ import pytest
 from scapy_tfo.explore.conversation.deeds import KINDS as DEEDS
 from scapy_tfo.explore.conversation.schedule import FAULTS, PIECES
 from scapy_tfo.explore.conversation.wrong import KINDS as WRONG
-from scapy_tfo.explore.deeds import TALKERS
 from scapy_tfo.explore.ends.opening import USUAL
 from scapy_tfo.explore.explorer import Explorer
 from scapy_tfo.explore.judging.corpus import corpus
-from scapy_tfo.explore.plan import SERVERS, cells
-from scapy_tfo.explore.single import (
+from scapy_tfo.explore.stages.deeds import TALKERS
+from scapy_tfo.explore.stages.plan import SERVERS, cells
+from scapy_tfo.explore.stages.single import (
     with_a_deed,
     with_a_fault,
     with_a_wrong_segment_in_each_state,

@@ -16,7 +16,7 @@ from scapy_tfo.explore.campaign.files import result_json
 from scapy_tfo.explore.campaign.jobs import Request, explored
 from scapy_tfo.explore.campaign.store import Store
 from scapy_tfo.explore.explorer import Explorer, Result
-from scapy_tfo.explore.plan import cells
+from scapy_tfo.explore.stages.plan import cells
 
 WRONG = "accepts-any-cookie"
 CELLS = cells()[:2]

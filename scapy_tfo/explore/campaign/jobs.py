@@ -16,7 +16,7 @@ from scapy_tfo.explore.audits import AUDITED
 from scapy_tfo.explore.campaign.store import PARTS, Store
 from scapy_tfo.explore.explorer import Explorer, Result
 from scapy_tfo.explore.reduce import reduced
-from scapy_tfo.explore.rows import STRENGTH
+from scapy_tfo.explore.stages.rows import STRENGTH
 from scapy_tfo.lab.process.namespace import die_with_parent
 
 

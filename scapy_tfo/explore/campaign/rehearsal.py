@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.executor.verdict import TracedPacket
-from scapy_tfo.explore.conversation.play import Play
 from scapy_tfo.explore.conversation.run import Problem, Run
 from scapy_tfo.explore.conversation.schedule import Schedule
 from scapy_tfo.explore.conversation.world import TargetStack, World
 from scapy_tfo.explore.explorer import Found
+from scapy_tfo.explore.programs import played
 from scapy_tfo.reference.states import Event
 from scapy_tfo.segment import MalformedPacketError, Segment
 from scapy_tfo.variants.registry import named
@@ -58,7 +58,7 @@ def rehearsed(
     world.port_of(schedule.server)
     recorder = _Recorder(world.target)
     world.target = recorder
-    run = Play(world, schedule).play()
+    run = played(world, schedule)
     began = recorder.packets[0].when if recorder.packets else 0.0
     packets = [
         TracedPacket(each.when - began, each.outbound, each.data) for each in recorder.packets

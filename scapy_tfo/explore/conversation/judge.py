@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection
 
-from scapy_tfo import tcp_rules
+from scapy_tfo import spec, tcp_rules
 from scapy_tfo.explore.conversation.run import OVER, Problem, Run
 from scapy_tfo.explore.ends.actor import Actor
 from scapy_tfo.explore.ends.steps import is_written_out, longest_wait
@@ -27,6 +27,12 @@ def advice() -> frozenset[str]:
     rules = tcp_rules.load()
     firm = {name for each in rules.values() if each.level.fails_run for name in each.rule}
     return frozenset(name for each in rules.values() for name in each.rule) - firm
+
+
+def is_advice(rule: str) -> bool:
+    """Whether a rule says what should be, or, of the fuzzer's model, the id in front of it."""
+    found = spec.load().get(rule.partition(" ")[0])
+    return rule in advice() if found is None else not found.level.fails_run
 
 
 def judged(run: Run) -> list[Problem]:

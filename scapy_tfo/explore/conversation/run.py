@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from scapy_tfo.explore.conversation.schedule import Schedule
+from scapy_tfo.explore.conversation.schedule import Schedule, program_of
 from scapy_tfo.explore.ends.actor import Actor
 
 OVER = "the connection was over"
@@ -15,6 +15,9 @@ LOST_FOR_GOOD = "it acknowledges, in the client's name, what the client has not 
 
 WAITED = "TIME-WAIT of the connection before may last (RFC 9293 section 3.10.7.4)"
 """The excuse of a SYN that got no SYN-ACK."""
+
+BY_ITSELF = "a program of the fuzzer is judged by the fuzzer's model"
+"""The excuse of what has no applications at its ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,8 @@ class Run:
 
 def outcome(run: Run) -> str:
     """What became of the two applications, in one line."""
+    if program_of(run.schedule) is not None:
+        return BY_ITSELF
     accepted = {0: "never accepted", 1: "accepted"}.get(
         run.server.accepted, f"accepted {run.server.accepted} times"
     )

@@ -27,6 +27,8 @@ HALVED, CUT = "halved", "cut"
 PIECES = (HALVED, CUT)
 """What a path does that makes two segments of one. halved: both come. cut: the second is lost.
 What has no text, and a SYN, passes whole."""
+PROGRAM = "program:"
+"""Before the number of a program of the fuzzer, which is played instead of a conversation."""
 _FATES = {*FAULTS, *LASTING, *PIECES}
 
 
@@ -84,6 +86,8 @@ class Schedule:
     deeds: tuple[Deed, ...] = ()
 
     def __str__(self) -> str:
+        if program_of(self) is not None:
+            return self.opening
         text = f"{self.opening}, {self.server}, {self.client}"
         if self.context:
             text += " {" + ", ".join(f"{name} {level}" for name, level in self.context) + "}"
@@ -108,6 +112,12 @@ class Schedule:
     def id(self) -> str:
         """Eight hexadecimal digits of what it is."""
         return hashlib.sha256(json.dumps(to_json(self)).encode()).hexdigest()[:8]
+
+
+def program_of(schedule: Schedule) -> int | None:
+    """The number of the program that is played instead, None for a conversation."""
+    word, _, number = schedule.opening.partition(":")
+    return int(number) if f"{word}:" == PROGRAM and number.isdecimal() else None
 
 
 def to_json(schedule: Schedule) -> dict[str, Any]:

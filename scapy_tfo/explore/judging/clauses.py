@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from scapy_tfo import tcp_rules
+from scapy_tfo import spec, tcp_rules
 
 AUDITS: Mapping[str, str] = MappingProxyType(
     {
@@ -68,5 +68,9 @@ def is_of_packets(rule: str) -> bool:
 
 
 def clause_of(rule: str) -> str:
-    """The id of the requirement that a finding breaks. rule: of its problem."""
+    """The id of the requirement that a finding breaks. rule: of its problem; one of the fuzzer's
+    model has the id in front."""
+    first = rule.partition(" ")[0]
+    if first in spec.load():
+        return first
     return _of_packets().get(rule) or AUDITS.get(rule, _SERVES_NO_MORE)

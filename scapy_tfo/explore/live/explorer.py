@@ -16,7 +16,6 @@ from itertools import takewhile
 from scapy_tfo.explore.conversation.judge import judged
 from scapy_tfo.explore.conversation.run import Problem, Run, outcome
 from scapy_tfo.explore.conversation.schedule import Schedule
-from scapy_tfo.explore.deeds import Length
 from scapy_tfo.explore.explorer import Explorer, Found, Result, first_of, sizes
 from scapy_tfo.explore.live import audits
 from scapy_tfo.explore.live.causes import cause_of
@@ -25,8 +24,9 @@ from scapy_tfo.explore.live.play import CALM, CROWD
 from scapy_tfo.explore.live.scan import FACTORS_LEFT_OUT, lacks
 from scapy_tfo.explore.live.site import Site
 from scapy_tfo.explore.live.suspects import Suspects
-from scapy_tfo.explore.plan import Batch, cells, stage_of
-from scapy_tfo.explore.rows import STRENGTH, rows
+from scapy_tfo.explore.stages.deeds import Length
+from scapy_tfo.explore.stages.plan import Batch, cells, stage_of
+from scapy_tfo.explore.stages.rows import STRENGTH, rows
 
 _CONFIRMS = 60.0
 """Seconds for playing again what went wrong; what is under way then is finished."""

@@ -13,7 +13,7 @@ from scapy_tfo.executor.live.application import meet
 from scapy_tfo.executor.live.bench import LiveBench
 from scapy_tfo.executor.live.control import greet
 from scapy_tfo.explore.live.site import Site
-from scapy_tfo.explore.plan import SERVERS
+from scapy_tfo.explore.stages.plan import SERVERS
 from scapy_tfo.lab.hooks import HooksBrokenError, ListenerOptions, NotOfferedError
 from scapy_tfo.segment import Address
 from scapy_tfo.suite.target import Target

@@ -6,15 +6,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from scapy_tfo.errors import TargetError
+from scapy_tfo.errors import SetupError, TargetError
 from scapy_tfo.explore.audits import AUDITED
 from scapy_tfo.explore.conversation.run import Problem, Run
-from scapy_tfo.explore.conversation.schedule import Schedule
+from scapy_tfo.explore.conversation.schedule import Schedule, program_of
 from scapy_tfo.explore.explorer import Result
 from scapy_tfo.explore.live.explorer import LiveExplorer, LiveResult
 from scapy_tfo.explore.live.opened import open_site
 from scapy_tfo.explore.reduce import reduced
-from scapy_tfo.explore.rows import STRENGTH
+from scapy_tfo.explore.stages.rows import STRENGTH
 from scapy_tfo.targets.reached import Reach
 
 
@@ -86,6 +86,8 @@ def explored_live(
 
 def replayed_live(reach: Reach, schedule: Schedule, seed: int) -> tuple[Run, list[Problem]]:
     """Play a schedule at a target, with its packets. Raises SetupError and TargetError."""
+    if program_of(schedule) is not None:
+        raise SetupError(f"{schedule}: on the wire such programs are played by 'scapy-tfo fuzz'")
     site = open_site(reach)
     try:
         return LiveExplorer(site, seed=seed).replay(schedule)

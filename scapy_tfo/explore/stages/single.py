@@ -17,10 +17,10 @@ from scapy_tfo.explore.conversation.deeds import KINDS as DEEDS
 from scapy_tfo.explore.conversation.run import Run
 from scapy_tfo.explore.conversation.schedule import FAULTS, PIECES, Deed, Fault, Schedule, Wrong
 from scapy_tfo.explore.conversation.wrong import KINDS as WRONG
-from scapy_tfo.explore.crossed import PACKETS
-from scapy_tfo.explore.deeds import TALKERS
 from scapy_tfo.explore.ends.opening import GOOD, PLAIN, USUAL
-from scapy_tfo.explore.plan import SERVERS
+from scapy_tfo.explore.stages.crossed import PACKETS
+from scapy_tfo.explore.stages.deeds import TALKERS
+from scapy_tfo.explore.stages.plan import SERVERS
 
 _PLACES = (1, 3, 6, 9)
 """Packets before a deed."""

@@ -11,10 +11,10 @@ from dataclasses import replace
 from scapy_tfo.covering import covering
 from scapy_tfo.explore.conversation.deeds import KINDS
 from scapy_tfo.explore.conversation.schedule import FAULTS, Fault, Schedule
-from scapy_tfo.explore.deeds import PLACES, TALKERS, Length, deed_at
 from scapy_tfo.explore.ends.opening import USUAL
-from scapy_tfo.explore.plan import BATCH, CLIENTS, SERVERS
-from scapy_tfo.explore.rows import Row
+from scapy_tfo.explore.stages.deeds import PLACES, TALKERS, Length, deed_at
+from scapy_tfo.explore.stages.plan import BATCH, CLIENTS, SERVERS
+from scapy_tfo.explore.stages.rows import Row
 
 STRENGTH = 2
 OF_FAULTS = 3

@@ -18,12 +18,12 @@ from scapy_tfo.explore.conversation.schedule import (
     Schedule,
     Wrong,
 )
-from scapy_tfo.explore.deeds import PLACES, TALKERS, Length, deed_at
 from scapy_tfo.explore.ends import steps
 from scapy_tfo.explore.ends.context import FACTORS
 from scapy_tfo.explore.ends.opening import ODD, USUAL
-from scapy_tfo.explore.plan import BATCH, CLIENTS, SERVERS
-from scapy_tfo.explore.rows import Row
+from scapy_tfo.explore.stages.deeds import PLACES, TALKERS, Length, deed_at
+from scapy_tfo.explore.stages.plan import BATCH, CLIENTS, SERVERS
+from scapy_tfo.explore.stages.rows import Row
 
 BATCHES = 2000
 """More than that are never made, so that a plan has an end."""

@@ -11,7 +11,7 @@ from scapy_tfo.covering import covering
 from scapy_tfo.explore.conversation.deeds import KINDS
 from scapy_tfo.explore.conversation.schedule import Deed, Schedule
 from scapy_tfo.explore.ends.opening import USUAL
-from scapy_tfo.explore.plan import BATCH, SERVERS
+from scapy_tfo.explore.stages.plan import BATCH, SERVERS
 
 STRENGTH = 2
 PLACES = 6

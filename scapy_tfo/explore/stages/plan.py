@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from scapy_tfo.explore.alone import alone
 from scapy_tfo.explore.conversation.schedule import (
     FAULTS,
     GONE,
@@ -17,11 +16,13 @@ from scapy_tfo.explore.conversation.schedule import (
     Fault,
     Schedule,
     Wrong,
+    program_of,
 )
 from scapy_tfo.explore.conversation.wrong import KINDS
 from scapy_tfo.explore.ends.opening import ODD, USUAL
 from scapy_tfo.explore.ends.steps import is_written_out
-from scapy_tfo.explore.rows import Row
+from scapy_tfo.explore.stages.alone import alone
+from scapy_tfo.explore.stages.rows import Row
 
 SERVERS = (
     *("echo", "think:20", "think:300", "late-close:50", "slow-reader:100", "send:3000"),
@@ -38,6 +39,7 @@ CELLS, ALONE, FAULT, WRONG, CONTEXT, FAULTS_TWO, FAULTS_THREE = (
 )
 DEEDS, CROSSED = "legal deeds", "deeds, faults, contexts"
 VANISHED, SILENCED, MIXED = "client gone", "outages", "mixtures"
+PROGRAMS = "the fuzzer's programs"
 BATCH = 48
 """Schedules with one application of the target that are played in one world."""
 
@@ -157,6 +159,8 @@ def interleaved(many: Sequence[Iterable[Batch]], firsts: list[First]) -> Iterato
 def stage_of(schedule: Schedule) -> str:
     """What it is played for, by what it has."""
     deeds, faults = len(schedule.deeds), len(schedule.faults)
+    if program_of(schedule) is not None:
+        return PROGRAMS
     if _is_mixed(schedule):
         is_crossed = deeds == faults == 1 and schedule.wrong is None
         return CROSSED if is_crossed else MIXED

@@ -1,0 +1,1 @@
+"""Which schedules there are: what each stage of an exploration plays, and in which order."""
