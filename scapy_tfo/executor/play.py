@@ -136,7 +136,8 @@ class Play:
         before = link.states
         named = link.state if self._edges is not None else ""
         number = len(self.trace) - 1 if self._keep else -1
-        if self._log is not None:
+        # What parts the ends is not in the log, so what answers it does not belong there, either.
+        if self._log is not None and not self.done:
             number = self._log.came(link, packet, now, number)
         self._oracle.came(link, read(packet), now, number)
         kind = link.evidence.heard[-1]

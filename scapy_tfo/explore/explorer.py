@@ -44,6 +44,8 @@ from scapy_tfo.explore.stages.single import (
 )
 from scapy_tfo.variants.registry import named
 
+_PROGRAMS = 1 << 20
+"""By how much the numbers of the fuzzer's programs differ from one seed to the next."""
 _TRIED = 3
 """Schedules of one rule that are played again; the others are only counted."""
 
@@ -136,7 +138,7 @@ class Explorer:
         """Everything within bounds, until it is stopped. faults: at most, in one schedule. shard,
         of: explore this part of so many."""
         dice = random.Random(self._seed)
-        self._numbers = itertools.count(shard, of)
+        self._numbers = itertools.count(self._seed * _PROGRAMS + shard, of)
         some = cells()
         dice.shuffle(some)
         bases = []

@@ -178,15 +178,17 @@ def overdue(link: Connection, now: float) -> Debt | None:
         return None
     # A round trip as slow as we made it (RFC 6298 section 2).
     first = max(_FIRST_TIMEOUT, 0.5 + 3.2 * link.timers.slowest)
-    wait = (now - link.timers.heard_at) / (1 << min(link.timers.repeats, 5))
+    since, doubled = link.timers.heard_at, 1 << min(link.timers.repeats, 5)
     if link.states == RCVD and link.handshake.syn_acks < 4:
         rule, least = no_repeat, _FIRST_TIMEOUT
     elif link.states == OPEN and link.inbound.received > link.inbound.our_ack:
         rule, least = no_repeat, first
     elif link.states == OPEN and _held_back(link):
         rule, least = no_probe, max(_PROBED, first)
+        since = max(since, link.timers.asked_at)
     else:
         return None
+    wait = (now - since) / doubled
     watch = link.watch
     watch.passes[_BY_TIMER.number] += 1
     # What came again shows that the rule was kept.

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from scapy_tfo.executor.simulated import SimulatedBench
-from scapy_tfo.explore.stages import mixed as mixtures
 from scapy_tfo.explore.conversation.judge import advice, judged
 from scapy_tfo.explore.conversation.play import Play
 from scapy_tfo.explore.conversation.schedule import (
@@ -29,6 +28,7 @@ from scapy_tfo.explore.ends.context import FACTORS
 from scapy_tfo.explore.ends.opening import ODD
 from scapy_tfo.explore.ends.steps import is_written_out
 from scapy_tfo.explore.explorer import Explorer
+from scapy_tfo.explore.stages import mixed as mixtures
 from scapy_tfo.explore.stages.mixed import mixed
 from scapy_tfo.explore.stages.plan import CROSSED, MIXED, stage_of
 from scapy_tfo.mutants.registry import Mutant

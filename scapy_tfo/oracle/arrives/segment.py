@@ -43,6 +43,8 @@ def sound(link: Connection, sent: Sent) -> None:
         link.owed.want_answer(False)
         if offer.times is not None:
             link.times.send(offer.times[0], counts=True)
+    if sent.size:
+        link.timers.ask(sent.now)
     link.owed.begin()
     link.history.begin()
 

@@ -71,8 +71,8 @@ def syn(link: Connection, sent: Sent) -> None:
 def _first_syn(link: Connection, sent: Sent) -> None:
     seq, flags, size, offer, now = sent.seq, sent.flags, sent.size, sent.offer, sent.now
     history = link.history
-    if link.room is not None and link.handshake.accepted and history.reset_at is not None:
-        link.room.leave_behind(history.reset_at)
+    if link.room is not None:
+        link.room.leave_behind(link)
     hasty = link.handshake.rule is not None and link.owed.unsettled > 0
     used = not history.pristine
     if seq or used:

@@ -151,6 +151,9 @@ class History(Facts):
             # The data of a SYN may be refused: it counts when it is acknowledged or sent again.
             self.binding.add(start, b"", 1 if flags & SYN else length)
         self.ends.add((segment.seq + length) & 0xFFFFFFFF)
+        if flags & (SYN | FIN) == SYN | FIN:
+            # Some ignore the FIN (specs/freedoms.toml, syn-fin).
+            self.ends.add((segment.seq + length - 1) & 0xFFFFFFFF)
         if not flags & ACK:
             return
         self.acks.add(segment.ack)

@@ -49,15 +49,17 @@ class Room:
         self._slack = slack
         self._alone = alone
         self._links: list[Counted] = []
-        self._ghosts: list[float] = []
+        self._ghosts: list[tuple[float, int]] = []
 
     def join(self, link: Counted) -> None:
         """A connection at this listener."""
         self._links.append(link)
 
-    def leave_behind(self, reset_at: float) -> None:
+    def leave_behind(self, link: Counted) -> None:
         """A connection that was reset while pending makes room for another on its ports."""
-        self._ghosts.append(reset_at)
+        reset_at = link.history.reset_at
+        if link.handshake.accepted and reset_at is not None:
+            self._ghosts.append((reset_at, _is_sure(link.handshake)))
 
     def vacancy(self, now: float) -> Vacancy:
         """As far as it can be known from outside."""
@@ -76,8 +78,8 @@ class Room:
         for link in self._links:
             a, b = self._pending(link, now)
             least, most = least + a, most + b
-        for reset_at in self._ghosts:
-            least += now - reset_at < _COUNTS_ON
+        for reset_at, sure in self._ghosts:
+            least += sure * (now - reset_at < _COUNTS_ON)
             most += now - reset_at < self._resets_last
         return least, most
 
@@ -108,7 +110,7 @@ class Room:
             return 0, int(bool(link.states & 2))
         if not it.accepted:
             return 0, 0
-        sure = int(bool(it.taken))
+        sure = _is_sure(it)
         reset_at = link.history.reset_at
         if reset_at is not None:
             ago = now - reset_at
@@ -116,3 +118,9 @@ class Room:
         if link.states == 2:
             return (sure, 1) if now - it.syn_ack_at < _ABANDONED else (0, 0)
         return (0, 0) if link.states == 4 else (0, 1)
+
+
+def _is_sure(it: Handshake) -> int:
+    """1 for what counts at every target: its text was taken, and its handshake did not end. Some
+    take a fast open without text for a plain handshake."""
+    return int(bool(it.taken) and it.opened_at is None)

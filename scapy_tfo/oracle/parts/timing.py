@@ -90,18 +90,23 @@ class Timers:
 
     heard_at: when it sent something last that a timer may send again, or we acknowledged more;
     repeats: how often it was sent again since. progress_at: when the target must have seen
-    progress last. slowest: the longest that it waited for an acknowledgement.
+    progress last. slowest: the longest that it waited for an acknowledgement. asked_at: when we
+    sent text last, which may have brought it something to send.
     """
 
-    __slots__ = ("heard_at", "progress_at", "repeats", "slowest")
+    __slots__ = ("asked_at", "heard_at", "progress_at", "repeats", "slowest")
 
     def __init__(self) -> None:
-        self.heard_at = self.progress_at = self.slowest = 0.0
+        self.heard_at = self.progress_at = self.slowest = self.asked_at = 0.0
         self.repeats = 0
 
     def begin(self, now: float) -> None:
         """The first SYN went out."""
         self.heard_at = self.progress_at = now
+
+    def ask(self, now: float) -> None:
+        """We sent text."""
+        self.asked_at = now
 
     def hear(self, now: float, *, repeated: bool) -> None:
         """Something came, again or for the first time. New text does not end the backoff: only an

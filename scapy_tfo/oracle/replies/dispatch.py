@@ -81,7 +81,8 @@ def unopened(link: Connection, came: Came) -> Finding:
     """The SYN-ACK comes first, but for an ACK that refuses what was sent after the SYN."""
     if came.kind == "syn-ack":
         return HELD
-    if came.kind == "ack" and link.owed.unsettled > 1:
+    rule = link.handshake.rule
+    if came.kind == "ack" and link.owed.unsettled > (rule is not None and rule.owed):
         return None
     return Breach("a SYN-ACK first", f"{came.kind} acknowledging {came.number}")
 
