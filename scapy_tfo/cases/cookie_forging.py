@@ -41,6 +41,18 @@ async def another_address_cannot_use_it(peer: Peer) -> None:
 
 
 @case("SRV-1", needs=["two_addresses"])
+async def another_address_cannot_use_it_after_its_owner(peer: Peer) -> None:
+    """A cookie that its owner has just used, from another address: not accepted early."""
+    ours = (await _cookies(peer))[0]
+    flow = peer.flow()
+    request = flow.app.request()
+    flow.syn(cookie=ours, data=request)
+    flow.must_accept(await flow.syn_ack(), len(request))
+    flow.hang_up()
+    await _refused(peer, [ours], "a cookie that another address has used", source=1)
+
+
+@case("SRV-1", needs=["two_addresses"])
 async def each_address_keeps_its_own(peer: Peer) -> None:
     """Cookies of several addresses, used in the order of asking: each is good for its own."""
     for source, cookie in enumerate(await _cookies(peer)):

@@ -122,3 +122,16 @@ async def long_answer_comes_whole(peer: Peer) -> None:
         "60000 bytes of the pattern, then the SYN's data",
         f"{len(flow.stream.data)} bytes that differ",
     )
+
+
+@case("ACC-9", needs=["answer"])
+async def text_that_was_overtaken_is_taken(peer: Peer) -> None:
+    """Text that acknowledges less than an ACK that overtook it is taken and answered."""
+    flow = await peer.open()
+    await flow.answered()
+    flow.resends = False
+    text = flow.app.request()
+    flow.sent.append(text)
+    flow.send(ACK, text, ack=add(flow.irs or 0, 1))
+    await flow.answered()
+    await flow.finish()

@@ -1,4 +1,4 @@
-"""Servers that mishandle acknowledgements of data that was never sent (RFC 9293 3.10.7.4)."""
+"""Servers that mishandle acknowledgements of what was not sent, or old ones (RFC 9293 3.10.7.4)."""
 
 from __future__ import annotations
 
@@ -136,3 +136,14 @@ class SynAckIsTakenForAnAck(PassiveConnection):
             self.syn_arrives(segment, now)
         else:
             super().other_arrives(segment, now)
+
+
+@mutant("ACC-9")
+class DropsWhatWasOvertaken(PassiveConnection):
+    """Text that acknowledges less than what came before it is dropped, and an ACK sent."""
+
+    def ack_arrives(self, segment: Segment, start: int, now: float) -> bool:
+        if self.state is not State.SYN_RCVD and seq.before(segment.ack, self.send.una):
+            self.reject(segment, now)
+            return False
+        return super().ack_arrives(segment, start, now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scapy_tfo import option as opt
-from scapy_tfo.cookie import KeyMatch
+from scapy_tfo.cookie import Cookies, KeyMatch
 from scapy_tfo.mutants.registry import mutant
 from scapy_tfo.option import FastOpen
 from scapy_tfo.reference.server import Listener
@@ -31,6 +31,24 @@ class AcceptsAnyCookie(_Compares):
 
     def equal(self, right: bytes, shown: bytes) -> bool:
         return True
+
+
+@mutant("SRV-1")
+class CookieThatWasGoodIsGoodForAll(Listener):
+    """A cookie that was good once is looked up, whoever shows it."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._checked: dict[tuple[Cookies, bytes], KeyMatch] = {}
+
+    def check_cookie(self, segment: Segment, option: FastOpen) -> KeyMatch:
+        if self.cookies.one_time:
+            return super().check_cookie(segment, option)
+        known = self.cookies, option.cookie
+        found = self._checked.get(known) or super().check_cookie(segment, option)
+        if found is KeyMatch.PRIMARY:
+            self._checked[known] = found
+        return found
 
 
 @mutant("SRV-2", also=("SRV-1", "ACC-3", "ACC-4"))
