@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from scapy_tfo.errors import TargetError
-from scapy_tfo.explore.conversation.schedule import to_json
+from scapy_tfo.explore.conversation.schedule import PROGRAM, to_json
 from scapy_tfo.explore.explorer import Explorer
 from scapy_tfo.mutants.registry import all_mutants, named
 
@@ -97,14 +97,17 @@ def table_of(entries: Mapping[str, Mapping[str, Any]], count: int, limit: float)
     found = {name for name, each in entries.items() if "rule" in each}
     cases, fuzz = caught_elsewhere()
     share = 100 * len(found) / len(entries)
+    programs = sum(entries[each].get("schedule", "").startswith(PROGRAM) for each in found)
     lines = [
         "# Wrong stacks that exploring finds",
         "",
         f"{len(found)} of {len(entries)} ({share:.0f} in 100) within {limit:g} s of CPU each, as",
         f"`make explore-mutants` last found them, which tried {len(entries)} of {count} stacks,",
-        f"chosen by chance. Cases miss {len(found - cases)} of those found, the fuzzer misses",
-        f"{len(found - fuzz)}, and both miss {len(found - cases - fuzz)}. A stack that is not",
-        "found has a dash; some are wrong only where an application asks for what no schedule has.",
+        f"chosen by chance. {programs} of those found are told by a program of the fuzzer behind",
+        f"schedules, the others by schedules. Cases miss {len(found - cases)} of those found, the",
+        f"fuzzer misses {len(found - fuzz)}, and both miss {len(found - cases - fuzz)}. A stack",
+        "that is not found has a dash; some are wrong only where an application asks for what no",
+        "schedule has.",
         "",
         "| stack | rule | schedules | smallest schedule |",
         "|---|---|--:|---|",

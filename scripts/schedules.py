@@ -23,7 +23,7 @@ from pathlib import Path
 from scapy_tfo.explore.conversation.deeds import RESTS_FOR_MINUTES
 from scapy_tfo.explore.conversation.judge import judged
 from scapy_tfo.explore.conversation.run import Run
-from scapy_tfo.explore.conversation.schedule import Schedule, from_json
+from scapy_tfo.explore.conversation.schedule import Schedule, from_json, program_of
 from scapy_tfo.explore.covered import rows_of
 from scapy_tfo.explore.ends.opening import ODD, USUAL
 from scapy_tfo.explore.ends.steps import is_written_out, longest_wait
@@ -83,8 +83,12 @@ def is_quick(schedule: Schedule) -> bool:
 def found_by(path: Path) -> Iterator[Schedule]:
     """What found a wrong stack, by itself."""
     for entry in json.loads(path.read_text(encoding="utf-8"))["mutants"].values():
-        if "played" in entry and not entry["before"]:
-            yield from_json(entry["played"])
+        if "played" not in entry or entry["before"]:
+            continue
+        schedule = from_json(entry["played"])
+        # On the wire no program of the fuzzer is played.
+        if program_of(schedule) is None:
+            yield schedule
 
 
 @dataclass(frozen=True, slots=True)
