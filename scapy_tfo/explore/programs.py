@@ -7,7 +7,6 @@ the fuzzer's model and the rules of traffic, and by nothing else.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from ipaddress import ip_address
 
 from scapy_tfo.executor.conduct import Log
@@ -75,7 +74,7 @@ def _program(world: World, schedule: Schedule, number: int, keep: bool) -> Run:
         program,
         ends,
         jar,
-        replace(world.profile, fresh=True),
+        world.profile,
         Patience(),
         keep=keep,
         log=Log(world.tally, ordered=True, whole=True),
