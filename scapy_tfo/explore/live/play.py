@@ -11,6 +11,7 @@ from scapy_tfo.explore.conversation.run import Run
 from scapy_tfo.explore.conversation.schedule import Schedule
 from scapy_tfo.explore.live.observed import Observed
 from scapy_tfo.explore.live.setting import LiveSetting
+from scapy_tfo.icmp import IcmpError
 from scapy_tfo.lab.hooks import Session
 from scapy_tfo.segment import SYN, Segment
 
@@ -127,12 +128,20 @@ class LivePlay(Play):
 
     def _at_target(self, segment: Segment) -> None:
         self._moved_at = self.world.now
-        if segment.flags & SYN and self._situation.syn is not None and self.observed.done:
-            # Its application may have ended the first connection: this opens another.
-            self._conduct.history.mixed = True
+        self._may_open_another(segment)
         super()._at_target(segment)
         if self._handshake.acked:
             self.server.accepted = 1
+
+    def _inject(self, made: Segment | IcmpError, fate: str) -> None:
+        if isinstance(made, Segment):
+            self._may_open_another(made)
+        super()._inject(made, fate)
+
+    def _may_open_another(self, segment: Segment) -> None:
+        """Note a SYN that comes when the application may have ended the first connection."""
+        if segment.flags & SYN and self._situation.syn is not None and self.observed.done:
+            self._conduct.history.mixed = True
 
     def is_over(self, now: float) -> bool:
         """Whether nothing more is to be expected."""

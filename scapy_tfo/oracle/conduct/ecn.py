@@ -93,7 +93,9 @@ def mark_unanswered(history: History, came: Came) -> Judged:
     marked = history.peer.marked
     if marked is None or not _classic(history) or came.flags & (SYN | RST) or came.ack is None:
         return False
-    if came.ack < marked:
+    end = history.peer.fin_end
+    if came.ack < marked or (end is not None and came.ack >= end):
+        # Nothing more is to come that it could slow down, and TIME-WAIT keeps little.
         return False
     return bool(came.flags & ECE) or Breach("ECE: CE came, and no CWR", "none")
 

@@ -134,7 +134,9 @@ def duplicate_again(history: History, came: Came) -> Judged:
     if block is None:
         return False
     again = block == history.duplicate and not history.spoke_since
-    if again and _copies(history, *block) > 2:
+    # What has the number of the SYN has no other original.
+    originals = int(block[0] > 0)
+    if again and _copies(history, *block) > 1 + originals:
         # Each of several duplicates has a report, and these may have crossed.
         return False
     return not again or Breach("a report of each duplicate", f"{block[0]}:{block[1]} again")
