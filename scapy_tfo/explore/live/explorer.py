@@ -165,7 +165,7 @@ class LiveExplorer(Explorer):
         if self._suspects.causes:
             self._tell(
                 f"what went wrong in {self._suspects.causes:,} ways is played again with little "
-                f"else, for {2 * _CONFIRMS:.0f} s at most"
+                "else: it takes up to five minutes"
             )
         end = time.monotonic() + _CONFIRMS
         bare = takewhile(lambda _: time.monotonic() < end, self._suspects.bare())
