@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scapy_tfo.cases.data_with_the_ack import loses_first_text
 from scapy_tfo.lab.apps import pattern
 from scapy_tfo.segment import ACK
 from scapy_tfo.seq import add
@@ -127,9 +128,10 @@ async def long_answer_comes_whole(peer: Peer) -> None:
 @case("ACC-9", needs=["answer"])
 async def text_that_was_overtaken_is_taken(peer: Peer) -> None:
     """Text that acknowledges less than an ACK that overtook it is taken and answered."""
+    resends = await loses_first_text(peer)
     flow = await peer.open()
     await flow.answered()
-    flow.resends = False
+    flow.resends = resends
     text = flow.app.request()
     flow.sent.append(text)
     flow.send(ACK, text, ack=add(flow.irs or 0, 1))

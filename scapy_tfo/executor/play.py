@@ -88,6 +88,7 @@ class Play:
         self._sent = self._heard = 0
         self._now = self._began = self._since = 0.0
         self._settling = self._answered = False
+        self._parted = set[int]()
         self._expecting: tuple[int, str, int] | None = None
         self._reached: set[tuple[int, str]] = set()
         self._unjudged = ""
@@ -137,7 +138,7 @@ class Play:
         named = link.state if self._edges is not None else ""
         number = len(self.trace) - 1 if self._keep else -1
         # What parts the ends is not in the log, so what answers it does not belong there, either.
-        if self._log is not None and not self.done:
+        if self._log is not None and index not in self._parted:
             number = self._log.came(link, packet, now, number)
         self._oracle.came(link, read(packet), now, number)
         kind = link.evidence.heard[-1]
@@ -231,7 +232,10 @@ class Play:
         self.deadline = None
         if self.program.end != "leave":
             for link in self.links:
+                before = len(self._out.packets)
                 self._out.part(link)
+                if len(self._out.packets) > before:
+                    self._parted.add(link.index)
 
     def _run(self) -> Iterator[float]:
         """The steps, then the end; yields the deadline of each wait."""
