@@ -117,10 +117,14 @@ def offer_of(block: bytes) -> Offer:
     return _read(block)
 
 
+_MOST_USUAL = 1220
+"""Bytes of the larger MSS of who offers none (RFC 9293 section 3.7.1)."""
+
+
 @lru_cache(4096)
 def _read(block: bytes) -> Offer:
     mss = scale = times = None
-    sack = unsound = ended = False
+    sack = unsound = ended = doubtful = False
     blocks: list[tuple[int, int]] = []
     strange = []
     for each in opt.pull_options(block):
@@ -131,6 +135,7 @@ def _read(block: bytes) -> Offer:
             pass
         elif not each.is_sound or (kind in _SIZES and each.length != _SIZES[kind]):
             unsound = True
+            doubtful = doubtful or kind == opt.MSS
         elif kind == opt.MSS:
             mss = int.from_bytes(data, "big")
         elif kind == opt.WINDOW_SCALE:
@@ -143,5 +148,8 @@ def _read(block: bytes) -> Offer:
             blocks += [_TIMES.unpack_from(data, at) for at in range(0, len(data), 8)]
         elif kind not in _KNOWN and opt.judge(each) is None:
             strange.append(kind)
+    if doubtful:
+        # Beside one of a wrong length the other may be read, or neither.
+        mss = max(mss or 0, _MOST_USUAL)
     found = opt.find_fast_open(block)
     return Offer(mss, scale, sack, times, tuple(blocks), found, unsound, ended, tuple(strange))
