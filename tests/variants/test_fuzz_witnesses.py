@@ -23,6 +23,8 @@ WITNESSES = {
     "the reset of an open connection does not count": ("variants-row-2", 29331237),
     "a probe comes five seconds after the text that asks for it": ("variants-row-39", 79539541),
     "an ACK refuses a segment while a SYN with FIN waits": ("variants-row-41", 15888680),
+    "the ACK of this second went to another flow": ("variants-row-31", 4321369140),
+    "so did that of a host with another limit": ("variants-row-43", 4331372117),
     "an MSS counts not beside another of a wrong length": ("closes-both-ways", 4302557099),
     "a RST for a SYN with FIN does not count the FIN": ("variants-row-10", 200175),
     "the ACK with which the client parts lets an answer out": ("variants-row-12", 200003),

@@ -109,11 +109,11 @@ def _ack_field(link: Connection, it: Arrival) -> bool:
             # RST, or an ACK under RFC 5961 section 5.2; whether the connection goes on is left
             # open.
             link.enter(link.states | LISTEN)
-            link.owed.want_answer(it.old == RCVD and not _is_discarded(link, it))
+            link.want_answer(it.old == RCVD and not _is_discarded(link, it), it.sent.now)
             return it.old != RCVD
     elif not it.may_ack:
         link.note("bad-ack")
-        link.owed.want_answer(False)
+        link.want_answer(False, it.sent.now)
         return False
     return True
 
@@ -126,11 +126,11 @@ def _acceptable(link: Connection, it: Arrival) -> bool:
         inbound.extend(it.ack + (it.sent.window << (inbound.scale or 0)))
     if not (it.may_seq and it.may_time):
         bare = not it.may_time and not it.length
-        link.owed.want_answer(it.old == OPEN and not (bare or _is_discarded(link, it)))
+        link.want_answer(it.old == OPEN and not (bare or _is_discarded(link, it)), it.sent.now)
         return False
     if it.length and (not it.must or it.sent.seq > link.outbound.must.next):
         # The ACK of text before its turn may count to what limits such answers, too.
-        link.owed.want_answer(False)
+        link.want_answer(False, it.sent.now)
     return True
 
 
@@ -152,7 +152,7 @@ def _opens(link: Connection, it: Arrival) -> bool:
         link.enter(old & ~RCVD | OPEN if it.taken else old | OPEN)
     if size and it.must and old != RCVD and old != OPEN and it.sent.seq <= link.outbound.must.next:
         # A RST, or an ACK: only a stack that hangs says nothing.
-        link.owed.want_answer(True)
+        link.want_answer(True, it.sent.now)
     return True
 
 

@@ -40,7 +40,7 @@ def sound(link: Connection, sent: Sent) -> None:
         with_ack(link, sent)
     else:
         link.note("no-ack-flag")
-        link.owed.want_answer(False)
+        link.want_answer(False, sent.now)
         if offer.times is not None:
             link.times.send(offer.times[0], counts=True)
     if sent.size:

@@ -50,16 +50,16 @@ def syn(link: Connection, sent: Sent) -> None:
     if (seq < outbound.may.next + ANY_WINDOW and end > low) or seq == low:
         # RFC 9293 lets it reset the connection, RFC 5961 section 4.2 has it challenged.
         link.may_end()
-        link.owed.want_answer(False)
+        link.want_answer(False, now)
     elif link.states == OPEN:
         # Without the timestamps that were agreed on it may be dropped (RFC 7323 section 3.2).
         untimed = link.times.agreed and offer.times is None
         # And one with FIN is refused by most stacks, by some before they look for a connection.
         refused = untimed or bool(flags & FIN)
-        link.owed.want_answer(not (refused or may_be_dropped(sent)))
+        link.want_answer(not (refused or may_be_dropped(sent)), now)
     else:
         # It may be answered with an ACK, too, also where a SYN-ACK went out before (RFC 5961 4.2).
-        link.owed.want_answer(False)
+        link.want_answer(False, now)
     shake.ask_for_more(offer)
     if offer.times is not None:
         if again and link.states & RCVD:

@@ -52,6 +52,8 @@ _LONG = 20.0
 _ANSWERS = 1
 """To unacceptable segments on one flow, after which no more is counted on: Linux waits half a
 second between two."""
+_SHARED = 5.0
+"""Seconds in which a host may limit such answers on all of its connections (RFC 5961 section 7)."""
 
 
 Debts = tuple[tuple[int, int] | None, bool]
@@ -62,11 +64,13 @@ class Owed:
 
     rst: sequence number and acknowledgment of a RST that is owed. rst_pardoned: one may come.
     rst_overtaken: one may come that answers what was sent just before a RST of ours. answer: an ACK
-    is owed. answers: how often one was, or might have been. unsettled: segments sent since all that
-    was owed had come.
+    is owed. answers: how often one was, or might have been. asked_at: when last, in seconds.
+    unsettled: segments sent since all that was owed had come.
     """
 
-    __slots__ = ("answer", "answers", "rst", "rst_overtaken", "rst_pardoned", "unsettled")
+    __slots__ = (
+        *("answer", "answers", "asked_at", "rst", "rst_overtaken", "rst_pardoned", "unsettled"),
+    )
 
     def __init__(self) -> None:
         self.rst: tuple[int, int] | None = None
@@ -74,6 +78,7 @@ class Owed:
         self.rst_overtaken = False
         self.answer = False
         self.answers = 0
+        self.asked_at = -_SHARED
         self.unsettled = 0
 
     def begin_anew(self, *, pardoned: bool) -> None:
@@ -87,10 +92,11 @@ class Owed:
         only = self.rst is None and not self.rst_overtaken
         self.rst = (seq, ack) if only else ANY_RST
 
-    def want_answer(self, wanted: bool) -> None:
+    def want_answer(self, wanted: bool, now: float) -> None:
         """An ACK is owed, or may come; after a few of them a target may fall silent (RFC 5961
         section 7)."""
         self.answers += 1
+        self.asked_at = now
         if wanted:
             self.answer = self.answers <= _ANSWERS
 
@@ -251,6 +257,14 @@ class Connection:
     def note(self, feature: str) -> None:
         """Remember something special about this flow, for the requirement of a violation."""
         self.evidence.note(feature)
+
+    def want_answer(self, wanted: bool, now: float) -> None:
+        """An ACK is owed, unless another flow may have used up what the host sends of them; or one
+        may come."""
+        self.owed.want_answer(wanted and not self._is_spent(now), now)
+
+    def _is_spent(self, now: float) -> bool:
+        return any(now - each.owed.asked_at < _SHARED for each in self.around if each is not self)
 
     def waited(self, seconds: float, now: float) -> None:
         """Nothing was sent for so long."""
