@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from scapy_tfo import seq
 from scapy_tfo.segment import ACK, PSH
-from scapy_tfo.stimuli.windows import LATER, acknowledged_one_by_one
+from scapy_tfo.stimuli.windows import CROSSED, LATER, acknowledged_one_by_one
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import stimulus
 
-TEXT = "send:60000"
+TEXT, MORE_TEXT = "send:60000", "send:120000"
 TRIP = 0.5
 """Seconds that the handshake takes: the first timeout is three times that (RFC 6298 2.2)."""
 JUST_IN_TIME = 2.7 * TRIP
 BYTES, BETWEEN = 13, 0.3
 ROUNDS = 3
 """Flights after which some segments are under way at a time."""
+NARROW, WIDE = 14_000, 65_535
+DUPLICATES = 40
+"""More than there are segments in the wide window, less those in the narrow one."""
 
 
 def copies(flow: Flow) -> int:
@@ -33,6 +37,45 @@ async def three_duplicate_acknowledgements(peer: Peer) -> None:
         flow.send(ACK, ack=lost)
         await flow.pause(LATER)
     await flow.pause(0.2)
+    flow.ack()
+    await flow.pause(LATER)
+
+
+@stimulus("TCP-FR-2", needs=["listeners"])
+async def duplicate_acknowledgements_apart(peer: Peer) -> None:
+    """Three duplicate ACKs come, each behind an ACK of two segments more: no SACK was agreed on."""
+    flow = await peer.connect(await peer.listen(TEXT))
+    told = await acknowledged_one_by_one(flow, 1)
+    await flow.pause(LATER)
+    for _ in range(3):
+        flow.send(ACK, ack=told)
+        await flow.pause(LATER)
+        ends = [each.end for each in flow.heard if each.payload and seq.before(told, each.end)]
+        if len(ends) < 2:
+            break
+        told = ends[1]
+        flow.send(ACK, ack=told)
+        await flow.pause(LATER)
+    await flow.pause(0.2)
+    flow.ack()
+    await flow.pause(LATER)
+
+
+@stimulus("TCP-FR-6", needs=["listeners"])
+async def a_recovery_of_many_duplicate_acknowledgements(peer: Peer) -> None:
+    """Forty duplicate ACKs come into a narrow window, then all is acknowledged with a wide one."""
+    flow = peer.flow(await peer.listen(MORE_TEXT))
+    flow.window = NARROW
+    flow.syn()
+    await flow.syn_ack()
+    flow.ack()
+    await flow.until("text", lambda: len(flow.stream.data) > 0)
+    await flow.pause(LATER)
+    lost = next(each for each in flow.heard if each.payload).seq
+    for _ in range(DUPLICATES):
+        flow.send(ACK, ack=lost)
+    await flow.pause(CROSSED)
+    flow.window = WIDE
     flow.ack()
     await flow.pause(LATER)
 

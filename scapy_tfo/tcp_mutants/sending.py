@@ -212,6 +212,29 @@ class BelievesOneDuplicate(SendSide):
         return super().duplicate()
 
 
+@tcp_mutant("resends-too-soon", "TCP-FR-2.duplicate-acknowledgements-apart")
+class CountsOn(SendSide):
+    """Duplicate ACKs count on, whatever is acknowledged between them."""
+
+    def acknowledged(self, ack: int, now: float) -> bool:
+        before = self._duplicates
+        again = super().acknowledged(ack, now)
+        self._duplicates = before
+        return again
+
+
+@tcp_mutant("stays-inflated", "TCP-FR-6.a-recovery-of-many-duplicate-acknowledgements")
+class NeverDeflates(SendSide):
+    """The ACK that ends a recovery leaves the window as duplicate ACKs have opened it."""
+
+    def acknowledged(self, ack: int, now: float) -> bool:
+        inflated, was_recovering = self.cwnd, self._recovering
+        again = super().acknowledged(ack, now)
+        if was_recovering and not self._recovering:
+            self.cwnd = inflated
+        return again
+
+
 @tcp_mutant("resends-another", DUPLICATES)
 class SendsTheNextAgain(PassiveConnection):
     """Duplicate ACKs bring the segment behind the one that they ask for, too."""

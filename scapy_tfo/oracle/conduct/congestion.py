@@ -40,6 +40,19 @@ def grows_slowly(history: History, came: Came) -> Judged:
     return size <= most or Breach(f"{most} bytes under way at most", f"{size}")
 
 
+def deflates(history: History, came: Came) -> Judged:
+    """What duplicate ACKs let out counts no more once a recovery is over, and all of its text is
+    acknowledged (RFC 5681 section 3.2, step 6)."""
+    if not history.deflated or not _is_text(came) or not history.whole:
+        return False
+    assert came.seq is not None
+    segments = _SEGMENTS + history.grown + history.peer.inflation - history.deflated
+    segments += history.may_probe_the_tail(came)
+    most = segments * history.largest
+    size = came.seq + len(came.segment.payload) - history.their_una
+    return size <= most or Breach(f"{most} bytes under way at most", f"{size}")
+
+
 def resends_fast(history: History, segment: Segment, at: float) -> Due | None:
     """Three duplicate ACKs bring the segment that they ask for (RFC 5681 section 3.2)."""
     peer = history.peer
@@ -101,6 +114,17 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "flight-too-large",
         grows_slowly,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        text=True,
+        needs=ACKED,
+    ),
+    Rule(
+        "stays-inflated",
+        deflates,
         listens=True,
         complete=True,
         ordered=True,

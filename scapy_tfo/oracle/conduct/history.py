@@ -16,6 +16,7 @@ from scapy_tfo.oracle.conduct.parts.came import Came as Came
 from scapy_tfo.oracle.conduct.parts.facts import BLOCK as BLOCK
 from scapy_tfo.oracle.conduct.parts.facts import DEFAULT_MSS, MOST_SHIFT, PROMPT, Facts
 from scapy_tfo.oracle.conduct.parts.isns import Population as Population
+from scapy_tfo.oracle.conduct.parts.peer_record import UNDER_WAY
 from scapy_tfo.oracle.conduct.parts.place import Place
 from scapy_tfo.segment import ACK, CWR, ECE, FIN, RST, SYN, Segment
 from scapy_tfo.seq import distance
@@ -187,6 +188,8 @@ class History(Facts):
         self.slow = self.slow or at is None or at - self.text_at > PROMPT
         # A segment for each segment, or for each ACK, is the most that a window grows by.
         self.grown = max(self.grown + 1, self.segments)
+        if ack == self.theirs.end and at is not None and at - self.text_at > UNDER_WAY:
+            self.deflated = self.peer.inflation
         self.their_una = ack
         fin = self.their_fin
         # The acknowledgement of a segment outside of the window is not read (RFC 9293 3.10.7.4).

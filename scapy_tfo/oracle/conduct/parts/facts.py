@@ -61,15 +61,16 @@ class Facts:
     when each segment came that a closed window lets through. reset: its last RST. acks_at: when its
     empty ACKs came. echoes: how many in a row answered nothing but an ACK. text_at: when its newest
     text came. slow: the peer has let text wait for its ACK. segments: with text, that came first;
-    grown: by how many its window may have grown. fin_acked_at: when its FIN was acknowledged.
-    closed_first: it sent its FIN before the peer did. time_wait: when that state began.
-    reported_beside: the acknowledgement beside which it reported blocks. duplicate: the last one
-    that it reported. after_echo: whether each new text since ECE had CWR. shrank: the right edge of
-    its window has moved back. identified: the last packet that routers may cut; same_ids: how many
-    in a row differed from the one before, and not in its identification. sent_at: when its latest
-    segments with text came, by where they start; none once some came twice. far_edge: the
-    furthest right edge that the peer offered behind its SYN; taken_back: the one that it offers
-    now, and since when, while that is to the left of it.
+    grown: by how many its window may have grown. deflated: how many duplicate ACKs had come when
+    all text was acknowledged last. fin_acked_at: when its FIN was acknowledged. closed_first: it
+    sent its FIN before the peer did. time_wait: when that state began. reported_beside: the
+    acknowledgement beside which it reported blocks. duplicate: the last one that it reported.
+    after_echo: whether each new text since ECE had CWR. shrank: the right edge of its window has
+    moved back. identified: the last packet that routers may cut; same_ids: how many in a row
+    differed from the one before, and not in its identification. sent_at: when its latest segments
+    with text came, by where they start; none once some came twice. far_edge: the furthest right
+    edge that the peer offered behind its SYN; taken_back: the one that it offers now, and since
+    when, while that is to the left of it.
     """
 
     complete: bool = True
@@ -129,6 +130,7 @@ class Facts:
     closed_first: bool = False
     segments: int = 0
     grown: int = 0
+    deflated: int = 0
     fin_acked_at: float | None = None
     time_wait: float | None = None
     reported: Pieces = field(default_factory=Pieces)

@@ -23,7 +23,7 @@ _SOFT = {
 }
 """Type and code of the errors that end no open connection (RFC 9293 section 3.9.2.2, MUST-54, 55
 and 56; RFC 4443)."""
-_UNDER_WAY = 0.05
+UNDER_WAY = 0.05
 """Seconds in which segments cross."""
 _FAR = 1 << 30
 """Numbers that no window reaches."""
@@ -268,7 +268,7 @@ class PeerRecord:
         )
 
     def _learn_sure(self, ack: int, at: float | None) -> None:
-        if at is not None and self.sure_at is not None and at - self.sure_at > _UNDER_WAY:
+        if at is not None and self.sure_at is not None and at - self.sure_at > UNDER_WAY:
             self.settled = self.sure
         self.sure, self.sure_at = ack, at
 
