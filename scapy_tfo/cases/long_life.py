@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from scapy_tfo import seq
 from scapy_tfo.cases.data_with_the_ack import BULK, transfer
+from scapy_tfo.lab.apps import pattern
+from scapy_tfo.segment import ACK, PSH
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.outcome import Unsupported
 from scapy_tfo.suite.peer import Peer
@@ -18,6 +20,8 @@ SOON = 10
 """Seconds: three times what a first timeout may be, of 1 s, or of 3 s after lost handshakes."""
 LATE = 130
 """Seconds: over the longest timeout of Linux; RFC 6298 section 2.5 lets it be a minute or more."""
+LONG = 60_000
+"""Bytes: over every window here."""
 LOST = 3
 """Retransmissions that we leave without acknowledgement."""
 
@@ -101,6 +105,30 @@ async def loss_is_forgotten_once_it_is_over(peer: Peer) -> None:
             flow.request()
             await flow.answered()
     await flow.finish()
+
+
+@case("AFT-11", needs=["listeners"])
+async def acks_behind_a_lost_byte_count(peer: Peer) -> None:
+    """A byte of ours is lost while a long answer comes: the ACKs behind it bring the rest."""
+    flow = await peer.open(await peer.listen(f"send:{LONG}"))
+    flow.ack()
+    await flow.until("text", lambda: len(flow.stream.data) > 0, acking=True)
+    # The SYN offers no scale.
+    if flow.heard[-1].window < 2:
+        raise Unsupported("its window has no room for the number behind a byte")
+    lost, start = b"x", flow.snd_nxt
+    flow.sent.append(lost)
+    flow.snd_nxt = seq.add(start, len(lost))
+    await flow.until("the whole answer", lambda: len(flow.stream.data) >= LONG, acking=True)
+    flow.send(ACK | PSH, lost, seq=start)
+    expected = pattern(LONG) + b"".join(flow.sent)
+    await flow.until("the echo", lambda: len(flow.stream.data) >= len(expected), acking=True)
+    flow.require(
+        bytes(flow.stream.data) == expected,
+        "the answer is not what the application wrote",
+        f"{LONG} bytes of the pattern, then the echo",
+        f"{len(flow.stream.data)} bytes that differ",
+    )
 
 
 @case("AFT-11", needs=["close", "sessions"])

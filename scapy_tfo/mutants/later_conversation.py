@@ -6,6 +6,7 @@ from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.mutants.registry import mutant
 from scapy_tfo.reference.parts.pending import Ticket
+from scapy_tfo.reference.recvside import ReceiveSide
 from scapy_tfo.reference.sendside import SendSide
 from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.reference.settings import Cookieless, Settings
@@ -34,6 +35,14 @@ class StallsInBulk(PassiveConnection):
     def take_text(self, start: int, payload: bytes, fin: bool) -> None:
         if seq.distance(self.recv.irs, start) <= 20_000:
             super().take_text(start, payload, fin)
+
+
+@mutant("AFT-11")
+class WantsAcksInOrder(ReceiveSide):
+    """An ACK without text counts only at the next number, and not behind text that was lost."""
+
+    def is_acceptable(self, start: int, length: int) -> bool:
+        return super().is_acceptable(start, length) and (length > 0 or start == self.nxt)
 
 
 class _Starves(PassiveConnection):

@@ -70,6 +70,20 @@ class RepeatedSynAckGivesThePlaceBack(PassiveConnection):
         super().retransmit_handshake(now)
 
 
+@mutant("LIM-7")
+class LaterResetGivesAPlaceBack(PassiveConnection):
+    """The reset of an open connection gives back the place of one that is still pending."""
+
+    def rst_arrives(self, segment: Segment, now: float) -> None:
+        was_open = self.state is State.ESTABLISHED
+        super().rst_arrives(segment, now)
+        if was_open and self.state is State.CLOSED:
+            for each in self.stack.connections.values():
+                if isinstance(each, PassiveConnection) and each.state is State.SYN_RCVD:
+                    each.release_pending()
+                    break
+
+
 @mutant("LIM-1")
 class AnyErrorGivesThePlaceBack(Stack):
     """An ICMP error about a pending fast open gives its place back, whatever number it quotes."""

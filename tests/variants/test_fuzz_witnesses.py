@@ -25,6 +25,10 @@ WITNESSES = {
     "an ACK refuses a segment while a SYN with FIN waits": ("variants-row-41", 15888680),
     "the ACK of this second went to another flow": ("variants-row-31", 4321369140),
     "so did that of a host with another limit": ("variants-row-43", 4331372117),
+    "the round trip ended with the first ACK that had timestamps": (
+        "remembers-in-last-ack",
+        7535215587,
+    ),
     "an MSS counts not beside another of a wrong length": ("closes-both-ways", 4302557099),
     "a RST for a SYN with FIN does not count the FIN": ("variants-row-10", 200175),
     "the ACK with which the client parts lets an answer out": ("variants-row-12", 200003),

@@ -120,5 +120,7 @@ class Timers:
         self.heard_at, self.repeats = now, 0
 
     def progress(self, now: float) -> None:
-        """We acknowledged more, in a segment that the target must have taken."""
+        """We acknowledged more, in a segment that the target must have taken; earlier ones that
+        said so may not have been."""
+        self.slowest = max(self.slowest, now - self.progress_at)
         self.progress_at = now
