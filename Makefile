@@ -8,6 +8,7 @@ PYTEST_ARGS ?=
 COMPARE_ARGS ?=
 VARIANTS_ARGS ?=
 CONFIGURATIONS_ARGS ?= --write docs/generated/linux.md
+FAULTS_ARGS ?= --every 3 --write docs/generated/small-faults.md
 STACKS_ARGS ?= --write docs/generated/stacks.md
 BREAK_ARGS ?= --each 3 --slow --write docs/generated/pkt-breaks.md
 TARGET ?= lab:linux
@@ -33,7 +34,7 @@ path_delay_300 := delay=300ms
 path_combined := loss=5%,duplicate=5%,reorder=10%,corrupt=1%,delay=50ms,jitter=20ms
 PATHS := clean loss_1 loss_5 loss_20 duplicates reordering corruption delay_1 delay_50 delay_300 combined
 
-.PHONY: site stacks gain branches left-out explore-mutants schedules watched help demo test lint conformance plugin soak configurations variants variant-rows matrix client-matrix client-laws weaken compare break fuzz-smoke hunt finding-scripts grammar rules rooms bench compiled man clean
+.PHONY: small-faults site stacks gain branches left-out explore-mutants schedules watched help demo test lint conformance plugin soak configurations variants variant-rows matrix client-matrix client-laws weaken compare break fuzz-smoke hunt finding-scripts grammar rules rooms bench compiled man clean
 .NOTPARALLEL:
 
 help:
@@ -57,6 +58,7 @@ help:
 	@echo 'make finding-scripts  run the scripts of their findings: docs/generated/finding-scripts.md (minutes)'
 	@echo 'make soak         make a thousand runs that must report no failure, for docs/trust.md (half an hour)'
 	@echo 'make watched      run all cases and some programs, and write how often each rule applied: docs/generated/oracle.md'
+	@echo 'make small-faults  change one place of the reference at a time, and tell which of these stacks pass all cases (an hour)'
 	@echo 'make left-out     leave each rule of TCP out in turn, and see its mutant pass: docs/generated/rules-left-out.md'
 	@echo 'make gain         measure the figures and pictures of docs/gain*.md anew (15 minutes, as root, GAIN_ARGS="--long")'
 	@echo 'make rules        write docs/generated/rules.md, the rules of plain TCP, from specs/'
@@ -209,6 +211,11 @@ branches:
 	@bash scripts/setup.sh
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check 'coverage>=7.4'
 	@.venv/bin/python scripts/branches.py --write docs/generated/branches.md
+
+small-faults:
+	@bash scripts/setup.sh
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check 'coverage>=7.4'
+	@.venv/bin/python scripts/small_faults.py $(FAULTS_ARGS)
 
 grammar:
 	@bash scripts/setup.sh
