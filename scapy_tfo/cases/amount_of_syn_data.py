@@ -32,6 +32,17 @@ async def small_amounts_are_taken_whole(peer: Peer) -> None:
     await together(one(min(size, most)) for size in _SMALL)
 
 
+@case("ACC-10", needs=["answer"])
+async def more_than_our_own_mss_is_taken(peer: Peer) -> None:
+    """An MSS of 100 tells what we take: a SYN with 400 bytes is taken as any other."""
+    cookie = await peer.cookie()
+    flow = peer.flow()
+    flow.mss = 100
+    flow.syn(cookie=cookie, data=flow.app.request(min(400, _room(peer, cookie))))
+    flow.must_accept(await flow.syn_ack(), len(flow.sent[0]))
+    await flow.finish()
+
+
 @case("ACC-10")
 async def nothing_takes_the_acknowledgement_back(peer: Peer) -> None:
     """What follows the SYN-ACK before our ACK acknowledges the SYN's data as well."""

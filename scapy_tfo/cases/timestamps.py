@@ -15,6 +15,8 @@ from scapy_tfo.suite.registry import case
 
 START = 1_000_000
 BEFORE_WRAP = (1 << 32) - 5
+LATER = 0.05
+"""Seconds in which whatever is sent at once has come."""
 OLD = 500_000
 """How far an old TSval lies back: long before the SYN, and far from half the number space."""
 
@@ -83,6 +85,23 @@ async def data_after_the_handshake_is_echoed(peer: Peer) -> None:
         flow.request()
         must_echo(flow, await answer_to_last(flow), flow.timestamp or 0)
         await flow.answered()
+    await flow.finish()
+
+
+@case("AFT-6", needs=["answer"])
+async def empty_ack_is_echoed(peer: Peer) -> None:
+    """An ACK without data has a newer TSval: what is sent after it echoes that."""
+    flow = await opened(peer)
+    await flow.answered()
+    await flow.pause(LATER)
+    tick(flow)
+    flow.ack()
+    known = len(flow.heard)
+    flow.send(ACK, seq=seq.add(flow.snd_nxt, -1), once=True)
+    await flow.pause(LATER)
+    if len(flow.heard) == known:
+        raise Unsupported("the target does not answer what lies before its window")
+    must_echo(flow, flow.heard[known], flow.timestamp or 0)
     await flow.finish()
 
 

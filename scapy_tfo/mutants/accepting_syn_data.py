@@ -381,3 +381,11 @@ class SecondFastOpenEndsTheFirst(Listener):
         ends = (segment.dst, segment.dport, segment.src, segment.sport)
         self.latest = self.stack.connections[ends]
         return super().open_ticket(segment, now)
+
+
+@mutant("ACC-10")
+class DeliversNoMoreThanItMaySend(PassiveConnection):
+    """SYN data is acknowledged whole, and delivered up to the size of the client's MSS option."""
+
+    def deliver(self, data: bytes) -> None:
+        super().deliver(data[: self.send.mss] if self.state is State.SYN_RCVD else data)

@@ -27,6 +27,15 @@ class EchoesTheSynForEver(PassiveConnection):
         """Never a newer one."""
 
 
+@mutant("AFT-6")
+class EchoesNoEmptyAck(PassiveConnection):
+    """Only segments with text or FIN bring a TSval to echo, as RFC 1323 had it."""
+
+    def note_timestamp(self, segment: Segment, start: int, now: float) -> None:
+        if segment.payload or segment.is_fin:
+            super().note_timestamp(segment, start, now)
+
+
 @mutant("AFT-6", also=("OPT-9",))
 class ForgetsTheTimestampOfTheSyn(PassiveConnection):
     """The first TSval that counts is that of the ACK, not the SYN's."""
