@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from scapy_tfo.explore.campaign.store import PARTS, Store
 from scapy_tfo.explore.explorer import Explorer, Result
 from scapy_tfo.explore.reduce import reduced
 from scapy_tfo.explore.stages.rows import STRENGTH
+from scapy_tfo.lab.process.forking import signals_held_back
 from scapy_tfo.lab.process.namespace import die_with_parent
 
 
@@ -61,7 +62,7 @@ def explored(request: Request) -> Result:
         return _timed(request, end, place, shards)
     of = request.jobs * shards
     with _processes(request.jobs) as pool:
-        parts = [pool.submit(_timed, request, end, each, of) for each in range(place, of, shards)]
+        parts = [_submitted(pool, request, end, each, of) for each in range(place, of, shards)]
         return joined(request, [each.result() for each in parts])
 
 
@@ -78,7 +79,9 @@ def _processes(jobs: int) -> Iterator[ProcessPoolExecutor]:
     """So many, which end with this one: a signal may come to it alone."""
     # Forked, so that this one is their parent.
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(jobs, context, _begin, (os.getpid(),)) as pool:
+    with signals_held_back() as let_through:
+        begin = (os.getpid(), let_through)
+    with ProcessPoolExecutor(jobs, context, _begin, begin) as pool:
         try:
             yield pool
         except BaseException:
@@ -87,10 +90,19 @@ def _processes(jobs: int) -> Iterator[ProcessPoolExecutor]:
             raise
 
 
-def _begin(parent: int) -> None:
+def _submitted(
+    pool: ProcessPoolExecutor, request: Request, end: float | None, number: int, of: int
+) -> Future[Result]:
+    # Which may fork.
+    with signals_held_back():
+        return pool.submit(_timed, request, end, number, of)
+
+
+def _begin(parent: int, let_through: Callable[[], None]) -> None:
     # A terminal gives Ctrl-C to all processes: the first one has the say.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    let_through()
     die_with_parent(parent)
 
 
@@ -102,7 +114,7 @@ def _kept(request: Request, path: Path, end: float | None) -> Result:
         results = store.parts()
         left = [each for each in range(place, PARTS, shards) if each not in results]
         with _processes(request.jobs) as pool:
-            asked = {pool.submit(_timed, request, end, each, PARTS): each for each in left}
+            asked = {_submitted(pool, request, end, each, PARTS): each for each in left}
             for done in as_completed(asked):
                 part = asked[done]
                 results[part] = done.result()

@@ -16,6 +16,7 @@ from scapy_tfo.executor.bench import Bench
 from scapy_tfo.fuzz.campaign.campaign import Campaign, Progress
 from scapy_tfo.fuzz.campaign.relay import Message, Relay
 from scapy_tfo.fuzz.generation.batches import Maker
+from scapy_tfo.lab.process.forking import signals_held_back
 from scapy_tfo.lab.process.namespace import die_with_parent
 
 _JOIN = 5.0
@@ -50,12 +51,12 @@ class Worker:
         # Forked, because to import everything anew takes as long as a short campaign.
         context = multiprocessing.get_context("fork")
         self.connection, theirs = context.Pipe()
-        self._process = context.Process(
-            target=_work,
-            args=(self.connection, theirs, os.getpid(), index, relay, make, reopen, programs),
-            daemon=True,
-        )
-        self._process.start()
+        with signals_held_back() as let_through:
+            given = (os.getpid(), let_through, index, relay, make, reopen, programs)
+            self._process = context.Process(
+                target=_work, args=(self.connection, theirs, *given), daemon=True
+            )
+            self._process.start()
         theirs.close()
 
     def begin(self, seconds: float | None) -> None:
@@ -95,6 +96,7 @@ def _work(
     parents: Connection,
     connection: Connection,
     parent: int,
+    let_through: Callable[[], None],
     index: int,
     relay: Relay,
     make: Maker,
@@ -102,6 +104,7 @@ def _work(
     programs: int | None,
 ) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    let_through()
     parents.close()
     # Of a process that moves, the kernel may take a later packet on the new processor before an
     # earlier one on the old: a SYN-ACK is sent again behind our ACK, and looks wrong.
