@@ -96,6 +96,10 @@ MORE: dict[str, tuple[Script, Script]] = {
         lambda talk: steps.closed_window(talk, 1, 2, 4),
     ),
     "flight-too-large": (lambda talk: steps.flight(talk, 14), lambda talk: steps.flight(talk, 10)),
+    "stays-inflated": (
+        lambda talk: steps.recovered(talk, 24),
+        lambda talk: steps.recovered(talk, 12),
+    ),
     "no-fast-retransmit": (
         lambda talk: steps.duplicates(talk, 3, 4, late=0.3),
         lambda talk: steps.duplicates(talk, 3, 4, late=0.1),

@@ -231,6 +231,19 @@ def duplicates(talk: Conversation, count: int, at: int | None, *, late: float = 
     talk.rest(0.1)
 
 
+def recovered(talk: Conversation, count: int) -> None:
+    """Ten segments are answered with 15 duplicate ACKs and then acknowledged; so many follow."""
+    flight(talk, 10)
+    for _ in range(15):
+        talk.ours(ack=4)
+    talk.theirs(ACK, FULL, seq=4)
+    talk.rest(0.1)
+    end = 4 + 1460 * 10
+    talk.ours(ack=end)
+    for number in range(count):
+        talk.theirs(ACK, FULL, seq=end + 1460 * number)
+
+
 def ticks(talk: Conversation, seconds: float, ticks: int) -> None:
     talk.handshake((MSS, TIMES), (MSS, ANSWER))
     timed(talk, 501)
