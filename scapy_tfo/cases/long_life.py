@@ -21,7 +21,7 @@ SOON = 10
 LATE = 130
 """Seconds: over the longest timeout of Linux; RFC 6298 section 2.5 lets it be a minute or more."""
 LONG = 60_000
-"""Bytes: over every window here."""
+"""Bytes: more than several flights."""
 LOST = 3
 """Retransmissions that we leave without acknowledgement."""
 

@@ -12,20 +12,23 @@ from scapy_tfo.suite.outcome import Unsupported
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.receiver import shown
 from scapy_tfo.suite.registry import case
+from scapy_tfo.suite.target import Service
 
 START = 1_000_000
 BEFORE_WRAP = (1 << 32) - 5
-LATER = 0.05
-"""Seconds in which whatever is sent at once has come."""
+NARROW = 500
+"""Bytes: a window that one segment fills."""
 OLD = 500_000
 """How far an old TSval lies back: long before the SYN, and far from half the number space."""
 
 
-async def opened(peer: Peer, start: int = START) -> Flow:
+async def opened(
+    peer: Peer, start: int = START, *, service: Service | None = None, window: int = 65535
+) -> Flow:
     """A fast open with timestamps, the SYN's TSval being `start`; Unsupported without them."""
-    cookie = await peer.cookie()
-    flow = peer.flow()
-    flow.timestamp = start
+    cookie = await peer.cookie(service)
+    flow = peer.flow(service)
+    flow.timestamp, flow.window = start, window
     flow.syn(cookie=cookie, data=flow.app.request())
     syn_ack = await flow.syn_ack()
     flow.must_accept(syn_ack, len(flow.sent[0]))
@@ -88,21 +91,37 @@ async def data_after_the_handshake_is_echoed(peer: Peer) -> None:
     await flow.finish()
 
 
-@case("AFT-6", needs=["answer"])
+@case("AFT-6", needs=["listeners"])
 async def empty_ack_is_echoed(peer: Peer) -> None:
-    """An ACK without data has a newer TSval: what is sent after it echoes that."""
-    flow = await opened(peer)
-    await flow.answered()
-    await flow.pause(LATER)
-    tick(flow)
+    """Text that only an ACK without data makes room for echoes the TSval of that ACK."""
+    service = await peer.listen("send:20000")
+    flow = await opened(peer, service=service, window=NARROW)
+    told = flow.rcv_nxt
     flow.ack()
-    known = len(flow.heard)
-    flow.send(ACK, seq=seq.add(flow.snd_nxt, -1), once=True)
-    await flow.pause(LATER)
-    if len(flow.heard) == known:
-        raise Unsupported("the target does not answer what lies before its window")
-    must_echo(flow, flow.heard[known], flow.timestamp or 0)
-    await flow.finish()
+    edge = seq.add(told, NARROW)
+    first = await flow.expect("text", lambda each: bool(each.payload))
+    if len(first.payload) < NARROW:
+        raise Unsupported("its segments do not fill a small window")
+    await filled(flow, edge)
+    for _ in range(3):
+        tick(flow)
+        flow.ack()
+        # Text beyond the earlier window shows that the ACK has come; one byte may be a probe.
+        must_echo(flow, await text_beyond(flow, seq.add(edge, 1)), flow.timestamp or 0)
+        edge = seq.add(edge, NARROW)
+        await filled(flow, edge)
+
+
+async def filled(flow: Flow, edge: int) -> None:
+    await flow.until("a full window", lambda: flow.rcv_nxt == edge)
+
+
+async def text_beyond(flow: Flow, number: int) -> Segment:
+    """The first segment with text that ends behind that number."""
+    return await flow.expect(
+        "text that the ACK made room for",
+        lambda each: bool(each.payload) and seq.before(number, each.end),
+    )
 
 
 @case("AFT-6", needs=["answer"])
