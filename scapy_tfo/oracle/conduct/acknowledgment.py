@@ -23,7 +23,7 @@ from scapy_tfo.oracle.conduct.parts.conditions import (
     THEIR_FIN,
     WAITS,
 )
-from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule
+from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, strict
 from scapy_tfo.oracle.conduct.timers import REAL, backs_off
 from scapy_tfo.segment import ACK, FIN, RST, SYN, Segment
 from scapy_tfo.seq import distance
@@ -295,16 +295,7 @@ def keepalive_beside_text(history: History, came: Came) -> Judged:
 
 
 RULES: tuple[Rule, ...] = (
-    Rule(
-        "text-behind-their-fin",
-        behind_their_fin,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="a",
-        needs=THEIR_FIN,
-    ),
+    strict("text-behind-their-fin", behind_their_fin, "a", THEIR_FIN),
     Rule("ack-of-nothing", ack_of_nothing, complete=True, numbers=True, on="sa"),
     Rule("ack-of-a-gap", ack_of_a_gap, complete=True, numbers=True, on="sa", needs=GAP),
     Rule("ack-before-isn", ack_before_isn, complete=True, numbers=True, on="a"),
@@ -314,68 +305,14 @@ RULES: tuple[Rule, ...] = (
     Rule("probes-end", owes=probes_go_on, needs=WAITS),
     Rule("probe-unanswered", owes=answers_probe, needs=SHUT),
     Rule("window-stays-shut", owes=opens, needs=SHUT),
-    Rule(
-        "window-moves-on",
-        moves_on,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="a",
-        needs=STOPPED,
-    ),
-    Rule(
-        "ack-repeated",
-        repeated,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="a",
-        needs=EMPTY,
-    ),
-    Rule(
-        "ack-of-an-ack",
-        of_an_ack,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="a",
-        needs=ECHOES,
-    ),
+    strict("window-moves-on", moves_on, "a", STOPPED),
+    strict("ack-repeated", repeated, "a", EMPTY),
+    strict("ack-of-an-ack", of_an_ack, "a", ECHOES),
     Rule(
         "old-ack-taken", old_ack, listens=True, complete=True, numbers=True, on="a", needs=OLD_ACK
     ),
-    Rule(
-        "keepalive-beside-text",
-        keepalive_beside_text,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="a",
-        needs=ACKED,
-    ),
-    Rule(
-        "keepalive-early",
-        keepalive_early,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="a",
-        needs=LATE,
-    ),
+    strict("keepalive-beside-text", keepalive_beside_text, "a", ACKED),
+    strict("keepalive-early", keepalive_early, "a", LATE),
     Rule("probe-missing", owes=probes_the_window, needs=WAITS),
-    Rule(
-        "probes-too-often",
-        probes_back_off,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="a",
-        needs=CLOSED,
-    ),
+    strict("probes-too-often", probes_back_off, "a", CLOSED),
 )

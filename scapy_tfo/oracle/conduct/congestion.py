@@ -7,7 +7,7 @@ import itertools
 from scapy_tfo import option as opt
 from scapy_tfo.oracle.conduct.history import Came, History
 from scapy_tfo.oracle.conduct.parts.conditions import ACKED, DUPLICATES, IDLE, REPEATED
-from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule
+from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, strict
 from scapy_tfo.segment import RST, SYN, Segment
 
 _SEGMENTS = 10
@@ -111,60 +111,10 @@ def window_after_lost_handshake(history: History, came: Came) -> Judged:
 
 
 RULES: tuple[Rule, ...] = (
-    Rule(
-        "flight-too-large",
-        grows_slowly,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="a",
-        text=True,
-        needs=ACKED,
-    ),
-    Rule(
-        "stays-inflated",
-        deflates,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="a",
-        text=True,
-        needs=ACKED,
-    ),
+    strict("flight-too-large", grows_slowly, "a", ACKED, text=True),
+    strict("stays-inflated", deflates, "a", ACKED, text=True),
     Rule("no-fast-retransmit", owes=resends_fast, needs=DUPLICATES),
-    Rule(
-        "resends-too-soon",
-        waits_for_three,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="a",
-        text=True,
-        needs=IDLE,
-    ),
-    Rule(
-        "resends-another",
-        resends_what_is_asked_for,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="a",
-        text=True,
-        needs=IDLE,
-    ),
-    Rule(
-        "window-after-lost-handshake",
-        window_after_lost_handshake,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="a",
-        text=True,
-        needs=REPEATED,
-    ),
+    strict("resends-too-soon", waits_for_three, "a", IDLE, text=True),
+    strict("resends-another", resends_what_is_asked_for, "a", IDLE, text=True),
+    strict("window-after-lost-handshake", window_after_lost_handshake, "a", REPEATED, text=True),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from scapy_tfo import option as opt
 from scapy_tfo.oracle.conduct.history import Came, History
 from scapy_tfo.oracle.conduct.parts.conditions import ACK_FROM_AFAR, ANSWERED, SYN_AGAIN, TIMES
-from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule
+from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, strict
 from scapy_tfo.segment import ACK, CWR, ECE, RST, SYN, Segment
 from scapy_tfo.seq import distance
 
@@ -244,26 +244,8 @@ def answers_second_syn(history: History, segment: Segment, at: float) -> Due | N
 
 
 RULES: tuple[Rule, ...] = (
-    Rule(
-        "syn-ack-after-text",
-        syn_ack_after_text,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="sa",
-        needs=ANSWERED,
-    ),
-    Rule(
-        "syn-ack-of-another-number",
-        another_number,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="s",
-        needs=ANSWERED,
-    ),
+    strict("syn-ack-after-text", syn_ack_after_text, "sa", ANSWERED),
+    strict("syn-ack-of-another-number", another_number, "s", ANSWERED),
     Rule(
         "opens-from-afar",
         opens_from_afar,

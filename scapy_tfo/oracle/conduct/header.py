@@ -5,7 +5,7 @@ from __future__ import annotations
 from scapy_tfo import option as opt
 from scapy_tfo.oracle.conduct.history import Came, History
 from scapy_tfo.oracle.conduct.parts.conditions import ANSWERED, ERRORS, GROUPS, LAST_HOP, URGENT
-from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule
+from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, strict
 from scapy_tfo.segment import ACK, FIN, RST, SYN, URG, Segment
 
 _SIZES = {opt.MSS: 4, opt.WINDOW_SCALE: 3, opt.SACK_PERMITTED: 2, opt.TIMESTAMPS: 10}
@@ -204,15 +204,5 @@ RULES: tuple[Rule, ...] = (
     Rule("id-repeated", same_identification, ordered=True),
     Rule("answers-a-group", answers_a_group, listens=True, complete=True, needs=GROUPS),
     Rule("last-hop-dropped", owes=last_hop, needs=LAST_HOP),
-    Rule(
-        "over-the-path",
-        over_the_path,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="a",
-        text=True,
-        needs=ERRORS,
-    ),
+    strict("over-the-path", over_the_path, "a", ERRORS, text=True),
 )

@@ -19,7 +19,7 @@ from scapy_tfo.oracle.conduct.parts.conditions import (
     WAS_RESET,
 )
 from scapy_tfo.oracle.conduct.parts.peer_record import Reset
-from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule
+from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, strict
 from scapy_tfo.segment import ACK, FIN, RST, SYN, Segment
 from scapy_tfo.seq import distance
 
@@ -252,93 +252,23 @@ def answers_fin_again(history: History, segment: Segment, at: float) -> Due | No
     return Due(at, at + _ANSWER_WITHIN, "an ACK of the FIN within a second", lambda _: True)
 
 
-def _later(name: str, judge: Callable[[History, Came], Judged], on: str, needs: int) -> Rule:
-    """A rule on what follows something, at an end that listens."""
-    return Rule(
-        name, judge, listens=True, complete=True, ordered=True, numbers=True, on=on, needs=needs
-    )
-
-
 RULES: tuple[Rule, ...] = (
-    _later("rst-with-fin-ignored", lives_on_after_fin, "ra", WAS_RESET),
-    _later("rst-at-closed-window-ignored", lives_on_behind_its_window, "ra", WAS_RESET),
-    _later("rst-with-old-times-ignored", lives_on_after_old_times, "ra", WAS_RESET),
-    _later("syn-ack-after-rst", repeats_after_rst, "sra", REFUSED),
-    _later("rst-outside-ends", outside_ends, "ra", FAR_RESETS),
+    strict("rst-with-fin-ignored", lives_on_after_fin, "ra", WAS_RESET),
+    strict("rst-at-closed-window-ignored", lives_on_behind_its_window, "ra", WAS_RESET),
+    strict("rst-with-old-times-ignored", lives_on_after_old_times, "ra", WAS_RESET),
+    strict("syn-ack-after-rst", repeats_after_rst, "sra", REFUSED),
+    strict("rst-outside-ends", outside_ends, "ra", FAR_RESETS),
     Rule("rst-ignores-the-ack", ignores_the_ack, listens=True, complete=True, on="r"),
     Rule("rst-to-nothing", rst_to_nothing, complete=True, on="r"),
     Rule("rst-to-rst", rst_to_rst, complete=True, on="r"),
     Rule("rst-number", rst_number, complete=True, numbers=True, on="r"),
     Rule("rst-acknowledges", rst_acknowledges, complete=True, numbers=True, on="r"),
-    Rule(
-        "rst-unprovoked",
-        unprovoked,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="ra",
-        needs=STEADY,
-    ),
-    Rule(
-        "soft-error-aborts",
-        soft_error,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="ra",
-        needs=ERRORS | STEADY,
-    ),
-    Rule(
-        "lives-on-after-rst",
-        lives_on,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="ra",
-        needs=WAS_RESET,
-    ),
-    Rule(
-        "rst-with-text-ignored",
-        lives_on_after_text,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="ra",
-        needs=WAS_RESET,
-    ),
-    Rule(
-        "goes-on-after-its-rst",
-        goes_on,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="ra",
-        needs=RESET,
-    ),
-    Rule(
-        "challenges-unlimited",
-        many_challenges,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="a",
-        needs=EMPTY | ODD,
-    ),
-    Rule(
-        "time-wait-short",
-        short_time_wait,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="ra",
-        needs=TIME_WAIT,
-    ),
+    strict("rst-unprovoked", unprovoked, "ra", STEADY),
+    strict("soft-error-aborts", soft_error, "ra", ERRORS | STEADY),
+    strict("lives-on-after-rst", lives_on, "ra", WAS_RESET),
+    strict("rst-with-text-ignored", lives_on_after_text, "ra", WAS_RESET),
+    strict("goes-on-after-its-rst", goes_on, "ra", RESET),
+    strict("challenges-unlimited", many_challenges, "a", EMPTY | ODD),
+    strict("time-wait-short", short_time_wait, "ra", TIME_WAIT),
     Rule("time-wait-silent", owes=answers_fin_again, needs=TIME_WAIT | ENDS),
 )

@@ -74,3 +74,25 @@ class Rule:
     needs: int = 0
     owes: Callable[[History, Segment, float], Due | None] | None = None
     owes_after: Callable[[History, Came], Due | None] | None = None
+
+
+def strict(
+    name: str,
+    judge: Callable[[History, Came], Judged],
+    on: str,
+    needs: int,
+    *,
+    text: bool = False,
+) -> Rule:
+    """A rule on an end that listens, which needs all that both ends sent, in its order."""
+    return Rule(
+        name,
+        judge,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on=on,
+        text=text,
+        needs=needs,
+    )

@@ -13,7 +13,7 @@ from scapy_tfo.oracle.conduct.parts.conditions import (
     LATE,
     OLD,
 )
-from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule
+from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, strict
 from scapy_tfo.segment import ACK, FIN, RST, SYN, Segment
 
 REAL = 0.2
@@ -261,17 +261,7 @@ def _ends(came: Came) -> bool:
 
 
 RULES: tuple[Rule, ...] = (
-    Rule(
-        "again-too-soon",
-        comes_again_too_soon,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="a",
-        text=True,
-        needs=COPY,
-    ),
+    strict("again-too-soon", comes_again_too_soon, "a", COPY, text=True),
     Rule(
         "again-before-its-time",
         again_before_its_time,
@@ -315,47 +305,8 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("fin-not-repeated", owes=fin_comes_again, needs=FIN_LEFT),
     Rule("not-repeated", owes_after=sends_again, on="a", text=True),
-    Rule(
-        "fin-again",
-        fin_again,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="a",
-        needs=FIN_ACKED,
-    ),
-    Rule(
-        "timer-bursts",
-        one_at_a_time,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="a",
-        text=True,
-        needs=BY_TIMER,
-    ),
-    Rule(
-        "timeout-after-lost-handshake",
-        slow_after_lost_handshake,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="a",
-        text=True,
-        needs=COPY,
-    ),
-    Rule(
-        "timeout-limited",
-        limit_of_the_timeout,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="a",
-        text=True,
-        needs=COPY,
-    ),
+    strict("fin-again", fin_again, "a", FIN_ACKED),
+    strict("timer-bursts", one_at_a_time, "a", BY_TIMER, text=True),
+    strict("timeout-after-lost-handshake", slow_after_lost_handshake, "a", COPY, text=True),
+    strict("timeout-limited", limit_of_the_timeout, "a", COPY, text=True),
 )
