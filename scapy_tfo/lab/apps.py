@@ -256,6 +256,14 @@ class LateClose(_Slow):
         self.later(self.transport.close)
 
 
+class CloseUnread(_Slow):
+    """`close-unread:N`: reads nothing, and closes N milliseconds after it was accepted."""
+
+    def accepted(self) -> None:
+        self.transport.pause_reading()
+        self.later(self.transport.close)
+
+
 class LateAccept(Echo):
     """`late-accept:N`: an echo that takes a connection N milliseconds after it is ready, as
     `accepts_after` says to its listener."""
@@ -333,6 +341,7 @@ APPS: dict[str, type[App]] = {
     "think": Think,
     "slow-reader": SlowReader,
     "late-close": LateClose,
+    "close-unread": CloseUnread,
     "late-accept": LateAccept,
 }
 """Applications by name; those that take a number are written `name:N`."""

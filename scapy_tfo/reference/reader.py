@@ -80,9 +80,10 @@ class Reader(Core):
         self.send_ack(now)
 
     def close(self, now: float) -> None:
-        """As `shutdown`; with `half_duplex_close` text that comes from now on is answered by RST.
+        """As `shutdown`, and read on; with `half_duplex_close` nothing is read any more.
 
-        Text that was never read is, too (RFC 9293 section 3.6.1, RFC 1122 4.2.2.13).
+        Then text that was never read, or comes from now on, is answered by RST (RFC 9293 section
+        3.6.1, RFC 1122 4.2.2.13).
         """
         if self.settings.half_duplex_close and self.state is not State.CLOSED:
             if self._unread:
@@ -90,6 +91,8 @@ class Reader(Core):
                 return
             self._closed_for_reading = True
         super().close(now)
+        if not self._closed_for_reading:
+            self.resume(now)
 
     # What has come in order.
 

@@ -147,6 +147,43 @@ async def text_behind_the_fin_of_the_target(peer: Peer) -> None:
     await what_the_application_got(peer, "half-close:100", closes=True)
 
 
+@stimulus("TCP-FIN-7", needs=["listeners"], waits=1.5)
+async def text_of_an_application_that_closes(peer: Peer) -> None:
+    """The application writes and closes; its text is not acknowledged."""
+    flow = await peer.connect(await peer.listen("send-close:100"))
+    flow.conduct.closes()
+    await flow.until("text", lambda: len(flow.stream.data) > 0)
+    await flow.pause(CROSSED)
+
+
+async def what_a_closed_application_got(peer: Peer, app: str, *, waits: bool) -> None:
+    """Text goes to an application that does not read it before it closes. waits: until then."""
+    service = await peer.listen(app)
+    flow = await peer.connect(service)
+    if waits:
+        await flow.until("the target's FIN", lambda: flow.stream.ended, acking=True)
+    text = b"unread" * 10
+    flow.sent.append(text)
+    flow.send(ACK | PSH, text)
+    await flow.pause(CROSSED)
+    session = await peer.session(flow, service)
+    if session is None or not (flow.stream.ended or flow.was_reset):
+        raise Missing("the application did not close the connection")
+    flow.conduct.left(session.received)
+
+
+@stimulus("TCP-FIN-9", needs=["listeners", "sessions"], waits=1.5)
+async def text_that_is_unread_at_the_close(peer: Peer) -> None:
+    """The application closes while text waits for it."""
+    await what_a_closed_application_got(peer, "close-unread:500", waits=False)
+
+
+@stimulus("TCP-FIN-10", needs=["listeners", "sessions"], waits=1.5)
+async def text_behind_the_close(peer: Peer) -> None:
+    """The application has closed before text comes."""
+    await what_a_closed_application_got(peer, "close", waits=True)
+
+
 @stimulus("TCP-ACK-3", needs=["listeners", "sessions"])
 async def text_to_an_application_that_only_reads(peer: Peer) -> None:
     """The application reads all, and writes nothing."""

@@ -11,6 +11,8 @@ from scapy_tfo.suite.registry import stimulus
 
 LATER = 0.05
 PIECE = 10
+SMALLEST, FULL, APART = 536, 32, 0.03
+"""Bytes, where no MSS is offered; full segments; seconds between them."""
 
 
 async def with_sack(peer: Peer) -> Flow:
@@ -86,6 +88,35 @@ async def early_text_that_overlaps(peer: Peer) -> None:
             await flow.pause(LATER)
         flow.snd_nxt = seq.add(first, len(text))
         await echoed(flow)
+
+
+@stimulus("TCP-ACK-9", needs=["listeners"])
+async def pieces_before_their_turn(peer: Peer) -> None:
+    """Three times a piece comes before the one in front of it; what is not kept comes again."""
+    flow = await peer.connect(await peer.listen("mute"))
+    flow.resends = False
+    for _ in range(3):
+        first = flow.snd_nxt
+        flow.sent.append(bytes(2 * PIECE))
+        for start in (PIECE, 0):
+            flow.send(ACK | PSH, bytes(PIECE), seq=seq.add(first, start), once=True)
+            await flow.pause(LATER)
+        flow.snd_nxt = seq.add(first, 2 * PIECE)
+        if flow.their_rcv_nxt != flow.snd_nxt:
+            flow.send(ACK | PSH, bytes(PIECE), seq=seq.add(first, PIECE), once=True)
+        await flow.until("an ACK of all", lambda: flow.their_rcv_nxt == flow.snd_nxt)
+
+
+@stimulus("TCP-ACK-5", needs=["listeners"], waits=1.0)
+async def full_segments_one_by_one(peer: Peer) -> None:
+    """Full segments come thirty milliseconds apart, to an application that writes nothing."""
+    flow = await peer.connect(await peer.listen("mute"))
+    size = next(each for each in flow.heard if each.is_syn_ack).mss or SMALLEST
+    for _ in range(FULL):
+        flow.sent.append(bytes(min(size, peer.largest_segment)))
+        flow.send(ACK, flow.sent[-1])
+        await flow.pause(APART)
+    await flow.until("an ACK of all", lambda: flow.their_rcv_nxt == flow.snd_nxt)
 
 
 async def echoed(flow: Flow) -> None:

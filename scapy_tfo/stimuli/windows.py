@@ -128,6 +128,23 @@ async def a_reader_that_rests(peer: Peer) -> None:
     await flow.until("an open window", lambda: not closed(), within=3 * REST, acking=True)
 
 
+@stimulus("TCP-WIN-13", needs=["listeners"], slow=True)
+async def an_ack_beside_a_probe(peer: Peer) -> None:
+    """Text of the target is acknowledged by a probe of its window, which is closed."""
+    flow = await peer.connect(await peer.listen(f"slow-reader:{1000 * REST:.0f}"))
+    flow.sent.append(bytes(PIECE))
+    flow.send(ACK, flow.sent[-1])
+    await flow.until("an echo", lambda: len(flow.stream.data) >= PIECE, within=2 * REST)
+    told = seq.add(flow.irs or 0, 1)
+    for _ in range(BLOCK // PIECE):
+        flow.sent.append(bytes(PIECE))
+        flow.send(ACK, flow.sent[-1], ack=told)
+    await flow.until("a closed window", lambda: flow.heard[-1].window == 0, within=REST / 2)
+    flow.resends = False
+    flow.send(ACK, b"\0", seq=flow.their_rcv_nxt, once=True)
+    await flow.pause(1.5 * REST)
+
+
 @stimulus("TCP-WIN-11", needs=["listeners"], slow=True)
 async def nobody_reads(peer: Peer) -> None:
     """The application never reads, while more text comes than its buffer holds."""

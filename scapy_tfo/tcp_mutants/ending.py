@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from scapy_tfo import seq
 from scapy_tfo.mutants.registry import tcp_mutant
-from scapy_tfo.reference.sendside import SendSide
+from scapy_tfo.reference.sendside import Chunk, SendSide
 from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.stack import Stack
@@ -143,3 +143,39 @@ class TakesItsTextForItsFin(SendSide):
     @property
     def fin_acked(self) -> bool:
         return self.fin_sent and seq.at_most(self.end, self.una)
+
+
+@tcp_mutant("fin-late", "TCP-FIN-7.text-of-an-application-that-closes")
+class FinWaitsForAcks(SendSide):
+    """The FIN waits until all text before it is acknowledged."""
+
+    def next_chunk(self, *, probe: bool = False) -> Chunk | None:
+        chunk = super().next_chunk(probe=probe)
+        if chunk is None or not chunk.fin or chunk.seq == self.una == self.end:
+            return chunk
+        return replace(chunk, fin=False) if chunk.payload else None
+
+
+@tcp_mutant("loss-untold", "TCP-FIN-9.text-that-is-unread-at-the-close")
+class ForgetsWhatIsUnread(PassiveConnection):
+    """What is unread when the application closes is thrown away."""
+
+    def close(self, now: float) -> None:
+        if self._unread:
+            self._unread.clear()
+        super().close(now)
+
+
+@tcp_mutant("loss-untold", "TCP-FIN-10.text-behind-the-close")
+class DropsTextBehindTheClose(PassiveConnection):
+    """What comes once the application has closed is acknowledged, and thrown away."""
+
+    closed = False
+
+    def close(self, now: float) -> None:
+        super().close(now)
+        self.closed = True
+
+    def deliver(self, data: bytes) -> None:
+        if not self.closed:
+            super().deliver(data)

@@ -89,6 +89,32 @@ class DeafBehindAClosedWindow(PassiveConnection):
         self.ack_arrives(segment, start, now)
 
 
+@tcp_mutant("deaf-while-closed", "TCP-WIN-13.an-ack-beside-a-probe")
+class IgnoresTheAckOfAProbe(PassiveConnection):
+    """A probe of a closed window is acknowledged, and what it acknowledges is not looked at."""
+
+    def closed_window_meets(self, segment: Segment, start: int, now: float) -> None:
+        self.reject(segment, now)
+
+
+@tcp_mutant(
+    "early-text-dropped",
+    "TCP-ACK-9.pieces-before-their-turn",
+    settings=Settings(keep_early_text=False),
+)
+class KeepsNothingEarly(Stack):
+    """Text that comes before its turn is thrown away."""
+
+
+@tcp_mutant(
+    "acks-stretch",
+    "TCP-ACK-5.full-segments-one-by-one",
+    settings=Settings(ack_delay=0.45, ack_every=6),
+)
+class AcksEverySixth(Stack):
+    """Every sixth full segment is acknowledged."""
+
+
 @tcp_mutant("window-stays-shut", RESTS)
 class NeverOpensAgain(PassiveConnection):
     """A window that was closed stays closed."""

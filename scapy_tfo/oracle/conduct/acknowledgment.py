@@ -16,10 +16,12 @@ from scapy_tfo.oracle.conduct.parts.conditions import (
     EMPTY,
     FRESH,
     GAP,
+    HEARD_SHUT,
     LATE,
     OLD_ACK,
     SHUT,
     STOPPED,
+    TAKES,
     THEIR_FIN,
     WAITS,
 )
@@ -44,6 +46,8 @@ _PROBES_APART = 1.0
 _ANSWERED = 1.0
 """Seconds after which an ACK answers nothing that came: twice the longest delay."""
 _IN_A_ROW = 3
+_STILL_UNDER_WAY = 1.5
+"""Seconds in which text crosses the ACK of it, on slow paths too."""
 _TIMES, _LEAST_BOUND = 4, 1 << 19
 """Of the window that was offered: what a buffer may grow to while nobody reads; and bytes."""
 
@@ -294,6 +298,46 @@ def keepalive_beside_text(history: History, came: Came) -> Judged:
     return came.seq != una - 1 or Breach("no keep-alive: text is under way", "one")
 
 
+def keeps_early_text(history: History, came: Came) -> Judged:
+    """Text that comes before its turn is held (RFC 9293 section 3.10.7.4, SHLD-31): not each piece
+    of it has to come again."""
+    intake = history.intake
+    if intake.kept or not _acks(came):
+        return False
+    if intake.dropped < _IN_A_ROW:
+        early = intake.early
+        return early is not None and intake.filled and (came.ack or 0) >= early[1]
+    return Breach("text kept that comes early", f"{intake.dropped} pieces in a row thrown away")
+
+
+def acks_every_second(history: History, came: Came) -> Judged:
+    """At least every second full segment is acknowledged (RFC 9293 section 3.8.6.3, SHLD-19): those
+    are judged that no interface can have put into one."""
+    intake = history.intake
+    if not _acks(came) or history.reads is False:
+        return False
+    covered = intake.covered(came.ack or 0)
+    if not covered or not history.is_timed(covered[0]):
+        return False
+    late = intake.is_late(covered) and intake.stretched + 1 >= _IN_A_ROW
+    return not late or Breach(
+        "an ACK of two full segments at most", f"one of {len(covered)}, and so {_IN_A_ROW} times"
+    )
+
+
+def hears_behind_a_closed_window(history: History, came: Came) -> Judged:
+    """An end whose window is closed takes the ACKs that come (RFC 9293 section 3.10.7.4, RFC 2525
+    section 2.12): it does not send again what they acknowledge."""
+    told = history.acked_while_shut
+    if told is None or came.flags & (SYN | RST) or came.seq is None or history.errors:
+        return False
+    if came.at - told[1] <= _STILL_UNDER_WAY + history.grace or came.length <= 1:
+        # One byte may be that of a keep-alive.
+        return False
+    end = came.seq + came.length - bool(came.flags & FIN)
+    return end > told[0] or Breach(f"text behind {told[0]}: that is acknowledged", f"at {came.seq}")
+
+
 RULES: tuple[Rule, ...] = (
     strict("text-behind-their-fin", behind_their_fin, "a", THEIR_FIN),
     Rule("ack-of-nothing", ack_of_nothing, complete=True, numbers=True, on="sa"),
@@ -306,6 +350,9 @@ RULES: tuple[Rule, ...] = (
     Rule("probe-unanswered", owes=answers_probe, needs=SHUT),
     Rule("window-stays-shut", owes=opens, needs=SHUT),
     strict("window-moves-on", moves_on, "a", STOPPED),
+    strict("early-text-dropped", keeps_early_text, "a", TAKES),
+    strict("acks-stretch", acks_every_second, "a", TAKES),
+    strict("deaf-while-closed", hears_behind_a_closed_window, "a", HEARD_SHUT, text=True),
     strict("ack-repeated", repeated, "a", EMPTY),
     strict("ack-of-an-ack", of_an_ack, "a", ECHOES),
     Rule(

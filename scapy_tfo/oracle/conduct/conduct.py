@@ -24,7 +24,7 @@ from scapy_tfo.oracle.conduct import (
 from scapy_tfo.oracle.conduct.history import Came, History
 from scapy_tfo.oracle.conduct.parts import conditions
 from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, nothing
-from scapy_tfo.oracle.conduct.stream import delivered
+from scapy_tfo.oracle.conduct.stream import delivered, tells_of_loss
 from scapy_tfo.segment import RST, SYN, Segment
 
 RULES: tuple[Rule, ...] = (
@@ -112,8 +112,18 @@ class Conduct:
     def got(self, text: bytes, written: bytes) -> None:
         """What the application of the judged end has got, now that all is over. written: what the
         peer's wrote."""
-        number = _NUMBERS["text-not-delivered"]
-        judged = delivered(self.history, text, written)
+        self._settle("text-not-delivered", delivered(self.history, text, written))
+
+    def left(self, text: bytes) -> None:
+        """The same, where that application had closed before all came."""
+        self._settle("loss-untold", tells_of_loss(self.history, text))
+
+    def closes(self) -> None:
+        """The application of the judged end closes as soon as it has written."""
+        self.history.closes = True
+
+    def _settle(self, name: str, judged: Judged) -> None:
+        number = _NUMBERS[name]
         if judged is False:
             return
         self._tally.applied[number] += 1

@@ -81,6 +81,8 @@ class History(Facts):
         if self.their_shift and segment.payload:
             # The ACK that opens the window may open it by less than a unit (RFC 5681 section 4.2).
             peer.credit += 1
+        if segment.payload:
+            self.learn_intake(segment, place, at)
         self._learn_numbers(segment, place)
         if place.times and peer.orderly:
             peer.stamps.learn(segment, place, self.binding.next)
@@ -188,6 +190,9 @@ class History(Facts):
         self.slow = self.slow or at is None or at - self.text_at > PROMPT
         # A segment for each segment, or for each ACK, is the most that a window grows by.
         self.grown = max(self.grown + 1, self.segments)
+        shut = self.best is not None and not self.best.segment.window
+        if shut and at is not None and self.peer.plain and place.start == place.taken:
+            self.acked_while_shut = ack, at
         if ack == self.theirs.end and at is not None and at - self.text_at > UNDER_WAY:
             self.deflated = self.peer.inflation
         self.their_una = ack
@@ -257,6 +262,8 @@ class History(Facts):
         segment, flags = came.segment, came.flags
         if came.length:
             self._learn_timers(came)
+        if came.ack is not None and (self.intake.early or self.intake.waiting):
+            self.intake.acknowledged(came.ack)
         echoes = self.echoes_an_ack(came)
         self.echoes = self.echoes + 1 if echoes else 0
         self.heard_at, self.spoke_since = came.at, False

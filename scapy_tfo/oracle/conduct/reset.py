@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 
 from scapy_tfo.oracle.conduct.history import Came, History
 from scapy_tfo.oracle.conduct.parts.conditions import (

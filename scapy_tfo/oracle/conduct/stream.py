@@ -231,6 +231,18 @@ def delivered(history: History, text: bytes, written: bytes) -> Judged:
     return Breach(f"the {size} bytes that were acknowledged", f"{what} came to the application")
 
 
+def tells_of_loss(history: History, text: bytes) -> Judged:
+    """What is acknowledged, and never read as the application has closed, is told of by a RST (RFC
+    9293 section 3.6.1, SHLD-3); judged at the end, where that application tells what it got."""
+    best = history.best
+    if best is None or best.ack is None or history.isn is None:
+        return False
+    size = min(best.ack, history.sent.end - history.peer.fin) - 1
+    if history.reset is not None or len(text) >= size:
+        return bool(size > 0 or history.reset is not None)
+    return Breach(f"the {size} bytes read that were acknowledged, or a RST", f"{len(text)} read")
+
+
 def number_below_una(history: History, came: Came) -> Judged:
     """An ACK has SND.NXT, or one less than SND.UNA as a probe (RFC 9293 section 3.10.7.4, RFC 5961
     section 3.2)."""
@@ -326,4 +338,5 @@ RULES: tuple[Rule, ...] = (
         needs=SIZED | AT_FIRST,
     ),
     Rule("text-not-delivered"),
+    Rule("loss-untold"),
 )

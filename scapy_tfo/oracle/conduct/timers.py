@@ -5,6 +5,7 @@ from __future__ import annotations
 from scapy_tfo.oracle.conduct.history import Came, History
 from scapy_tfo.oracle.conduct.parts.conditions import (
     BY_TIMER,
+    CLOSES,
     COPY,
     ENDS,
     FIN_ACKED,
@@ -41,6 +42,7 @@ _LONG_TRIP, _LONGEST_TRIP = 0.1, 0.8
 _ROUGHLY, _DOUBLED = 0.9, 0.01
 """What clocks lose; seconds within which a path may double a packet."""
 _FIN_WITHIN, _STILL_WRITES = 5.0, 1.0
+_FIN_BEHIND_TEXT = 1.0
 
 
 def _gaps(history: History, came: Came, most: int = 3) -> list[float]:
@@ -256,6 +258,28 @@ def fin_in_answer(history: History, segment: Segment, at: float) -> Due | None:
     return Due(at, at + _FIN_WITHIN, "a FIN in answer", _ends, waived=waived)
 
 
+def fin_beside_text(history: History, came: Came) -> Judged:
+    """The FIN of an application that has closed comes with its text."""
+    is_last = came.flags & FIN and bool(came.segment.payload)
+    return bool(is_last) and history.closes and history.their_fin is None
+
+
+def fin_behind_text(history: History, came: Came) -> Due | None:
+    """Or soon behind it, whether that is acknowledged or not (RFC 2525 section 2.15)."""
+    if came.flags & (SYN | RST | FIN) or came.seq is None or history.their_fin is not None:
+        return None
+    if not history.closes or came.seq < history.theirs.end or not history.peer.plain or history.errors:
+        return None
+    end = came.seq + came.length
+
+    def waived() -> bool:
+        tight = (history.limit or 0) <= end or not history.peer.window
+        return bool(history.errors or history.resets or tight) or history.their_una >= end
+
+    by = came.at + _FIN_BEHIND_TEXT
+    return Due(came.at, by, f"a FIN within {_FIN_BEHIND_TEXT} s of the text", _ends, waived=waived)
+
+
 def _ends(came: Came) -> bool:
     return bool(came.flags & (FIN | RST))
 
@@ -273,6 +297,18 @@ RULES: tuple[Rule, ...] = (
         needs=OLD,
     ),
     Rule("fin-missing", owes=fin_in_answer, needs=FRESH | ENDS),
+    Rule(
+        "fin-late",
+        fin_beside_text,
+        listens=True,
+        complete=True,
+        ordered=True,
+        numbers=True,
+        on="a",
+        text=True,
+        needs=CLOSES,
+        owes_after=fin_behind_text,
+    ),
     Rule("no-backoff", textbacks_off, complete=True, numbers=True, on="a", text=True, needs=COPY),
     Rule(
         "no-syn-ack-backoff",

@@ -20,6 +20,20 @@ MORE: dict[str, tuple[Script, Script]] = {
         lambda talk: steps.probed(talk, 1.2),
         lambda talk: steps.probed(talk, 0.8),
     ),
+    "early-text-dropped": (
+        lambda talk: steps.early(talk, 3),
+        lambda talk: steps.early(talk, 2),
+    ),
+    "acks-stretch": (
+        lambda talk: steps.full_segments(talk, 4, 0.03),
+        lambda talk: steps.full_segments(talk, 2, 0.03),
+    ),
+    "deaf-while-closed": (
+        lambda talk: steps.acked_by_a_probe(talk, 1),
+        lambda talk: steps.acked_by_a_probe(talk, 4),
+    ),
+    "fin-late": (lambda talk: steps.closing(talk, 1.2), lambda talk: steps.closing(talk, 0.8)),
+    "loss-untold": (lambda talk: steps.left(talk, b"123"), lambda talk: steps.left(talk, b"12345")),
     "window-stays-shut": (lambda talk: steps.shut(talk, 0), lambda talk: steps.shut(talk, 500)),
     "window-moves-on": (
         lambda talk: steps.unread(talk, 600_000),

@@ -68,6 +68,56 @@ def shut(talk: Conversation, window: int) -> None:
     talk.rest(10.0)
 
 
+def early(talk: Conversation, times: int) -> None:
+    """So often a piece comes before its turn, is not kept, and comes again."""
+    opened(talk)
+    for number in range(times):
+        at = 1 + 10 * number
+        talk.ours(ACK, b"late!", seq=at + 5, ack=4)
+        talk.theirs(seq=4, ack=at)
+        talk.ours(ACK, b"early", seq=at, ack=4)
+        talk.theirs(seq=4, ack=at + 5)
+        talk.ours(ACK, b"late!", seq=at + 5, ack=4)
+        talk.theirs(seq=4, ack=at + 10)
+
+
+def full_segments(talk: Conversation, together: int, apart: float) -> None:
+    """Full segments come one by one, and so many have one ACK."""
+    opened(talk)
+    for number in range(12):
+        talk.ours(ACK, FULL, seq=1 + 1460 * number, ack=4)
+        talk.rest(apart)
+        if number % together == together - 1:
+            talk.theirs(seq=4, ack=1 + 1460 * (number + 1))
+
+
+def acked_by_a_probe(talk: Conversation, start: int) -> None:
+    """Text is acknowledged by a probe of the closed window; later text comes from `start` on."""
+    talk.handshake((MSS,), (MSS,))
+    talk.theirs(ACK | PSH, b"abc", window=0)
+    talk.ours(ACK | PSH, b"x", ack=4)
+    talk.theirs(seq=4, window=0)
+    talk.rest(2.0)
+    talk.theirs(ACK | PSH, b"def", seq=start, window=0)
+
+
+def closing(talk: Conversation, after: float) -> None:
+    """The application writes and closes; its FIN comes so many seconds after its text."""
+    talk.handshake((MSS,), (MSS,))
+    talk.conduct.closes()
+    talk.theirs(ACK | PSH, b"abc")
+    talk.rest(after)
+    talk.theirs(FIN | ACK, seq=4)
+
+
+def left(talk: Conversation, read: bytes) -> None:
+    """Five bytes are acknowledged, of which the application read some before it closed."""
+    opened(talk)
+    talk.ours(ACK | PSH, b"12345", ack=4)
+    talk.theirs(seq=4, ack=6)
+    talk.conduct.left(read)
+
+
 def unread(talk: Conversation, size: int) -> None:
     opened(talk)
     talk.conduct.reads(False)

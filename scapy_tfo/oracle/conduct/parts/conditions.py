@@ -69,6 +69,10 @@ ACK_FROM_AFAR = next(_BITS)
 FIN_LEFT = next(_BITS)
 """It has acknowledged all but the FIN."""
 
+TAKES, HEARD_SHUT, CLOSES = next(_BITS), next(_BITS), next(_BITS)
+"""Its text tells how that is taken; it was acknowledged while the window of the judged end was
+closed; whose application closes once it has written."""
+
 
 def of_came(facts: Facts, came: Came) -> int:
     """What holds when a segment of the judged end comes, of which `facts` have not learned."""
@@ -188,6 +192,12 @@ def _of_past(facts: Facts, came: Came) -> int:
         found |= CLOSED
     if peer.fin_end is not None:
         found |= THEIR_FIN
+    if facts.intake.early or facts.intake.waiting or facts.intake.dropped:
+        found |= TAKES
+    if facts.acked_while_shut is not None:
+        found |= HEARD_SHUT
+    if facts.closes:
+        found |= CLOSES
     return found if peer.plain else found | _of_what_is_odd(facts)
 
 

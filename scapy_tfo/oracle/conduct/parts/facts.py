@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from scapy_tfo import option as opt
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.oracle.conduct.parts.came import Came, Offered
+from scapy_tfo.oracle.conduct.parts.intake import Intake
 from scapy_tfo.oracle.conduct.parts.peer_record import PeerRecord
 from scapy_tfo.oracle.conduct.parts.pieces import Numbers, Pieces
 from scapy_tfo.oracle.conduct.parts.place import Place
@@ -70,7 +71,9 @@ class Facts:
     differed from the one before, and not in its identification. sent_at: when its latest segments
     with text came, by where they start; none once some came twice. far_edge: the furthest right
     edge that the peer offered behind its SYN; taken_back: the one that it offers now, and since
-    when, while that is to the left of it.
+    when, while that is to the left of it. closes: the application of the judged end closes as soon
+    as it has written. intake: how that end takes text. acked_while_shut: what the peer acknowledged
+    last while the window of that end was closed, and when.
     """
 
     complete: bool = True
@@ -145,6 +148,9 @@ class Facts:
     far_edge: int = 0
     taken_back: tuple[int, float] | None = None
     spoke_since: bool = False
+    closes: bool = False
+    intake: Intake = field(default_factory=Intake)
+    acked_while_shut: tuple[int, float] | None = None
 
     def agree(self) -> None:
         """Work out what both ends agreed on, once a SYN of either tells more, and what that makes
@@ -177,6 +183,13 @@ class Facts:
             self.taken_back = edge, back[1]
         elif is_new:
             self.taken_back = edge, at
+
+    def learn_intake(self, segment: Segment, place: Place, at: float | None) -> None:
+        """Note what text of the peer shows of how the judged end takes it."""
+        size = len(segment.payload) + len(segment.options)
+        full = self.peer.fresh and size >= self.largest_of_peer
+        calm = self.peer.orderly and not segment.flags & FIN
+        self.intake.text(place, at, is_full=full, is_calm=calm)
 
     def place(self, segment: Segment) -> Place:
         """Where a segment of the peer stands."""
@@ -268,6 +281,12 @@ class Facts:
     def shift_unclear(self) -> bool:
         """Likewise of the window scale."""
         return opt.WINDOW_SCALE in self.offered.unlike
+
+    @property
+    def largest_of_peer(self) -> int:
+        """Bytes of text and options that a segment of the peer may have, by the SYN-ACK."""
+        offered = self.answer.segment.mss if self.answer is not None else None
+        return offered or DEFAULT_MSS[self.family]
 
     @property
     def largest(self) -> int:
