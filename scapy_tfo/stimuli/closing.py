@@ -9,6 +9,7 @@ from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.outcome import Missing
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import stimulus
+from scapy_tfo.suite.target import Service
 
 CROSSED = 1.5
 """Seconds in which what was under way has come, on busy hosts too."""
@@ -113,6 +114,19 @@ async def a_fin_behind_old_text(peer: Peer) -> None:
     await flow.pause(CROSSED)
 
 
+async def what_is_read(peer: Peer, flow: Flow, service: Service) -> bytes:
+    """What the application has read of the connection, once that is all, or after a while."""
+    session = None
+    for _ in range(TRIES):
+        session = await peer.session(flow, service)
+        if flow.was_reset or (session and len(session.received) == sum(map(len, flow.sent))):
+            break
+        await flow.pause(0.1)
+    if session is None:
+        raise Missing("the application did not see the connection")
+    return session.received
+
+
 async def what_the_application_got(peer: Peer, app: str, *, closes: bool) -> None:
     """Text goes to an application that tells what it got. closes: it ends its own stream first."""
     service = await peer.listen(app)
@@ -128,15 +142,7 @@ async def what_the_application_got(peer: Peer, app: str, *, closes: bool) -> Non
         flow.send(ACK | PSH, text)
         await flow.until("an ACK of the text", lambda: flow.their_rcv_nxt == flow.snd_nxt)
         await flow.pause(0.05)
-    session = None
-    for _ in range(TRIES):
-        session = await peer.session(flow, service)
-        if session is not None and len(session.received) == sum(map(len, flow.sent)):
-            break
-        await flow.pause(0.1)
-    if session is None:
-        raise Missing("the application did not see the connection")
-    flow.conduct.got(session.received, b"".join(flow.sent))
+    flow.conduct.got(await what_is_read(peer, flow, service), b"".join(flow.sent))
     flow.fin()
     await flow.pause(0.1)
 
@@ -166,10 +172,10 @@ async def what_a_closed_application_got(peer: Peer, app: str, *, waits: bool) ->
     flow.sent.append(text)
     flow.send(ACK | PSH, text)
     await flow.pause(CROSSED)
-    session = await peer.session(flow, service)
-    if session is None or not (flow.stream.ended or flow.was_reset):
+    read = await what_is_read(peer, flow, service)
+    if not (flow.stream.ended or flow.was_reset):
         raise Missing("the application did not close the connection")
-    flow.conduct.left(session.received)
+    flow.conduct.left(read)
 
 
 @stimulus("TCP-FIN-9", needs=["listeners", "sessions"], waits=1.5)

@@ -268,7 +268,12 @@ def fin_behind_text(history: History, came: Came) -> Due | None:
     """Or soon behind it, whether that is acknowledged or not (RFC 2525 section 2.15)."""
     if came.flags & (SYN | RST | FIN) or came.seq is None or history.their_fin is not None:
         return None
-    if not history.closes or came.seq < history.theirs.end or not history.peer.plain or history.errors:
+    if (
+        not history.closes
+        or came.seq < history.theirs.end
+        or not history.peer.plain
+        or history.errors
+    ):
         return None
     end = came.seq + came.length
 
