@@ -29,6 +29,9 @@ MAX_REQUEST = 64 << 10
 MAX_DELAY = 3_600_000
 """Longest time that an application can be asked to take, in milliseconds."""
 
+_RENO = "reno"
+"""The congestion control of RFC 5681, as hosts name it."""
+
 _DRAIN_TURNS = 2
 """Turns of the loop between connection_made and the data that was there on accept."""
 
@@ -124,6 +127,27 @@ class Send(Echo):
 
     def accepted(self) -> None:
         self.transport.write(pattern(self._size))
+
+
+class Reno(Send):
+    """`reno:N`: asks for the congestion control of RFC 5681, writes N bytes, and echoes. It closes
+    where it cannot have that."""
+
+    def accepted(self) -> None:
+        if self._is_had():
+            super().accepted()
+        else:
+            self.transport.close()
+
+    def _is_had(self) -> bool:
+        sock = self.transport.get_extra_info("socket")
+        if sock is None:
+            return bool(self.transport.get_extra_info("congestion control") == _RENO)
+        try:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, _RENO.encode())
+        except OSError:
+            return False
+        return True
 
 
 class SendClose(App):
@@ -330,6 +354,7 @@ APPS: dict[str, type[App]] = {
     "echo": Echo,
     "http": Http,
     "send": Send,
+    "reno": Reno,
     "send-close": SendClose,
     "two-sends": TwoSends,
     "close": Close,

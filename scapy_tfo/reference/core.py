@@ -90,6 +90,7 @@ class Core:
         self.remote = remote
         self.state = state
         self.send = self.send_side_class(stack.choose_isn(local, remote), settings)
+        self.congestion_control = self.send.control
         self.recv = self.receive_side_class(
             settings.receive_window,
             keeps_early=settings.keep_early_text,

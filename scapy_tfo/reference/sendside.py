@@ -29,6 +29,9 @@ class SendSide:
     shift: what the window field of the peer is shifted by.
     """
 
+    control = "reno"
+    """The congestion control, as hosts name it: that of RFC 5681."""
+
     def __init__(self, iss: int, settings: Settings) -> None:
         self.settings = settings
         self.iss = iss

@@ -40,6 +40,7 @@ def settled(*, fin_sent: bool, fin_acked: bool, fin_received: bool, received_fir
 
 class Endpoint(Protocol):
     """A connection as its application sees it. local, remote: address and port of each end.
+    congestion_control: as hosts name it.
 
     Times are seconds on the clock of the host. pause and resume: stop reading, and go on.
     shutdown: end our stream and go on reading; close: be done with both.
@@ -47,6 +48,7 @@ class Endpoint(Protocol):
 
     local: tuple[Address, int]
     remote: tuple[Address, int]
+    congestion_control: str
 
     def write(self, data: bytes, now: float) -> None: ...
 

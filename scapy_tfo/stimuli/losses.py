@@ -9,11 +9,13 @@ from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import stimulus
 
-TEXT, MORE_TEXT = "send:60000", "send:120000"
+TEXT, MORE_TEXT, MUCH_TEXT = "send:60000", "send:120000", "reno:900000"
 TRIP = 0.5
 """Seconds that the handshake takes: the first timeout is three times that (RFC 6298 2.2)."""
 JUST_IN_TIME = 2.7 * TRIP
 BYTES, BETWEEN = 13, 0.3
+AVOIDING = 12
+"""Flights in which congestion is avoided."""
 ROUNDS = 3
 """Flights after which some segments are under way at a time."""
 NARROW, WIDE = 14_000, 65_535
@@ -59,6 +61,28 @@ async def duplicate_acknowledgements_apart(peer: Peer) -> None:
     await flow.pause(0.2)
     flow.ack()
     await flow.pause(LATER)
+
+
+@stimulus("TCP-CC-5", needs=["listeners"])
+async def congestion_avoidance(peer: Peer) -> None:
+    """A flight is answered with three duplicate ACKs, and what follows is acknowledged, round trip
+    by round trip, by an end that uses the congestion control of RFC 5681."""
+    flow = await peer.connect(await peer.listen(MUCH_TEXT))
+    lost = await acknowledged_one_by_one(flow, 2)
+    await flow.pause(LATER)
+    flight = seq.distance(lost, max_end(flow, lost))
+    for _ in range(3):
+        flow.send(ACK, ack=lost)
+        await flow.pause(LATER)
+    await flow.until("text once more", lambda: copies(flow) > 0)
+    flow.ack()
+    flow.conduct.avoids(flight)
+    await acknowledged_one_by_one(flow, AVOIDING, told=flow.rcv_nxt)
+
+
+def max_end(flow: Flow, since: int) -> int:
+    """The highest number that text has reached."""
+    return seq.add(since, max(seq.distance(since, each.end) for each in flow.heard))
 
 
 @stimulus("TCP-FR-6", needs=["listeners"])

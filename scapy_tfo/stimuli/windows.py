@@ -154,6 +154,18 @@ async def nobody_reads(peer: Peer) -> None:
     await flow.pause(1.0)
 
 
+@stimulus("TCP-WIN-3", needs=["listeners"])
+async def nobody_reads_what_a_scale_of_zero_lets_in(peer: Peer) -> None:
+    """The application never reads, and a window scale of 0 was offered."""
+    flow = peer.flow(await peer.listen("never-reads"))
+    flow.syn(options=[opt.window_scale(0)])
+    await flow.syn_ack()
+    flow.ack()
+    flow.conduct.reads(False)
+    pushed(flow, BLOCK)
+    await flow.pause(1.0)
+
+
 @stimulus("TCP-WS-3", needs=["listeners"])
 async def a_shift_of_fifteen(peer: Peer) -> None:
     """A shift of 15 in the SYN, and then a window of one: it counts as 14."""

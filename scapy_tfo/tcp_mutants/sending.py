@@ -235,6 +235,16 @@ class NeverDeflates(SendSide):
         return again
 
 
+@tcp_mutant("avoidance-too-fast", "TCP-CC-5.congestion-avoidance")
+class AddsAnEighth(SendSide):
+    """In congestion avoidance each ACK opens the window by an eighth of a segment more."""
+
+    def _grow(self, acked: int) -> None:
+        if self.cwnd >= self.ssthresh:
+            self.cwnd += self.mss // 8
+        super()._grow(acked)
+
+
 @tcp_mutant("resends-another", DUPLICATES)
 class SendsTheNextAgain(PassiveConnection):
     """Duplicate ACKs bring the segment behind the one that they ask for, too."""

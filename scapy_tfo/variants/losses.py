@@ -214,6 +214,7 @@ class InflatesTheWindowLittle(SendSide):
 class Cubic(SendSide):
     """The congestion window grows as a cubic function of time (RFC 9438)."""
 
+    control = "cubic"
     now = 0.0
     peak = 0
     since: float | None = None

@@ -280,7 +280,8 @@ class _Transport(asyncio.Transport):
         self, host: ReferenceHost, connection: Endpoint, protocol: asyncio.Protocol
     ) -> None:
         address, port = connection.remote
-        super().__init__({"peername": (str(address), port), "connection": connection})
+        told = {"peername": (str(address), port), "connection": connection}
+        super().__init__(told | {"congestion control": connection.congestion_control})
         self.protocol = protocol
         self._host = host
         self._connection = connection

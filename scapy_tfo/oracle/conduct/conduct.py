@@ -23,6 +23,7 @@ from scapy_tfo.oracle.conduct import (
 )
 from scapy_tfo.oracle.conduct.history import Came, History
 from scapy_tfo.oracle.conduct.parts import conditions
+from scapy_tfo.oracle.conduct.parts.rounds import Rounds
 from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, nothing
 from scapy_tfo.oracle.conduct.stream import delivered, tells_of_loss
 from scapy_tfo.segment import RST, SYN, Segment
@@ -121,6 +122,12 @@ class Conduct:
     def closes(self) -> None:
         """The application of the judged end closes as soon as it has written."""
         self.history.closes = True
+
+    def avoids(self, flight: int) -> None:
+        """The judged end has recovered from a loss that it noticed when so many bytes were under
+        way, and avoids congestion as in RFC 5681."""
+        history = self.history
+        history.rounds = Rounds(flight // 2 + 2 * history.largest, history.theirs.end)
 
     def _settle(self, name: str, judged: Judged) -> None:
         number = _NUMBERS[name]

@@ -6,7 +6,7 @@ import itertools
 
 from scapy_tfo import option as opt
 from scapy_tfo.oracle.conduct.history import Came, History
-from scapy_tfo.oracle.conduct.parts.conditions import ACKED, DUPLICATES, IDLE, REPEATED
+from scapy_tfo.oracle.conduct.parts.conditions import ACKED, AVOIDS, DUPLICATES, IDLE, REPEATED
 from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, strict
 from scapy_tfo.segment import RST, SYN, Segment
 
@@ -17,6 +17,8 @@ _FAST = 0.2
 _AT_ONCE = 0.1
 """Seconds after an ACK in which text answers it, and no timer sent it."""
 _REAL = 0.2
+_ROUNDS, _MORE = 4, 2
+"""Round trips over which growth is judged, and the segments that measuring may add."""
 
 
 def _is_text(came: Came) -> bool:
@@ -32,10 +34,13 @@ def grows_slowly(history: History, came: Came) -> Judged:
     """What is under way grows by no more than what is acknowledged (RFC 5681 section 3.1)."""
     if not _is_text(came) or not history.whole or history.their_una <= 1:
         return False
+    return _within(history, came, _SEGMENTS + history.grown + history.peer.inflation)
+
+
+def _within(history: History, came: Came, segments: int) -> Judged:
+    """Whether no more segments are under way, and a probe of the tail."""
     assert came.seq is not None
-    segments = _SEGMENTS + history.grown + history.peer.inflation
-    segments += history.may_probe_the_tail(came)
-    most = segments * history.largest
+    most = (segments + history.may_probe_the_tail(came)) * history.largest
     size = came.seq + len(came.segment.payload) - history.their_una
     return size <= most or Breach(f"{most} bytes under way at most", f"{size}")
 
@@ -45,12 +50,8 @@ def deflates(history: History, came: Came) -> Judged:
     acknowledged (RFC 5681 section 3.2, step 6)."""
     if not history.deflated or not _is_text(came) or not history.whole:
         return False
-    assert came.seq is not None
-    segments = _SEGMENTS + history.grown + history.peer.inflation - history.deflated
-    segments += history.may_probe_the_tail(came)
-    most = segments * history.largest
-    size = came.seq + len(came.segment.payload) - history.their_una
-    return size <= most or Breach(f"{most} bytes under way at most", f"{size}")
+    inflation = history.peer.inflation - history.deflated
+    return _within(history, came, _SEGMENTS + history.grown + inflation)
 
 
 def resends_fast(history: History, segment: Segment, at: float) -> Due | None:
@@ -97,6 +98,17 @@ def resends_what_is_asked_for(history: History, came: Came) -> Judged:
     return came.seq <= una or Breach(f"text at {una} again", f"at {came.seq}")
 
 
+def avoids_congestion(history: History, came: Came) -> Judged:
+    """In congestion avoidance the window grows by a segment a round trip (RFC 5681 section 3.1)."""
+    growth = None if history.rounds is None else history.rounds.growth(_ROUNDS)
+    if growth is None or not _is_text(came):
+        return False
+    most = (_ROUNDS + _MORE) * history.largest
+    return growth <= most or Breach(
+        f"{most} bytes more under way after {_ROUNDS} round trips at most", f"{growth} more"
+    )
+
+
 def window_after_lost_handshake(history: History, came: Came) -> Judged:
     """After a SYN-ACK that was lost twice, one segment goes out first (RFC 5681 section 3.1)."""
     if not _is_text(came) or history.syns != 1 or history.offered.fast_open:
@@ -112,6 +124,7 @@ def window_after_lost_handshake(history: History, came: Came) -> Judged:
 
 RULES: tuple[Rule, ...] = (
     strict("flight-too-large", grows_slowly, "a", ACKED, text=True),
+    strict("avoidance-too-fast", avoids_congestion, "a", AVOIDS, text=True),
     strict("stays-inflated", deflates, "a", ACKED, text=True),
     Rule("no-fast-retransmit", owes=resends_fast, needs=DUPLICATES),
     strict("resends-too-soon", waits_for_three, "a", IDLE, text=True),

@@ -195,6 +195,8 @@ class History(Facts):
             self.acked_while_shut = ack, at
         if ack == self.theirs.end and at is not None and at - self.text_at > UNDER_WAY:
             self.deflated = self.peer.inflation
+        if self.rounds is not None:
+            self.rounds.learn(self.their_una, self.theirs.end)
         self.their_una = ack
         fin = self.their_fin
         # The acknowledgement of a segment outside of the window is not read (RFC 9293 3.10.7.4).

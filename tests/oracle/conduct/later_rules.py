@@ -33,6 +33,10 @@ MORE: dict[str, tuple[Script, Script]] = {
         lambda talk: steps.acked_by_a_probe(talk, 4),
     ),
     "fin-late": (lambda talk: steps.closing(talk, 1.2), lambda talk: steps.closing(talk, 0.8)),
+    "avoidance-too-fast": (
+        lambda talk: steps.avoiding(talk, 2),
+        lambda talk: steps.avoiding(talk, 1),
+    ),
     "loss-untold": (lambda talk: steps.left(talk, b"123"), lambda talk: steps.left(talk, b"12345")),
     "window-stays-shut": (lambda talk: steps.shut(talk, 0), lambda talk: steps.shut(talk, 500)),
     "window-moves-on": (

@@ -294,6 +294,22 @@ def recovered(talk: Conversation, count: int) -> None:
         talk.theirs(ACK, FULL, seq=end + 1460 * number)
 
 
+def avoiding(talk: Conversation, more: int) -> None:
+    """Each round trip so many segments more are under way; all of a flight is acknowledged at the
+    end of it."""
+    opened(talk)
+    talk.conduct.avoids(2 * 1460)
+    end = 4
+    for number in range(6):
+        size = 4 + number * more
+        for each in range(size):
+            talk.theirs(ACK, FULL, seq=end + 1460 * each)
+        talk.rest(0.1)
+        end += 1460 * size
+        for each in range(size):
+            talk.ours(ack=end - 1460 * (size - 1 - each))
+
+
 def ticks(talk: Conversation, seconds: float, ticks: int) -> None:
     talk.handshake((MSS, TIMES), (MSS, ANSWER))
     timed(talk, 501)

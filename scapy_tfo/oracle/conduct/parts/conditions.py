@@ -69,9 +69,13 @@ ACK_FROM_AFAR = next(_BITS)
 FIN_LEFT = next(_BITS)
 """It has acknowledged all but the FIN."""
 
-TAKES, HEARD_SHUT, CLOSES = next(_BITS), next(_BITS), next(_BITS)
-"""Its text tells how that is taken; it was acknowledged while the window of the judged end was
-closed; whose application closes once it has written."""
+TAKES, HEARD_SHUT = next(_BITS), next(_BITS)
+"""Its text tells how that is taken; it acknowledged some while the judged end was closed to it."""
+
+# What was told of the judged end
+
+CLOSES, AVOIDS = next(_BITS), next(_BITS)
+"""Its application closes once it has written; it avoids congestion as in RFC 5681."""
 
 
 def of_came(facts: Facts, came: Came) -> int:
@@ -198,6 +202,8 @@ def _of_past(facts: Facts, came: Came) -> int:
         found |= HEARD_SHUT
     if facts.closes:
         found |= CLOSES
+    if facts.rounds is not None:
+        found |= AVOIDS
     return found if peer.plain else found | _of_what_is_odd(facts)
 
 

@@ -13,6 +13,7 @@ from scapy_tfo.oracle.conduct.parts.intake import Intake
 from scapy_tfo.oracle.conduct.parts.peer_record import PeerRecord
 from scapy_tfo.oracle.conduct.parts.pieces import Numbers, Pieces
 from scapy_tfo.oracle.conduct.parts.place import Place
+from scapy_tfo.oracle.conduct.parts.rounds import Rounds
 from scapy_tfo.segment import ACK, ECE, FIN, PSH, RST, SYN, Segment
 from scapy_tfo.seq import before, distance
 
@@ -73,7 +74,8 @@ class Facts:
     edge that the peer offered behind its SYN; taken_back: the one that it offers now, and since
     when, while that is to the left of it. closes: the application of the judged end closes as soon
     as it has written. intake: how that end takes text. acked_while_shut: what the peer acknowledged
-    last while the window of that end was closed, and when.
+    last while the window of that end was closed, and when. rounds: set while that end avoids
+    congestion as in RFC 5681.
     """
 
     complete: bool = True
@@ -151,6 +153,7 @@ class Facts:
     closes: bool = False
     intake: Intake = field(default_factory=Intake)
     acked_while_shut: tuple[int, float] | None = None
+    rounds: Rounds | None = None
 
     def agree(self) -> None:
         """Work out what both ends agreed on, once a SYN of either tells more, and what that makes
