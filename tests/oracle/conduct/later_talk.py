@@ -110,14 +110,6 @@ def closing(talk: Conversation, after: float) -> None:
     talk.theirs(FIN | ACK, seq=4)
 
 
-def left(talk: Conversation, read: bytes) -> None:
-    """Five bytes are acknowledged, of which the application read some before it closed."""
-    opened(talk)
-    talk.ours(ACK | PSH, b"12345", ack=4)
-    talk.theirs(seq=4, ack=6)
-    talk.conduct.left(read)
-
-
 def unread(talk: Conversation, size: int) -> None:
     opened(talk)
     talk.conduct.reads(False)
@@ -389,10 +381,14 @@ def narrow(talk: Conversation, size: int) -> None:
     talk.theirs(ACK, b"x" * size, seq=4)
 
 
+def left(talk: Conversation, read: bytes) -> None:
+    """Five bytes are acknowledged, of which the application read some before it closed."""
+    acked(talk, 0.0)
+    talk.conduct.left(read)
+
+
 def got(talk: Conversation, text: bytes) -> None:
-    opened(talk)
-    talk.ours(ACK | PSH, b"12345", ack=4)
-    talk.theirs(seq=4, ack=6)
+    acked(talk, 0.0)
     talk.conduct.got(text, b"12345")
 
 
