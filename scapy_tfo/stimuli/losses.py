@@ -63,7 +63,7 @@ async def duplicate_acknowledgements_apart(peer: Peer) -> None:
     await flow.pause(LATER)
 
 
-@stimulus("TCP-CC-5", needs=["listeners"])
+@stimulus("TCP-CC-5", "TCP-FR-7", needs=["listeners"])
 async def congestion_avoidance(peer: Peer) -> None:
     """A flight is answered with three duplicate ACKs, and what follows is acknowledged, round trip
     by round trip, by an end that uses the congestion control of RFC 5681."""

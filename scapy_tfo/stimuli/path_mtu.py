@@ -10,6 +10,7 @@ from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import stimulus
 
 LEAST_MTU, WIDER_MTU = 1280, 1400
+UNLIKELY_MTU = {4: 66, 6: 700}
 RESENT = 1.5
 """Seconds in which what was too big has come again."""
 
@@ -21,13 +22,36 @@ async def a_path_that_became_narrow(peer: Peer) -> None:
     await acknowledged_one_by_one(flow, 3, told=flow.rcv_nxt)
 
 
-@stimulus("TCP-PMTU-1", needs=["listeners", "two_addresses"], slow=True, exclusive=True)
+@stimulus(
+    "TCP-PMTU-1",
+    "TCP-PMTU-4",
+    needs=["listeners", "two_addresses"],
+    slow=True,
+    exclusive=True,
+)
 async def a_second_router_that_tells_more(peer: Peer) -> None:
     """Behind that another one tells a larger MTU, which is no reason to send more."""
     flow = await narrowed(peer)
     told = await acknowledged_one_by_one(flow, 1, told=flow.rcv_nxt)
     await flow.pause(LATER)
     tell(flow, WIDER_MTU)
+    await flow.pause(RESENT)
+    await acknowledged_one_by_one(flow, 3, told=told)
+
+
+@stimulus(
+    "TCP-PMTU-2",
+    "TCP-PMTU-3",
+    needs=["listeners", "two_addresses"],
+    slow=True,
+    exclusive=True,
+)
+async def a_router_that_tells_less_than_any_path(peer: Peer) -> None:
+    """A router tells an MTU that no path has, about text under way."""
+    flow = await peer.connect(await peer.listen("send:60000"), source=1)
+    told = await acknowledged_one_by_one(flow, 2)
+    await flow.pause(LATER)
+    tell(flow, UNLIKELY_MTU[peer.family])
     await flow.pause(RESENT)
     await acknowledged_one_by_one(flow, 3, told=told)
 

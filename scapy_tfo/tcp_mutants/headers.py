@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scapy_tfo import option as opt
+from scapy_tfo.icmp import IcmpError
 from scapy_tfo.mutants.registry import tcp_mutant
+from scapy_tfo.reference.icmp import quoted_segment
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.segment import ACK, FIN, RST, SYN, URG, Address, Segment
 
@@ -190,6 +192,22 @@ class IgnoresThePath(Stack):
 
     def note_mtu(self, destination: Address, mtu: int) -> None:
         """Forget it."""
+
+
+@tcp_mutant("under-any-path", "TCP-PMTU-2.a-router-that-tells-less-than-any-path")
+class BelievesAnyMtu(Stack):
+    """What a router tells of the path is believed, however small."""
+
+    def receive(self, packet: bytes, now: float) -> None:
+        super().receive(packet, now)
+        error = IcmpError.from_bytes(packet)
+        found = None if error is None else quoted_segment(error.quoted)
+        if error is None or found is None or not 0 < error.mtu < self.mtu_towards(found[2]):
+            return
+        self.note_mtu(found[2], error.mtu)
+        connection = self.connections[found[0], found[1], found[2], found[3]]
+        connection.packet_too_big(now)
+        self.arm(connection)
 
 
 @tcp_mutant("mark-not-agreed", TALK)

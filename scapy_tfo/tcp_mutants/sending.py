@@ -235,6 +235,14 @@ class NeverDeflates(SendSide):
         return again
 
 
+@tcp_mutant("rate-kept", "TCP-CC-5.congestion-avoidance")
+class KeepsItsRate(SendSide):
+    """The threshold after a loss is all that is under way, not half of it."""
+
+    def threshold(self) -> int:
+        return max(self.outstanding, 2 * self.mss)
+
+
 @tcp_mutant("avoidance-too-fast", "TCP-CC-5.congestion-avoidance")
 class AddsAnEighth(SendSide):
     """In congestion avoidance each ACK opens the window by an eighth of a segment more."""

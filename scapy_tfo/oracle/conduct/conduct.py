@@ -127,7 +127,8 @@ class Conduct:
         """The judged end has recovered from a loss that it noticed when so many bytes were under
         way, and avoids congestion as in RFC 5681."""
         history = self.history
-        history.rounds = Rounds(flight // 2 + 2 * history.largest, history.theirs.end)
+        threshold = flight // 2 + 2 * history.largest
+        history.rounds = Rounds(flight, threshold, history.theirs.end)
 
     def _settle(self, name: str, judged: Judged) -> None:
         number = _NUMBERS[name]

@@ -98,6 +98,17 @@ def resends_what_is_asked_for(history: History, came: Came) -> Judged:
     return came.seq <= una or Breach(f"text at {una} again", f"at {came.seq}")
 
 
+def slows_down(history: History, came: Came) -> Judged:
+    """In the round trip behind a recovery half as much is under way as when the loss was noticed
+    (RFC 5681 section 4.3)."""
+    rounds = history.rounds
+    if rounds is None or len(rounds.sizes) != 1 or not _is_text(came):
+        return False
+    most = max(rounds.flight // 2 + _MORE * history.largest, 2 * _MORE * history.largest)
+    size = rounds.sizes[0]
+    return size <= most or Breach(f"{most} bytes under way after the loss at most", f"{size}")
+
+
 def avoids_congestion(history: History, came: Came) -> Judged:
     """In congestion avoidance the window grows by a segment a round trip (RFC 5681 section 3.1)."""
     growth = None if history.rounds is None else history.rounds.growth(_ROUNDS)
@@ -124,6 +135,7 @@ def window_after_lost_handshake(history: History, came: Came) -> Judged:
 
 RULES: tuple[Rule, ...] = (
     strict("flight-too-large", grows_slowly, "a", ACKED, text=True),
+    strict("rate-kept", slows_down, "a", AVOIDS, text=True),
     strict("avoidance-too-fast", avoids_congestion, "a", AVOIDS, text=True),
     strict("stays-inflated", deflates, "a", ACKED, text=True),
     Rule("no-fast-retransmit", owes=resends_fast, needs=DUPLICATES),

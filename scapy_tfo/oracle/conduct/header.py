@@ -12,7 +12,7 @@ _SIZES = {opt.MSS: 4, opt.WINDOW_SCALE: 3, opt.SACK_PERMITTED: 2, opt.TIMESTAMPS
 """Bytes of options that have one size only (RFC 9293 section 3.2, 7323, 2018)."""
 _AT_ONCE = 0.1
 """Seconds in which no timer runs out."""
-_HEADERS = 60
+_HEADERS = {4: 40, 6: 60}
 """Bytes of the headers of IPv6 and TCP, without options."""
 _UNDER_WAY = 0.2
 _SAME_IDS = 2
@@ -181,8 +181,22 @@ def over_the_path(history: History, came: Came) -> Judged:
         return False
     if history.family != 6 or not history.whole:
         return False
-    size = _HEADERS + len(came.segment.options) + len(came.segment.payload)
+    size = _HEADERS[6] + len(came.segment.options) + len(came.segment.payload)
     return size <= mtu or Breach(f"packets of {mtu} bytes", f"{size} bytes")
+
+
+def under_any_path(history: History, came: Came) -> Judged:
+    """No packet-too-big makes packets shorter than each path lets through: 68 bytes of IPv4, 1280
+    of IPv6 (RFC 1191 section 3, RFC 8201 section 4); judged by two in a row that are as long as one
+    told."""
+    mtu, before = history.peer.unlikely_mtu, history.best
+    if not mtu or not came.segment.payload or before is None or not history.whole:
+        return False
+    sizes = {
+        _HEADERS[history.family] + len(each.segment.options) + len(each.segment.payload)
+        for each in (before, came)
+    }
+    return sizes != {mtu} or Breach(f"more than {mtu} bytes, which no path asks for", f"{mtu}")
 
 
 RULES: tuple[Rule, ...] = (
@@ -205,4 +219,5 @@ RULES: tuple[Rule, ...] = (
     Rule("answers-a-group", answers_a_group, listens=True, complete=True, needs=GROUPS),
     Rule("last-hop-dropped", owes=last_hop, needs=LAST_HOP),
     strict("over-the-path", over_the_path, "a", ERRORS, text=True),
+    strict("under-any-path", under_any_path, "a", ERRORS, text=True),
 )

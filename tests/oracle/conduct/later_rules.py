@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from scapy_tfo.segment import ACK, CWR, ECE, FIN, RST
 from tests.oracle.conduct import later_talk as steps
+from tests.oracle.conduct import sending_talk as sending
 from tests.oracle.conduct.conversation import Conversation
 from tests.oracle.conduct.later_talk import FULL
 
@@ -32,10 +33,18 @@ MORE: dict[str, tuple[Script, Script]] = {
         lambda talk: steps.acked_by_a_probe(talk, 1),
         lambda talk: steps.acked_by_a_probe(talk, 4),
     ),
-    "fin-late": (lambda talk: steps.closing(talk, 1.2), lambda talk: steps.closing(talk, 0.8)),
+    "fin-late": (lambda talk: sending.closing(talk, 1.2), lambda talk: sending.closing(talk, 0.8)),
     "avoidance-too-fast": (
-        lambda talk: steps.avoiding(talk, 2),
-        lambda talk: steps.avoiding(talk, 1),
+        lambda talk: sending.avoiding(talk, 2),
+        lambda talk: sending.avoiding(talk, 1),
+    ),
+    "rate-kept": (
+        lambda talk: sending.avoiding(talk, 1, first=7),
+        lambda talk: sending.avoiding(talk, 1, first=5),
+    ),
+    "under-any-path": (
+        lambda talk: sending.told_little(talk, 26, 26),
+        lambda talk: sending.told_little(talk, 26, 20),
     ),
     "loss-untold": (lambda talk: steps.left(talk, b"123"), lambda talk: steps.left(talk, b"12345")),
     "window-stays-shut": (lambda talk: steps.shut(talk, 0), lambda talk: steps.shut(talk, 500)),
@@ -76,25 +85,25 @@ MORE: dict[str, tuple[Script, Script]] = {
         lambda talk: steps.fins(talk, ACK, 0.5),
     ),
     "not-repeated": (
-        lambda talk: steps.unacked(talk, again=False),
-        lambda talk: steps.unacked(talk, again=True),
+        lambda talk: sending.unacked(talk, again=False),
+        lambda talk: sending.unacked(talk, again=True),
     ),
     "fin-not-repeated": (
-        lambda talk: steps.all_but_the_fin(talk, again=False),
-        lambda talk: steps.all_but_the_fin(talk, again=True),
+        lambda talk: sending.all_but_the_fin(talk, again=False),
+        lambda talk: sending.all_but_the_fin(talk, again=True),
     ),
     "fin-again": (
-        lambda talk: steps.fin_later(talk, FIN | ACK, 5),
-        lambda talk: steps.fin_later(talk, ACK, 5),
+        lambda talk: sending.fin_later(talk, FIN | ACK, 5),
+        lambda talk: sending.fin_later(talk, ACK, 5),
     ),
-    "timer-bursts": (lambda talk: steps.burst(talk, FULL), lambda talk: steps.burst(talk, b"")),
+    "timer-bursts": (lambda talk: sending.burst(talk, FULL), lambda talk: sending.burst(talk, b"")),
     "timeout-after-lost-handshake": (
-        lambda talk: steps.lost_twice(talk, 10, gap=1.0),
-        lambda talk: steps.lost_twice(talk, 10, gap=3.0),
+        lambda talk: sending.lost_twice(talk, 10, gap=1.0),
+        lambda talk: sending.lost_twice(talk, 10, gap=3.0),
     ),
     "timeout-limited": (
-        lambda talk: steps.copies(talk, 1, 2, 4, 8, 16, 32, 32),
-        lambda talk: steps.copies(talk, 1, 2, 4, 8, 16, 32, 60, 60),
+        lambda talk: sending.copies(talk, 1, 2, 4, 8, 16, 32, 32),
+        lambda talk: sending.copies(talk, 1, 2, 4, 8, 16, 32, 60, 60),
     ),
     "keepalive-early": (lambda talk: steps.idle(talk, 60.0), lambda talk: steps.idle(talk, 7200.0)),
     "probe-missing": (
@@ -113,26 +122,29 @@ MORE: dict[str, tuple[Script, Script]] = {
         lambda talk: steps.closed_window(talk, 1, 1, 1, 1),
         lambda talk: steps.closed_window(talk, 1, 2, 4),
     ),
-    "flight-too-large": (lambda talk: steps.flight(talk, 14), lambda talk: steps.flight(talk, 10)),
+    "flight-too-large": (
+        lambda talk: sending.flight(talk, 14),
+        lambda talk: sending.flight(talk, 10),
+    ),
     "stays-inflated": (
-        lambda talk: steps.recovered(talk, 24),
-        lambda talk: steps.recovered(talk, 12),
+        lambda talk: sending.recovered(talk, 24),
+        lambda talk: sending.recovered(talk, 12),
     ),
     "no-fast-retransmit": (
-        lambda talk: steps.duplicates(talk, 3, 4, late=0.3),
-        lambda talk: steps.duplicates(talk, 3, 4, late=0.1),
+        lambda talk: sending.duplicates(talk, 3, 4, late=0.3),
+        lambda talk: sending.duplicates(talk, 3, 4, late=0.1),
     ),
     "resends-too-soon": (
-        lambda talk: steps.duplicates(talk, 2, 4),
-        lambda talk: steps.duplicates(talk, 3, 4),
+        lambda talk: sending.duplicates(talk, 2, 4),
+        lambda talk: sending.duplicates(talk, 3, 4),
     ),
     "resends-another": (
-        lambda talk: steps.duplicates(talk, 3, 1464),
-        lambda talk: steps.duplicates(talk, 3, 4),
+        lambda talk: sending.duplicates(talk, 3, 1464),
+        lambda talk: sending.duplicates(talk, 3, 4),
     ),
     "window-after-lost-handshake": (
-        lambda talk: steps.lost_twice(talk, 1460, 1460),
-        lambda talk: steps.lost_twice(talk, 1460),
+        lambda talk: sending.lost_twice(talk, 1460, 1460),
+        lambda talk: sending.lost_twice(talk, 1460),
     ),
     "clock-stands": (
         lambda talk: steps.ticks(talk, 3.0, 0),
@@ -163,7 +175,10 @@ MORE: dict[str, tuple[Script, Script]] = {
         lambda talk: steps.group(talk, one=True),
     ),
     "last-hop-dropped": (lambda talk: steps.far(talk, 4.0), lambda talk: steps.far(talk, 1.0)),
-    "over-the-path": (lambda talk: steps.narrow(talk, 1400), lambda talk: steps.narrow(talk, 1220)),
+    "over-the-path": (
+        lambda talk: sending.narrow(talk, 1400),
+        lambda talk: sending.narrow(talk, 1220),
+    ),
     "text-not-delivered": (
         lambda talk: steps.got(talk, b"123"),
         lambda talk: steps.got(talk, b"12345"),

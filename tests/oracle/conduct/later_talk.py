@@ -101,15 +101,6 @@ def acked_by_a_probe(talk: Conversation, start: int) -> None:
     talk.theirs(ACK | PSH, b"def", seq=start, window=0)
 
 
-def closing(talk: Conversation, after: float) -> None:
-    """The application writes and closes; its FIN comes so many seconds after its text."""
-    talk.handshake((MSS,), (MSS,))
-    talk.conduct.closes()
-    talk.theirs(ACK | PSH, b"abc")
-    talk.rest(after)
-    talk.theirs(FIN | ACK, seq=4)
-
-
 def unread(talk: Conversation, size: int) -> None:
     opened(talk)
     talk.conduct.reads(False)
@@ -168,70 +159,6 @@ def challenges(talk: Conversation, seconds: float) -> None:
         talk.theirs(seq=4)
 
 
-def unacked(talk: Conversation, *, again: bool) -> None:
-    opened(talk)
-    talk.theirs(ACK | PSH, b"def", seq=4)
-    if again:
-        talk.rest(1.0)
-        talk.theirs(ACK | PSH, b"def", seq=4)
-    talk.rest(5.0)
-
-
-def all_but_the_fin(talk: Conversation, *, again: bool) -> None:
-    """The answer is acknowledged, and the FIN behind it is not."""
-    opened(talk)
-    talk.theirs(ACK | PSH, b"def", seq=4)
-    talk.theirs(FIN | ACK, seq=7)
-    talk.ours(ack=7)
-    if again:
-        talk.rest(1.0)
-        talk.theirs(FIN | ACK, seq=7)
-    talk.rest(5.0)
-    talk.theirs(FIN | ACK, seq=7)
-
-
-def fin_later(talk: Conversation, flags: int, size: int) -> None:
-    opened(talk)
-    talk.theirs(FIN | ACK, seq=4)
-    talk.ours(ack=5)
-    talk.rest(1.0)
-    talk.ours(ACK | PSH, b"x" * size, ack=5)
-    talk.theirs(flags, seq=4 if flags & FIN else 5, ack=1 + size)
-
-
-def burst(talk: Conversation, second: bytes) -> None:
-    opened(talk)
-    talk.theirs(ACK, FULL, seq=4)
-    talk.theirs(ACK, FULL, seq=1464)
-    talk.rest(1.0)
-    talk.theirs(ACK, FULL, seq=4)
-    if second:
-        talk.theirs(ACK, second, seq=1464)
-
-
-def lost_twice(talk: Conversation, *sizes: int, gap: float = 0.0) -> None:
-    """Two copies of the SYN-ACK, and then text; with `gap` it comes again."""
-    talk.ours(SYN, options=(MSS,))
-    for pause in (0.0, 1.0, 2.0):
-        talk.rest(pause)
-        talk.theirs(SYN | ACK, options=(MSS,))
-    talk.ours()
-    at = 1
-    for size in sizes:
-        talk.theirs(ACK, b"x" * size, seq=at)
-        at += size
-    if gap:
-        talk.rest(gap)
-        talk.theirs(ACK, b"x" * sizes[0])
-
-
-def copies(talk: Conversation, *gaps: float) -> None:
-    opened(talk)
-    for gap in (0.0, *gaps):
-        talk.rest(gap)
-        talk.theirs(ACK | PSH, b"def", seq=4)
-
-
 def idle(talk: Conversation, seconds: float) -> None:
     opened(talk)
     talk.rest(seconds)
@@ -254,52 +181,6 @@ def identified(talk: Conversation, *numbers: int) -> None:
     opened(talk)
     for at, number in enumerate(numbers):
         talk.theirs(ACK | PSH, b"abc", seq=4 + 3 * at, ip_id=number, may_fragment=True)
-
-
-def flight(talk: Conversation, count: int) -> None:
-    opened(talk)
-    for number in range(count):
-        talk.theirs(ACK, FULL, seq=4 + 1460 * number)
-
-
-def duplicates(talk: Conversation, count: int, at: int | None, *, late: float = 0.0) -> None:
-    """Four segments are answered with so many duplicate ACKs; text at `at` comes again."""
-    flight(talk, 4)
-    for _ in range(count):
-        talk.ours(ack=4)
-    talk.rest(late)
-    if at is not None:
-        talk.theirs(ACK, FULL, seq=at)
-    talk.rest(0.1)
-
-
-def recovered(talk: Conversation, count: int) -> None:
-    """Ten segments are answered with 15 duplicate ACKs and then acknowledged; so many follow."""
-    flight(talk, 10)
-    for _ in range(15):
-        talk.ours(ack=4)
-    talk.theirs(ACK, FULL, seq=4)
-    talk.rest(0.1)
-    end = 4 + 1460 * 10
-    talk.ours(ack=end)
-    for number in range(count):
-        talk.theirs(ACK, FULL, seq=end + 1460 * number)
-
-
-def avoiding(talk: Conversation, more: int) -> None:
-    """Each round trip so many segments more are under way; all of a flight is acknowledged at the
-    end of it."""
-    opened(talk)
-    talk.conduct.avoids(2 * 1460)
-    end = 4
-    for number in range(6):
-        size = 4 + number * more
-        for each in range(size):
-            talk.theirs(ACK, FULL, seq=end + 1460 * each)
-        talk.rest(0.1)
-        end += 1460 * size
-        for each in range(size):
-            talk.ours(ack=end - 1460 * (size - 1 - each))
 
 
 def ticks(talk: Conversation, seconds: float, ticks: int) -> None:
@@ -371,14 +252,6 @@ def far(talk: Conversation, after: float) -> None:
     talk.ours(SYN, hop_limit=1)
     talk.rest(after)
     talk.theirs(SYN | ACK)
-
-
-def narrow(talk: Conversation, size: int) -> None:
-    opened(talk)
-    talk.theirs(ACK, b"x" * 1400, seq=4)
-    talk.icmp(2, 0, mtu=1280)
-    talk.rest(0.5)
-    talk.theirs(ACK, b"x" * size, seq=4)
 
 
 def left(talk: Conversation, read: bytes) -> None:

@@ -27,8 +27,8 @@ UNDER_WAY = 0.05
 """Seconds in which segments cross."""
 _FAR = 1 << 30
 """Numbers that no window reaches."""
-_TOO_BIG = (2, 0)
-_LEAST_MTU = 1280
+_TOO_BIG = {4: (3, 4), 6: (2, 0)}
+_LEAST_MTU = {4: 68, 6: 1280}
 _HARMLESS = frozenset((opt.NOP, opt.EOL, opt.TIMESTAMPS, opt.SACK, opt.TFO))
 """Kinds of options in segments without SYN, where that of Fast Open is ignored (RFC 7413 4.1.1)."""
 _FLAGS = ACK | PSH | FIN
@@ -64,7 +64,8 @@ class PeerRecord:
     says nothing new; idles, unanswered: how many of them in a row, and in all, since the other end
     sent something. duplicates: how many in a row while text was under way; alike: the same, with
     text between them; inflation: in all. soft, hard: ICMP errors that it sent. mtu, mtu_at: of
-    IPv6, as the last packet-too-big told it, and when. reset_at: when it sent a RST that ends the
+    IPv6, as the last packet-too-big told it, and when. unlikely_mtu: one that no path has, or 0.
+    reset_at: when it sent a RST that ends the
     connection for sure. group: it has only sent to or from a group of hosts. groups: how often.
     overlaps: it has sent text or a FIN more than once. credit: segments of its own that may have
     caused an ACK, less the empty ones that came. window: the field of its last segment; closed: it
@@ -95,6 +96,7 @@ class PeerRecord:
     hard: int = 0
     mtu: int | None = None
     mtu_at: float = 0.0
+    unlikely_mtu: int = 0
     reset_at: float | None = None
     group: bool = True
     overlaps: bool = False
@@ -145,7 +147,9 @@ class PeerRecord:
             return
         version = error.src.version
         kind = error.type, error.code
-        if version == 6 and kind == _TOO_BIG and error.mtu >= _LEAST_MTU and at is not None:
+        if kind == _TOO_BIG[version] and error.mtu < _LEAST_MTU[version]:
+            self.unlikely_mtu = error.mtu
+        elif version == 6 and kind == _TOO_BIG[version] and at is not None:
             self.mtu = min(self.mtu or error.mtu, error.mtu)
             self.mtu_at = at
         if kind in _SOFT[version]:

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 class Rounds:
     """An end in congestion avoidance, that uses the congestion control of RFC 5681.
 
-    threshold: bytes under way, from which on it surely avoids congestion. end: the number at which
+    flight: bytes that were under way when a loss was noticed. threshold: from how many on it surely
+    avoids congestion. end: the number at which
     a round trip ends. sizes: bytes that were under way when each one did.
     """
 
+    flight: int
     threshold: int
     end: int
     sizes: list[int] = field(default_factory=list)
