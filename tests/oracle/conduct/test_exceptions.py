@@ -8,7 +8,7 @@ import pytest
 
 from scapy_tfo import option as opt
 from scapy_tfo.segment import ACK, FIN, PSH, RST, SYN
-from tests.oracle.conduct import later_talk, odd_rules
+from tests.oracle.conduct import later_talk, odd_rules, sending_talk
 from tests.oracle.conduct import test_rules as rules
 from tests.oracle.conduct.conversation import PERMITTED, Conversation, sack, scale
 from tests.oracle.conduct.test_rules import MSS, opened, timed
@@ -136,7 +136,7 @@ def test_a_probe_for_a_loss_at_the_tail_may_exceed_the_congestion_window(
     silence: float, broken: list[str]
 ) -> None:
     talk = Conversation(ordered=True)
-    later_talk.flight(talk, 12)
+    sending_talk.flight(talk, 12)
     talk.rest(silence)
     talk.theirs(ACK, later_talk.FULL, seq=4 + 1460 * 12)
     assert talk.broken == broken
