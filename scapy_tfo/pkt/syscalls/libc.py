@@ -148,7 +148,8 @@ def call(name: str, arguments: tuple[Any, ...], *, blocks: bool = False) -> Outc
     after = time.time_ns()
     errno = ctypes.get_errno()
     if blocks:
-        queued = queued_so_far() - queued
+        # What came before the call and behind it is measured with it, and makes no return late.
+        queued = min(queued_so_far() - queued, after - before)
     return Outcome(result, errno, Timing(before, after, queued))
 
 
