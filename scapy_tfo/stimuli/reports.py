@@ -90,21 +90,23 @@ async def early_text_that_overlaps(peer: Peer) -> None:
         await echoed(flow)
 
 
-@stimulus("TCP-ACK-9", needs=["listeners"])
+@stimulus("TCP-ACK-9", needs=["echo"])
 async def pieces_before_their_turn(peer: Peer) -> None:
     """Three times a piece comes before the one in front of it; what is not kept comes again."""
-    flow = await peer.connect(await peer.listen("mute"))
+    flow = await peer.connect()
     flow.resends = False
     for _ in range(3):
-        first = flow.snd_nxt
-        flow.sent.append(bytes(2 * PIECE))
-        for start in (PIECE, 0):
-            flow.send(ACK | PSH, bytes(PIECE), seq=seq.add(first, start), once=True)
-            await flow.pause(LATER)
-        flow.snd_nxt = seq.add(first, 2 * PIECE)
+        text = flow.app.request(2 * PIECE)
+        flow.sent.append(text)
+        first, later = flow.snd_nxt, seq.add(flow.snd_nxt, PIECE)
+        flow.send(ACK | PSH, text[PIECE:], seq=later, once=True)
+        await flow.pause(LATER)
+        flow.send(ACK | PSH, text[:PIECE], seq=first, once=True)
+        await flow.pause(LATER)
+        flow.snd_nxt = seq.add(first, len(text))
         if flow.their_rcv_nxt != flow.snd_nxt:
-            flow.send(ACK | PSH, bytes(PIECE), seq=seq.add(first, PIECE), once=True)
-        await flow.until("an ACK of all", lambda: flow.their_rcv_nxt == flow.snd_nxt)
+            flow.send(ACK | PSH, text[PIECE:], seq=later, once=True)
+        await flow.answered()
 
 
 @stimulus("TCP-ACK-5", needs=["listeners"], waits=1.0)
