@@ -91,6 +91,9 @@ PEER = ("2001:db8::1", 1234)
         ("late-close:0", [b"a", b""], [b"a"], "closed"),
         ("late-close:9", [b"a", b""], [b"a"], ""),
         ("never-reads", [], [], ""),
+        ("close-unread:0", [], [], "closed"),
+        ("close-unread:9", [], [], ""),
+        ("reno:3", [], [], "closed"),
     ],
 )
 def test_what_each_application_does(spec, events, written, end):

@@ -126,9 +126,33 @@ def test_slow_reader_echoes_it_all_in_its_time() -> None:
     assert len(times) >= 4, "it reads a window at a time"
 
 
+@pytest.mark.parametrize("half_duplex", [False, True])
+def test_close_unread_leaves_it_unread_or_reads_on(half_duplex: bool) -> None:
+    client = Client(b"hello", ends=False)
+
+    async def conversation() -> bytes:
+        here, there = await _joined(Settings(half_duplex_close=half_duplex))
+        port = await there.listen(ListenerOptions("close-unread:500"))
+        here.connect(client, SERVER, port)
+        await asyncio.sleep(1)
+        (session,) = await there.sessions(port)
+        here.close()
+        there.close()
+        return session.received
+
+    read = run_virtually(conversation())
+    assert (read, client.heard) == ((b"", []) if half_duplex else (b"hello", [(0.5, b"")]))
+
+
+def test_reno_is_had_of_the_reference() -> None:
+    client = Client(b"hi", ends=False)
+    _talk("reno:5", client)
+    assert client.text == pattern(5) + b"hi"
+
+
 @pytest.mark.parametrize(
     ("app", "answer"),
-    [("think:20", b"hello"), ("slow-reader:20", b"hello"), ("half-close:4", pattern(4))],
+    [("reno:5", pattern(5) + b"hello"), ("think:20", b"hello"), ("slow-reader:20", b"hello"), ("half-close:4", pattern(4))],
 )
 def test_the_same_on_sockets_of_the_kernel(app: str, answer: bytes) -> None:
     async def conversation() -> bytes:
