@@ -43,6 +43,14 @@ async def urgent_text_of_which_more_follows(peer: Peer) -> None:
     await odd_text(peer, flags=ACK | PSH | URG, urgent=30_000)
 
 
+@stimulus("TCP-ACK-11", needs=["echo"])
+async def text_that_acknowledges_too_much(peer: Peer) -> None:
+    """Text comes with an acknowledgement of what the target has not sent."""
+    flow = await answered_once(peer)
+    flow.send(ACK | PSH, TEXT, once=True, ack=seq.add(flow.rcv_nxt, AHEAD))
+    await flow.pause(ANSWERED)
+
+
 @stimulus("TCP-HDR-5", needs=["echo"])
 async def text_with_a_reserved_bit(peer: Peer) -> None:
     """Text comes with a reserved bit of the header."""

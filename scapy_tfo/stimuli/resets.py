@@ -79,6 +79,17 @@ async def many_resets_in_the_window(peer: Peer) -> None:
     await flow.pause(LATER)
 
 
+@stimulus("TCP-CHAL-1", needs=["echo"])
+async def a_rst_in_the_window(peer: Peer) -> None:
+    """A RST comes in the window, but not at the next number; then a request."""
+    flow = await answered_once(peer)
+    flow.ack()
+    await flow.pause(LATER)
+    flow.send(RST, seq=seq.add(flow.snd_nxt, 100))
+    await flow.pause(CROSSED)
+    await flow.goes_on()
+
+
 @stimulus("TCP-CHAL-7", needs=["echo"])
 async def text_with_an_old_acknowledgement(peer: Peer) -> None:
     """Text comes beside an acknowledgement that is half a gigabyte too old."""

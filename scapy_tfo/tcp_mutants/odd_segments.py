@@ -171,3 +171,21 @@ class BelievesAnyReset(PassiveConnection):
 
     def rst_arrives(self, segment: Segment, now: float) -> None:
         self.reset_by_peer(now)
+
+
+@tcp_mutant("ack-ahead-unanswered", "TCP-ACK-11.text-that-acknowledges-too-much")
+class DropsWhatAcknowledgesTooMuch(Deaf):
+    """What acknowledges text that was not sent is dropped without an answer."""
+
+    def minds(self, segment: Segment) -> bool:
+        ahead = seq.before(self.send.nxt, segment.ack)
+        return ahead and self.state is not State.SYN_RCVD
+
+
+@tcp_mutant("reset-unchallenged", "TCP-CHAL-1.a-rst-in-the-window")
+class ChallengesNoReset(PassiveConnection):
+    """A RST in the window is dropped without an answer."""
+
+    def rst_arrives(self, segment: Segment, now: float) -> None:
+        if segment.seq == self.recv.nxt:
+            super().rst_arrives(segment, now)

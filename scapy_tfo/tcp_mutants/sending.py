@@ -294,6 +294,17 @@ class NeverProbes(SendSide):
         return None if probe and not self.wnd else super().next_chunk(probe=probe)
 
 
+@tcp_mutant("probes-too-soon", "TCP-PROBE-1.a-window-that-stays-closed")
+class ProbesAtOnce(SendSide):
+    """A window that closes is probed after a twentieth of a second."""
+
+    def keep_probing(self, now: float) -> None:
+        idle = self.timer is None
+        super().keep_probing(now)
+        if idle and self.timer is not None and not self.wnd:
+            self.timer = now + 0.05
+
+
 @tcp_mutant("probes-too-often", "TCP-PROBE-1.a-window-that-stays-closed")
 class ProbesEachSecond(SendSide):
     """A closed window is probed each second."""

@@ -152,7 +152,12 @@ def test_reno_is_had_of_the_reference() -> None:
 
 @pytest.mark.parametrize(
     ("app", "answer"),
-    [("reno:5", pattern(5) + b"hello"), ("think:20", b"hello"), ("slow-reader:20", b"hello"), ("half-close:4", pattern(4))],
+    [
+        ("reno:5", pattern(5) + b"hello"),
+        ("think:20", b"hello"),
+        ("slow-reader:20", b"hello"),
+        ("half-close:4", pattern(4)),
+    ],
 )
 def test_the_same_on_sockets_of_the_kernel(app: str, answer: bytes) -> None:
     async def conversation() -> bytes:

@@ -45,6 +45,8 @@ _PROBES_APART = 1.0
 """Seconds that specs/ gives."""
 _ANSWERED = 1.0
 """Seconds after which an ACK answers nothing that came: twice the longest delay."""
+_LEAST_TIMEOUT, _CROSSED = 0.2, 0.02
+"""Seconds: the least retransmission timeout of known stacks (specs/); and what crosses at most."""
 _IN_A_ROW = 3
 _STILL_UNDER_WAY = 1.5
 """Seconds in which text crosses the ACK of it, on slow paths too."""
@@ -268,6 +270,23 @@ def probes_go_on(history: History, segment: Segment, at: float) -> Due | None:
     return Due(at, at + wait, f"another probe within {wait:.1f} s", _any, plain=False)
 
 
+def probes_in_time(history: History, came: Came) -> Judged:
+    """A closed window is probed once a timeout is over (RFC 9293 section 3.8.6.1, SHLD-29)."""
+    peer, end = history.peer, history.theirs.end
+    since, trip = peer.shut_at, peer.round_trip
+    if since is None or trip is None or came.seq is None or not peer.plain or peer.fin:
+        return False
+    # What was under way when the window closed is no probe.
+    crossed = came.at - since <= trip + _CROSSED
+    new = came.seq == history.their_una == end > 1
+    if crossed or not new or not came.segment.payload or history.probes or peer.window != 0:
+        return False
+    wait = came.at - since + history.grace
+    return wait >= _LEAST_TIMEOUT or Breach(
+        f"no probe for {_LEAST_TIMEOUT} s", f"one after {came.at - since:.2f} s"
+    )
+
+
 def probes_back_off(history: History, came: Came) -> Judged:
     """The time to the next probe of a closed window grows (RFC 9293 3.8.6.1, SHLD-30)."""
     if history.peer.window != 0 or came.seq is None or came.seq > history.their_una:
@@ -361,5 +380,6 @@ RULES: tuple[Rule, ...] = (
     strict("keepalive-beside-text", keepalive_beside_text, "a", ACKED),
     strict("keepalive-early", keepalive_early, "a", LATE),
     Rule("probe-missing", owes=probes_the_window, needs=WAITS),
+    strict("probes-too-soon", probes_in_time, "a", CLOSED, text=True),
     strict("probes-too-often", probes_back_off, "a", CLOSED),
 )

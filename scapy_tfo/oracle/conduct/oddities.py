@@ -50,6 +50,22 @@ def answers_keepalive(history: History, _: Segment, at: float) -> Due | None:
     return Due(at, by, "an ACK of the keep-alive within a second", _any)
 
 
+def answers_too_much(history: History, _: Segment, at: float) -> Due | None:
+    """An acknowledgement of what was not sent is answered with an ACK (RFC 9293 section 3.10.7.4,
+    fifth): the first one, as others may be one too many."""
+    if history.peer.odd is not Oddity.AHEAD or not (_is_open(history) and history.steady):
+        return None
+    return Due(at, at + _ANSWER_WITHIN, "an ACK within a second", _any)
+
+
+def challenges_a_reset(history: History, _: Segment, at: float) -> Due | None:
+    """A RST in the window is answered with an ACK (RFC 5961 section 3.2): likewise."""
+    if history.peer.odd is not Oddity.RESET or not (_is_open(history) and history.steady):
+        return None
+    by = at + _ANSWER_WITHIN
+    return Due(at, by, "a challenge ACK within a second", lambda came: not came.flags & RST)
+
+
 def answers_wrong_ack(history: History, _: Segment, at: float) -> Due | None:
     """Text that acknowledges what was not sent is answered before the handshake's end, with RST
     (RFC 9293 section 3.10.7.4, fifth) or with an ACK."""
@@ -116,6 +132,8 @@ RULES: tuple[Rule, ...] = (
     _taking("strange-option-minded", Oddity.OPTION, "an option that nobody knows"),
     _taking("unasked-times-minded", Oddity.TIMES, "a timestamp that was not agreed on"),
     Rule("keepalive-unanswered", owes=answers_keepalive, needs=ONE_ODDITY),
+    Rule("ack-ahead-unanswered", owes=answers_too_much, needs=ONE_ODDITY),
+    Rule("reset-unchallenged", owes=challenges_a_reset, needs=ONE_ODDITY),
     Rule("wrong-ack-unanswered", owes=answers_wrong_ack, needs=ONE_ODDITY),
     Rule("old-text-unanswered", owes=answers_old_text, needs=AGAIN),
     _doubting("text-without-ack-taken", Oddity.NO_ACK, is_open=True, why="it came without ACK"),

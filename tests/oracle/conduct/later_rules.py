@@ -118,6 +118,10 @@ MORE: dict[str, tuple[Script, Script]] = {
         lambda talk: steps.closed_window(talk, 1, 2, 4, 30.0),
         lambda talk: steps.closed_window(talk, 1, 2, 4, 20.0),
     ),
+    "probes-too-soon": (
+        lambda talk: steps.closed_window(talk, 0.1),
+        lambda talk: steps.closed_window(talk, 0.3),
+    ),
     "probes-too-often": (
         lambda talk: steps.closed_window(talk, 1, 1, 1, 1),
         lambda talk: steps.closed_window(talk, 1, 2, 4),

@@ -56,6 +56,18 @@ def waits(talk: Conversation, *, answered: bool, old: bool = False) -> None:
     talk.rest(2.0)
 
 
+def ahead(talk: Conversation, *, answered: bool, rst: bool = False) -> None:
+    """Text acknowledges too much, or a RST is in the window, and not at its beginning."""
+    opened(talk)
+    if rst:
+        talk.ours(RST, seq=9)
+    else:
+        talk.ours(ACK | PSH, b"12345", ack=AHEAD)
+    if answered:
+        talk.theirs(seq=4)
+    talk.rest(2.0)
+
+
 def half_open(talk: Conversation, flags: int | None, ack: int = 1) -> None:
     """Before the handshake's end text comes with a wrong ACK."""
     talk.ours(SYN, options=(MSS,))
@@ -280,6 +292,14 @@ ODD: dict[str, tuple[Script, Script]] = {
     "keepalive-unanswered": (
         lambda talk: waits(talk, answered=False),
         lambda talk: waits(talk, answered=True),
+    ),
+    "ack-ahead-unanswered": (
+        lambda talk: ahead(talk, answered=False),
+        lambda talk: ahead(talk, answered=True),
+    ),
+    "reset-unchallenged": (
+        lambda talk: ahead(talk, rst=True, answered=False),
+        lambda talk: ahead(talk, rst=True, answered=True),
     ),
     "old-text-unanswered": (
         lambda talk: waits(talk, answered=False, old=True),

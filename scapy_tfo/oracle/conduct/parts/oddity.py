@@ -18,7 +18,8 @@ _DEFINED = {0, 1, *range(2, 9), 14, 15, 19, 27, 28, 29, 30, 34, 69, 172, 174, 25
 class Oddity(Enum):
     """URGENT: it has URG. RESERVED: reserved bits. OPTION: an option of a kind that nobody defined.
     TIMES: timestamps that were not agreed on. NO_ACK: it lacks the ACK flag. AHEAD: it acknowledges
-    what was not sent. KEEPALIVE: it is empty, and one number back."""
+    what was not sent. KEEPALIVE: it is empty, and one number back. RESET: it is a RST inside of the
+    window, and not at the next number."""
 
     URGENT = auto()
     RESERVED = auto()
@@ -27,6 +28,7 @@ class Oddity(Enum):
     NO_ACK = auto()
     AHEAD = auto()
     KEEPALIVE = auto()
+    RESET = auto()
 
 
 def oddity(
@@ -36,6 +38,9 @@ def oddity(
 
     is_plain: says whether a segment is what any stack takes. None: there is another one, or more.
     """
+    if segment.flags & ~ACK == RST and not segment.payload and place.edge is not None:
+        inside = place.open and place.taken == place.next < place.start < place.edge
+        return Oddity.RESET if inside else None
     if segment.flags & (SYN | RST):
         return None
     if not place.length:

@@ -181,7 +181,8 @@ class PeerRecord:
         self.plain = before_it and plain and not flags & RST
         if self.orderly:
             self.orderly = self._is_orderly(segment, place, plain=plain)
-        self.odd = oddity(segment, place, self._is_plain) if before_it and not plain else None
+        is_odd = before_it and (not plain or bool(flags & RST))
+        self.odd = oddity(segment, place, self._is_plain) if is_odd else None
         if place.ack is not None and not self.acked and not flags & (SYN | RST):
             far = abs(place.start - place.next) >= _FAR
             self.acked, self.far_ack = not far, far
