@@ -39,6 +39,17 @@ async def a_second_router_that_tells_more(peer: Peer) -> None:
     await acknowledged_one_by_one(flow, 3, told=told)
 
 
+@stimulus("TCP-PMTU-6", needs=["listeners", "two_addresses"], slow=True, exclusive=True)
+async def a_second_router_that_tells_the_same(peer: Peer) -> None:
+    """Behind that another one tells the same MTU."""
+    flow = await narrowed(peer)
+    told = await acknowledged_one_by_one(flow, 1, told=flow.rcv_nxt)
+    await flow.pause(2 * LATER)
+    tell(flow, LEAST_MTU)
+    await flow.pause(2 * LATER)
+    await acknowledged_one_by_one(flow, 2, told=told)
+
+
 @stimulus(
     "TCP-PMTU-2",
     "TCP-PMTU-3",

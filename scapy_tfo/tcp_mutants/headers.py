@@ -210,6 +210,21 @@ class BelievesAnyMtu(Stack):
         self.arm(connection)
 
 
+@tcp_mutant("resent-for-the-same", "TCP-PMTU-6.a-second-router-that-tells-the-same")
+class SendsAgainForEachRouter(Stack):
+    """Each packet-too-big makes all text under way come again."""
+
+    def receive(self, packet: bytes, now: float) -> None:
+        super().receive(packet, now)
+        error = IcmpError.from_bytes(packet)
+        found = None if error is None else quoted_segment(error.quoted)
+        if error is not None and found is not None and error.mtu:
+            connection = self.connections[found[0], found[1], found[2], found[3]]
+            connection.send.rewind()
+            connection.flush(now)
+            self.arm(connection)
+
+
 @tcp_mutant("mark-not-agreed", TALK)
 class MarksAllText(Dressed):
     """All text is marked as ECN-capable."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from scapy_tfo import option as opt
 from scapy_tfo.oracle.conduct.history import Came, History
 from scapy_tfo.oracle.conduct.parts.conditions import ANSWERED, ERRORS, GROUPS, LAST_HOP, URGENT
+from scapy_tfo.oracle.conduct.parts.facts import PROMPT
+from scapy_tfo.oracle.conduct.parts.peer_record import UNDER_WAY
 from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, strict
 from scapy_tfo.segment import ACK, FIN, RST, SYN, URG, Segment
 
@@ -13,6 +15,7 @@ _SIZES = {opt.MSS: 4, opt.WINDOW_SCALE: 3, opt.SACK_PERMITTED: 2, opt.TIMESTAMPS
 _AT_ONCE = 0.1
 """Seconds in which no timer runs out."""
 _HEADERS = {4: 40, 6: 60}
+_AT_ONCE = 0.1
 """Bytes of the headers of IPv6 and TCP, without options."""
 _UNDER_WAY = 0.2
 _SAME_IDS = 2
@@ -185,6 +188,25 @@ def over_the_path(history: History, came: Came) -> Judged:
     return size <= mtu or Breach(f"packets of {mtu} bytes", f"{size} bytes")
 
 
+def told_the_same(history: History, came: Came) -> Judged:
+    """A packet-too-big that tells no less than the one before makes nothing come again (RFC 1191
+    section 6.4, RFC 8201 section 5.4)."""
+    since, peer = history.peer.told_again_at, history.peer
+    if since is None or came.at - since > _AT_ONCE or not came.segment.payload or peer.idles:
+        return False
+    if came.seq is None or came.at - history.text_at > PROMPT or not _is_short(history):
+        # A timer may be the reason.
+        return False
+    end = came.seq + came.length
+    return end > history.theirs.end or Breach("nothing again: no less was told", f"{end} again")
+
+
+def _is_short(history: History) -> bool:
+    """Whether the path is."""
+    trip = history.peer.round_trip
+    return trip is not None and trip < UNDER_WAY
+
+
 def under_any_path(history: History, came: Came) -> Judged:
     """No packet-too-big makes packets shorter than each path lets through: 68 bytes of IPv4, 1280
     of IPv6 (RFC 1191 section 3, RFC 8201 section 4); judged by two in a row that are as long as one
@@ -219,5 +241,6 @@ RULES: tuple[Rule, ...] = (
     Rule("answers-a-group", answers_a_group, listens=True, complete=True, needs=GROUPS),
     Rule("last-hop-dropped", owes=last_hop, needs=LAST_HOP),
     strict("over-the-path", over_the_path, "a", ERRORS, text=True),
+    strict("resent-for-the-same", told_the_same, "a", ERRORS, text=True),
     strict("under-any-path", under_any_path, "a", ERRORS, text=True),
 )

@@ -216,7 +216,8 @@ class History(Facts):
         self.spoke_since, self.burst = True, None
         known = error is not None and self.quotes_text_under_way(error)
         # In SYN-RECEIVED any error may end the connection.
-        self.peer.error(error if self.their_una else None, at if known else None)
+        calm = at is not None and self.heard_at is not None and at - self.heard_at > UNDER_WAY
+        self.peer.error(error if self.their_una else None, at if known else None, is_calm=calm)
         self.interrupted = self.may_be_over = True
 
     # What the judged end sends

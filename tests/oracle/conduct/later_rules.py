@@ -12,7 +12,7 @@ from tests.oracle.conduct.later_talk import FULL
 
 Script = Callable[[Conversation], object]
 
-SIX = {"flow-label", "over-the-path"}
+SIX = {"flow-label", "over-the-path", "resent-for-the-same"}
 """Rules on IPv6 alone."""
 
 MORE: dict[str, tuple[Script, Script]] = {
@@ -41,6 +41,10 @@ MORE: dict[str, tuple[Script, Script]] = {
     "rate-kept": (
         lambda talk: sending.avoiding(talk, 1, first=7),
         lambda talk: sending.avoiding(talk, 1, first=5),
+    ),
+    "resent-for-the-same": (
+        lambda talk: sending.told_twice(talk, 0.05),
+        lambda talk: sending.told_twice(talk, 0.3),
     ),
     "under-any-path": (
         lambda talk: sending.told_little(talk, 26, 26),

@@ -125,6 +125,17 @@ def narrow(talk: Conversation, size: int) -> None:
     talk.theirs(ACK, b"x" * size, seq=4)
 
 
+def told_twice(talk: Conversation, after: float) -> None:
+    """Two routers tell the same; text comes again so many seconds after the second did."""
+    opened(talk)
+    talk.theirs(ACK, b"x" * 1220, seq=4)
+    talk.icmp(2, 0, mtu=1280)
+    talk.rest(0.1)
+    talk.icmp(2, 0, mtu=1280)
+    talk.rest(after)
+    talk.theirs(ACK, b"x" * 1220, seq=4)
+
+
 def told_little(talk: Conversation, *sizes: int) -> None:
     opened(talk)
     talk.theirs(ACK, b"x" * 500, seq=4)

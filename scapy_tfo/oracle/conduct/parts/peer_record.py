@@ -65,6 +65,7 @@ class PeerRecord:
     sent something. duplicates: how many in a row while text was under way; alike: the same, with
     text between them; inflation: in all. soft, hard: ICMP errors that it sent. mtu, mtu_at: of
     IPv6, as the last packet-too-big told it, and when. unlikely_mtu: one that no path has, or 0.
+    told_again_at: when it told no less than before, if it did so last.
     reset_at: when it sent a RST that ends the
     connection for sure. group: it has only sent to or from a group of hosts. groups: how often.
     overlaps: it has sent text or a FIN more than once. credit: segments of its own that may have
@@ -97,6 +98,7 @@ class PeerRecord:
     mtu: int | None = None
     mtu_at: float = 0.0
     unlikely_mtu: int = 0
+    told_again_at: float | None = None
     reset_at: float | None = None
     group: bool = True
     overlaps: bool = False
@@ -140,8 +142,9 @@ class PeerRecord:
     _odd_time: int | None = None
     _lasts: bool = False
 
-    def error(self, error: IcmpError | None, at: float | None) -> None:
-        """The peer, or a router, sent an ICMP error. None: which one is not known."""
+    def error(self, error: IcmpError | None, at: float | None, *, is_calm: bool) -> None:
+        """The peer, or a router, sent an ICMP error. None: which one is not known. is_calm: nothing
+        of the judged end is under way."""
         if error is None:
             self.hard += 1
             return
@@ -150,7 +153,9 @@ class PeerRecord:
         if kind == _TOO_BIG[version] and error.mtu < _LEAST_MTU[version]:
             self.unlikely_mtu = error.mtu
         elif version == 6 and kind == _TOO_BIG[version] and at is not None:
-            self.mtu = min(self.mtu or error.mtu, error.mtu)
+            known = self.mtu or error.mtu + 1
+            self.told_again_at = at if is_calm and error.mtu >= known else None
+            self.mtu = min(known, error.mtu)
             self.mtu_at = at
         if kind in _SOFT[version]:
             self.soft += 1
