@@ -103,6 +103,8 @@ class Connection(Reader):
     def retransmit(self, now: float) -> None:
         if self.congestion is not None:
             self.congestion.probes = not self.send.wnd
+            if self.send.outstanding and self.send.wnd:
+                self.congestion.reduced()
         super().retransmit(now)
         if self.congestion is not None:
             self.congestion.probes = False
@@ -279,6 +281,8 @@ class Connection(Reader):
             and not segment.is_fin
             and send.duplicate()
         ):
+            if self.congestion is not None:
+                self.congestion.reduced()
             self.send_head(now)
         if send.undo is not None:
             self.check_timeout(segment, before[0], now)

@@ -57,6 +57,21 @@ def test_an_echo_halves_the_window_once_and_is_answered_once() -> None:
     assert send.ssthresh == 2000
 
 
+@pytest.mark.parametrize("by_timer", [True, False])
+def test_a_loss_is_told_of_by_the_next_new_text(by_timer: bool) -> None:
+    script, ack = agreed()
+    script.connection.write(bytes(8000), script.now)
+    end = script.answers()[-1].end
+    if by_timer:
+        sent = script.wait(1.5)
+    else:
+        sent = [each for _ in range(3) for each in script.send(ACK, seq=NEXT, ack=ack)]
+    for number in (4000, 6000, 8000):
+        sent += script.send(ACK, seq=NEXT, ack=ack + number)
+    new = [each for each in sent if each.payload and each.seq >= end]
+    assert [bool(each.flags & CWR) for each in new[:3]] == [True, False, False]
+
+
 def test_what_is_sent_again_is_not_ecn_capable() -> None:
     script, _ = agreed()
     script.connection.write(b"text", script.now)

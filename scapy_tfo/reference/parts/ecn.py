@@ -69,6 +69,10 @@ class Ecn:
             return False
         if not seq.before(self._reduced_at, segment.ack):
             return False
+        self.reduced()
+        return True
+
+    def reduced(self) -> None:
+        """The congestion window is smaller, for any reason: the next new text says so (6.1.2)."""
         self._reduced_at = self._highest
         self._answer_due = True
-        return True
