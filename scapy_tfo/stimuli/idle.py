@@ -8,6 +8,7 @@ from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import stimulus
 
 LATER = 0.05
+PUSHED = 1.3
 IDLE = 4.0
 """Seconds: two ticks of the slowest clock, and what a busy host may be late."""
 
@@ -35,6 +36,17 @@ async def acknowledgements_alone(peer: Peer) -> None:
         await flow.pause(LATER)
     flow.request()
     await flow.answered()
+
+
+@stimulus("TCP-SEND-3", needs=["echo"], waits=4.0)
+async def answers_that_fill_their_segments(peer: Peer) -> None:
+    """Answers are short, and as long as a full segment or two, with a silence behind each."""
+    flow = await peer.connect()
+    for size in (10, peer.largest_segment, 2 * peer.largest_segment):
+        flow.request(size)
+        await flow.answered()
+        flow.ack()
+        await flow.pause(PUSHED)
 
 
 @stimulus("TCP-TS-6", "TCP-TS-7", "TCP-KEEP-1", "TCP-RTO-16", needs=["echo"], slow=True)

@@ -305,6 +305,15 @@ class ProbesAtOnce(SendSide):
             self.timer = now + 0.05
 
 
+@tcp_mutant("text-unpushed", "TCP-SEND-3.answers-that-fill-their-segments")
+class PushesShortSegments(Dressed):
+    """Only segments that are not full have PSH."""
+
+    def dress(self, segment: Segment) -> Segment:
+        is_full = len(segment.payload) >= 1400
+        return replace(segment, flags=segment.flags & ~PSH) if is_full else segment
+
+
 @tcp_mutant("probes-too-often", "TCP-PROBE-1.a-window-that-stays-closed")
 class ProbesEachSecond(SendSide):
     """A closed window is probed each second."""

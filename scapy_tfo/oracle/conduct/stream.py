@@ -14,8 +14,8 @@ from scapy_tfo.oracle.conduct.parts.conditions import (
     UNSIZED,
 )
 from scapy_tfo.oracle.conduct.parts.facts import PROMPT
-from scapy_tfo.oracle.conduct.rule import Breach, Judged, Rule
-from scapy_tfo.segment import FIN, RST, SYN
+from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule
+from scapy_tfo.segment import FIN, PSH, RST, SYN
 
 _FAR = 1 << 30
 _SEGMENTS, _ETHERNET = 10, 1460
@@ -23,6 +23,7 @@ _UNDER_WAY = 0.05
 """Seconds in which segments cross."""
 _FLOOR = 536
 """Bytes that stacks send, however small the MSS that they are told: FreeBSD 216, others more."""
+_MORE_WITHIN, _KNOWN = 1.0, 0.5
 _PROBE = 1
 """Bytes that may go beyond a closed window (RFC 9293 section 3.8.6.1)."""
 
@@ -216,6 +217,28 @@ def _at_first(history: History, came: Came) -> Judged:
     return end - 1 <= most or Breach(f"{most} bytes at first", f"{end - 1}")
 
 
+def pushes_the_last(history: History, came: Came) -> Due | None:
+    """More follows a segment without PSH, as the last one that is queued has it (RFC 9293 section
+    3.9.1.2, MUST-61)."""
+    if came.flags & (SYN | RST | FIN | PSH) or came.seq is None or not came.segment.payload:
+        return None
+    end, peer = came.seq + came.length, history.peer
+    if end <= history.theirs.end or not (history.steady and peer.plain) or history.errors:
+        return None
+    by = came.at + _MORE_WITHIN
+
+    def follows(later: Came) -> bool:
+        return later.seq is not None and later.seq + later.length > end
+
+    def waived() -> bool:
+        # All must have been acknowledged for a while, so that nothing holds more text back.
+        known = peer.sure >= end and peer.sure_at is not None and peer.sure_at <= by - _KNOWN
+        tight = (history.limit or 0) - end < history.largest or not peer.window
+        return bool(history.errors or history.resets or tight) or not known
+
+    return Due(came.at, by, "more text, as the last segment has PSH", follows, waived=waived)
+
+
 def delivered(history: History, text: bytes, written: bytes) -> Judged:
     """What is acknowledged has come to the application (RFC 9293 section 3.8); judged at the end,
     where the application tells what it got."""
@@ -337,6 +360,7 @@ RULES: tuple[Rule, ...] = (
         text=True,
         needs=SIZED | AT_FIRST,
     ),
+    Rule("text-unpushed", owes_after=pushes_the_last, on="a", text=True, listens=True),
     Rule("text-not-delivered"),
     Rule("loss-untold"),
 )

@@ -46,6 +46,10 @@ MORE: dict[str, tuple[Script, Script]] = {
         lambda talk: sending.told_twice(talk, 0.05),
         lambda talk: sending.told_twice(talk, 0.3),
     ),
+    "text-unpushed": (
+        lambda talk: sending.unpushed(talk, more=False),
+        lambda talk: sending.unpushed(talk, more=True),
+    ),
     "under-any-path": (
         lambda talk: sending.told_little(talk, 26, 26),
         lambda talk: sending.told_little(talk, 26, 20),

@@ -136,6 +136,18 @@ def told_twice(talk: Conversation, after: float) -> None:
     talk.theirs(ACK, b"x" * 1220, seq=4)
 
 
+def unpushed(talk: Conversation, *, more: bool) -> None:
+    """A segment without PSH is acknowledged at once; more text may follow."""
+    opened(talk)
+    talk.theirs(ACK, b"def", seq=4)
+    talk.ours(ack=7)
+    talk.rest(0.5)
+    if more:
+        talk.theirs(ACK | PSH, b"ghi", seq=7)
+        talk.ours(ack=10)
+    talk.rest(1.0)
+
+
 def told_little(talk: Conversation, *sizes: int) -> None:
     opened(talk)
     talk.theirs(ACK, b"x" * 500, seq=4)
