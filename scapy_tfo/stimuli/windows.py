@@ -16,6 +16,8 @@ REST = 3.0
 BLOCK = 120_000
 """Bytes: more than a window that is not scaled."""
 PIECE, FEW, MANY = 1_400, 4, 20
+LITTLE = 300
+"""Bytes: less than a quarter of a segment."""
 CROSSED = 0.1
 """Seconds in which what was under way has come."""
 PROBES, FOR_MINUTES = 5, 12
@@ -126,6 +128,24 @@ async def a_reader_that_rests(peer: Peer) -> None:
     await flow.until("a closed window", closed, within=REST / 2)
     flow.conduct.reads(True, after=REST)
     await flow.until("an open window", lambda: not closed(), within=3 * REST, acking=True)
+
+
+@stimulus("TCP-SEND-2", needs=["listeners"])
+async def a_window_that_opens_a_little(peer: Peer) -> None:
+    """Two full segments fill the window, which then opens by some bytes, and later by more."""
+    flow = peer.flow(await peer.listen("send:60000"))
+    flow.window = 2 * peer.largest_segment
+    flow.syn()
+    await flow.syn_ack()
+    flow.ack()
+    await flow.until("two segments", lambda: len(flow.stream.data) >= flow.window)
+    flow.conduct.writes(True)
+    flow.window = LITTLE
+    flow.ack()
+    await flow.pause(CROSSED)
+    flow.window = 65535
+    flow.ack()
+    await flow.pause(LATER)
 
 
 @stimulus("TCP-WIN-13", needs=["listeners"], slow=True)

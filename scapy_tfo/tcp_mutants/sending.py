@@ -314,6 +314,14 @@ class PushesShortSegments(Dressed):
         return replace(segment, flags=segment.flags & ~PSH) if is_full else segment
 
 
+@tcp_mutant("fills-small-windows", "TCP-SEND-2.a-window-that-opens-a-little")
+class FillsEachWindow(SendSide):
+    """Whatever the window lets out is sent."""
+
+    def _worth_sending(self, size: int, left: int, window: int) -> bool:
+        return True
+
+
 @tcp_mutant("probes-too-often", "TCP-PROBE-1.a-window-that-stays-closed")
 class ProbesEachSecond(SendSide):
     """A closed window is probed each second."""

@@ -6,7 +6,14 @@ import itertools
 
 from scapy_tfo import option as opt
 from scapy_tfo.oracle.conduct.history import Came, History
-from scapy_tfo.oracle.conduct.parts.conditions import ACKED, AVOIDS, DUPLICATES, IDLE, REPEATED
+from scapy_tfo.oracle.conduct.parts.conditions import (
+    ACKED,
+    AVOIDS,
+    DUPLICATES,
+    IDLE,
+    REPEATED,
+    WAITS,
+)
 from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, strict
 from scapy_tfo.segment import RST, SYN, Segment
 
@@ -17,6 +24,8 @@ _FAST = 0.2
 _AT_ONCE = 0.1
 """Seconds after an ACK in which text answers it, and no timer sent it."""
 _REAL = 0.2
+_OVERRIDE = 0.09
+"""Seconds: the least override timeout (RFC 9293 section 3.8.6.2.1), less what clocks lose."""
 _ROUNDS, _MORE = 4, 2
 """Round trips over which growth is judged, and the segments that measuring may add."""
 
@@ -120,6 +129,20 @@ def avoids_congestion(history: History, came: Came) -> Judged:
     )
 
 
+def waits_for_room(history: History, came: Came) -> Judged:
+    """A small window is not filled at once while more text waits (RFC 9293 section 3.8.6.2.1,
+    MUST-38): judged by one of less than a quarter of a segment."""
+    since, limit, end = history.peer.sent_at, history.limit, history.theirs.end
+    if not history.writes or since is None or limit is None or not _is_text(came):
+        return False
+    room = limit - end
+    small = 0 < room < history.largest // 4 and history.their_una == end and history.peer.plain
+    if not small or came.seq != end or not history.spoke_since:
+        return False
+    at_once = came.at - since < _OVERRIDE and came.length == room
+    return not at_once or Breach("nothing until there is room for a segment", f"{room} bytes")
+
+
 def window_after_lost_handshake(history: History, came: Came) -> Judged:
     """After a SYN-ACK that was lost twice, one segment goes out first (RFC 5681 section 3.1)."""
     if not _is_text(came) or history.syns != 1 or history.offered.fast_open:
@@ -135,6 +158,7 @@ def window_after_lost_handshake(history: History, came: Came) -> Judged:
 
 RULES: tuple[Rule, ...] = (
     strict("flight-too-large", grows_slowly, "a", ACKED, text=True),
+    strict("fills-small-windows", waits_for_room, "a", WAITS, text=True),
     strict("rate-kept", slows_down, "a", AVOIDS, text=True),
     strict("avoidance-too-fast", avoids_congestion, "a", AVOIDS, text=True),
     strict("stays-inflated", deflates, "a", ACKED, text=True),

@@ -50,6 +50,10 @@ MORE: dict[str, tuple[Script, Script]] = {
         lambda talk: sending.unpushed(talk, more=False),
         lambda talk: sending.unpushed(talk, more=True),
     ),
+    "fills-small-windows": (
+        lambda talk: sending.little_room(talk, 0.0),
+        lambda talk: sending.little_room(talk, 0.1),
+    ),
     "under-any-path": (
         lambda talk: sending.told_little(talk, 26, 26),
         lambda talk: sending.told_little(talk, 26, 20),

@@ -148,6 +148,18 @@ def unpushed(talk: Conversation, *, more: bool) -> None:
     talk.rest(1.0)
 
 
+def little_room(talk: Conversation, after: float) -> None:
+    """Ten bytes fill the window, which opens by five, while more text waits."""
+    talk.ours(SYN, options=(MSS,), window=10)
+    talk.theirs(SYN | ACK, options=(MSS,))
+    talk.ours(window=10)
+    talk.theirs(ACK | PSH, b"x" * 10)
+    talk.conduct.writes(True)
+    talk.ours(ack=11, window=5)
+    talk.rest(after)
+    talk.theirs(ACK | PSH, b"x" * 5, seq=11)
+
+
 def told_little(talk: Conversation, *sizes: int) -> None:
     opened(talk)
     talk.theirs(ACK, b"x" * 500, seq=4)
