@@ -24,6 +24,8 @@ FAR = (1 << 30) + 5
 """Numbers ahead, where no window reaches."""
 CROSSED = 0.3
 """Seconds in which what the ACK lets out has come."""
+LONG = 3_000
+"""Bytes: more than a segment."""
 SMALL_MSS = {4: 700, 6: 1240}
 
 
@@ -165,3 +167,26 @@ async def a_small_segment_size(peer: Peer) -> None:
     await flow.syn_ack()
     flow.ack()
     await flow.pause(LATER)
+
+
+@stimulus("TCP-MSS-3", "TCP-MSS-2", "TCP-TS-3", "TCP-WS-6", needs=["echo"])
+async def two_connections_that_agreed_on_different_things(peer: Peer) -> None:
+    """A client has a connection without any option, and one with all; both ask by turns."""
+    plain, rich = peer.flow(), peer.flow()
+    rich.timestamp = 1
+    for flow, options in ((plain, []), (rich, rich_options(peer))):
+        flow.syn_with(options)
+        syn_ack = await flow.syn_ack()
+        if syn_ack.timestamps is None:
+            flow.timestamp = None
+        flow.ack()
+    for flow in (plain, rich, plain, rich):
+        flow.request(LONG)
+        await flow.answered()
+        flow.ack()
+
+
+def rich_options(peer: Peer) -> list[opt.RawOption]:
+    """The options of a SYN that offers all there is."""
+    size = opt.mss(peer.largest_segment)
+    return [size, opt.sack_permitted(), opt.timestamps(1, 0), opt.window_scale(7)]

@@ -182,7 +182,7 @@ async def nobody_reads_what_a_scale_of_zero_lets_in(peer: Peer) -> None:
     await flow.syn_ack()
     flow.ack()
     flow.conduct.reads(False)
-    pushed(flow, BLOCK // 2)
+    pushed(flow, 5 * BLOCK)
     await flow.pause(1.0)
 
 

@@ -193,14 +193,3 @@ class TellsByCopies(OtherMarks):
     """Text that is sent again has CWR."""
 
     marks = TellingByCopies
-
-
-@tcp_mutant("window-shrinks", "TCP-WIN-3.nobody-reads-what-a-scale-of-zero-lets-in")
-class TakesAScaleOfZeroForNone(PassiveConnection):
-    """The window is not scaled for a peer whose own scale is zero, as if it had none."""
-
-    def establish(self, now: float) -> None:
-        super().establish(now)
-        if self.scaling and not self.send.shift:
-            self.recv.shift = 0
-            self.recv.wnd = min(self.recv.wnd, 0xFFFF)
