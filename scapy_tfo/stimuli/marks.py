@@ -40,6 +40,18 @@ async def marks_that_nobody_agreed_on(peer: Peer) -> None:
         flow.hang_up()
 
 
+@stimulus("TCP-ECN-4", needs=["echo"], waits=2.0)
+async def a_syn_ack_that_comes_again(peer: Peer) -> None:
+    """ECN is offered, and a second SYN-ACK comes, which may no longer agree; then a request."""
+    flow = peer.flow()
+    flow.syn(flags=SYN | ECE | CWR)
+    for number in (1, 2):
+        await flow.syn_ack(f"SYN-ACK {number}", within=5.0)
+    flow.ack()
+    flow.request()
+    await flow.answered()
+
+
 @stimulus("TCP-ECN-8", "TCP-ECN-9", needs=["echo"])
 async def marked_text(peer: Peer) -> None:
     """Text comes with CE, then without, then with CWR."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scapy_tfo import option as opt
 from scapy_tfo.icmp import packet_too_big
 from scapy_tfo.stimuli.windows import LATER, acknowledged_one_by_one
 from scapy_tfo.suite.flow import Flow
@@ -19,6 +20,13 @@ RESENT = 1.5
 async def a_path_that_became_narrow(peer: Peer) -> None:
     """A router tells a smaller MTU about text under way, over IPv6."""
     flow = await narrowed(peer)
+    await acknowledged_one_by_one(flow, 3, told=flow.rcv_nxt)
+
+
+@stimulus("TCP-PMTU-1", needs=["listeners", "two_addresses"], slow=True, exclusive=True)
+async def a_path_that_became_narrow_for_timestamps(peer: Peer) -> None:
+    """The same on a connection with timestamps, which take their share of each packet."""
+    flow = await narrowed(peer, times=True)
     await acknowledged_one_by_one(flow, 3, told=flow.rcv_nxt)
 
 
@@ -67,12 +75,18 @@ async def a_router_that_tells_less_than_any_path(peer: Peer) -> None:
     await acknowledged_one_by_one(flow, 3, told=told)
 
 
-async def narrowed(peer: Peer) -> Flow:
-    """A connection whose path became narrow while text was under way, and that knows it."""
+async def narrowed(peer: Peer, *, times: bool = False) -> Flow:
+    """A connection whose path became narrow while text was under way, and that knows it. times:
+    with timestamps, where the target agrees."""
     if peer.family != 6:
         raise Unsupported("over IPv4 routers may cut packets")
     # A host remembers the MTU for every connection with the address.
-    flow = await peer.connect(await peer.listen("send:60000"), source=1)
+    flow = peer.flow(await peer.listen("send:60000"), source=1)
+    flow.timestamp = 1 if times else None
+    flow.syn(options=[opt.timestamps(1, 0)] if times else [])
+    if (await flow.syn_ack()).timestamps is None:
+        flow.timestamp = None
+    flow.ack()
     await acknowledged_one_by_one(flow, 2)
     await flow.pause(LATER)
     tell(flow, LEAST_MTU)

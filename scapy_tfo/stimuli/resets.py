@@ -21,6 +21,8 @@ SOFT = {
 OLD = 1 << 29
 CHALLENGES = 2_100
 LATER = 0.1
+BEFORE = 40
+"""Bytes: fewer than the application has written, as a SYN cookie would be good again otherwise."""
 ECHOED = 10
 """Bytes of the answer that are not acknowledged."""
 CROSSED = 1.5
@@ -52,6 +54,21 @@ async def text_after_a_rst(peer: Peer, text: bytes) -> None:
 async def a_rst_with_the_next_number(peer: Peer) -> None:
     """A RST with exactly the next number ends the connection, and text follows."""
     await text_after_a_rst(peer, b"")
+
+
+@stimulus("TCP-RST-7", needs=["listeners"])
+async def a_rst_right_behind_text(peer: Peer) -> None:
+    """A RST with the next number comes while text before it, which nobody answers, waits for its
+    ACK; more text follows."""
+    flow = await peer.connect(await peer.listen("half-close:100"))
+    await flow.until("the target's FIN", lambda: flow.stream.ended, acking=True)
+    await flow.pause(LATER)
+    flow.sent.append(bytes(BEFORE))
+    flow.send(ACK | PSH, flow.sent[-1])
+    flow.send(RST)
+    await flow.pause(CROSSED)
+    flow.send(ACK | PSH, b"after the RST", once=True)
+    await flow.pause(CROSSED)
 
 
 @stimulus("TCP-RST-11", needs=["echo"])

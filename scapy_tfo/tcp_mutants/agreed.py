@@ -193,3 +193,13 @@ class TellsByCopies(OtherMarks):
     """Text that is sent again has CWR."""
 
     marks = TellingByCopies
+
+
+@tcp_mutant("mark-not-agreed", "TCP-ECN-4.a-syn-ack-that-comes-again", settings=SPEAKS)
+class MarksBehindARefusal(PassiveConnection):
+    """A SYN-ACK that is sent again does not agree to ECN, and text is marked all the same."""
+
+    def retransmit_handshake(self, now: float) -> None:
+        agreed, self.congestion = self.congestion, None
+        super().retransmit_handshake(now)
+        self.congestion = agreed

@@ -179,3 +179,16 @@ class DropsTextBehindTheClose(PassiveConnection):
     def deliver(self, data: bytes) -> None:
         if not self.closed:
             super().deliver(data)
+
+
+@tcp_mutant(
+    "lives-on-after-rst", "TCP-RST-7.a-rst-right-behind-text", settings=Settings(ack_delay=0.2)
+)
+class ExpectsResetsAtItsLastAck(PassiveConnection):
+    """A RST is compared with the last ACK that was sent, not with RCV.NXT."""
+
+    def rst_arrives(self, segment: Segment, now: float) -> None:
+        if segment.seq == self.recv.last_ack_sent or self.state is State.SYN_RCVD:
+            super().rst_arrives(segment, now)
+        elif self.recv.holds(segment.seq):
+            self.challenge(now)

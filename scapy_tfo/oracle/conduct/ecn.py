@@ -20,12 +20,15 @@ def _agreed(history: History) -> bool:
 
 def mark_not_agreed(history: History, came: Came) -> Judged:
     """No packet says that it can be marked before both ends agreed, nor does a SYN-ACK that is sent
-    again (section 6.1.1). A first one may, by RFC 5562."""
+    again, or any behind a SYN-ACK that does not agree (section 6.1.1). A first SYN-ACK may, by RFC
+    5562."""
     if history.offered.experiment:
         return False
     mark = came.segment.traffic_class & 3
     if not history.offered.ecn:
         return mark not in _ECT or Breach("not ECT: ECN was not agreed on", f"ECT({mark & 1})")
+    if history.refuses_ecn and came.segment.payload and not came.flags & (SYN | RST):
+        return mark not in _ECT or Breach("not ECT: a SYN-ACK without ECE came", f"ECT({mark & 1})")
     first = history.answer
     if not came.flags & SYN or first is None or first.segment.traffic_class & 3 in _ECT:
         return False

@@ -81,8 +81,7 @@ class History(Facts):
         if self.their_shift and segment.payload:
             # The ACK that opens the window may open it by less than a unit (RFC 5681 section 4.2).
             peer.credit += 1
-        if segment.payload:
-            self.learn_intake(segment, place, at)
+        self.learn_intake(segment, place, at)
         self._learn_numbers(segment, place)
         if place.times and peer.orderly:
             peer.stamps.learn(segment, place, self.binding.next)
@@ -352,6 +351,7 @@ class History(Facts):
 
     def _learn_syn_ack(self, came: Came) -> None:
         self.handshakes += (came.at,)
+        self.refuses_ecn |= not came.flags & ECE
         self.text_at = came.at
         if self.iss is None:
             self.iss = came.segment.seq

@@ -75,7 +75,7 @@ class Facts:
     when, while that is to the left of it. closes: the application of the judged end closes as soon
     as it has written. intake: how that end takes text. acked_while_shut: what the peer acknowledged
     last while the window of that end was closed, and when. rounds: set while that end avoids
-    congestion as in RFC 5681.
+    congestion as in RFC 5681. refuses_ecn: one of its SYN-ACKs does not agree to ECN.
     """
 
     complete: bool = True
@@ -154,6 +154,7 @@ class Facts:
     intake: Intake = field(default_factory=Intake)
     acked_while_shut: tuple[int, float] | None = None
     rounds: Rounds | None = None
+    refuses_ecn: bool = False
 
     def agree(self) -> None:
         """Work out what both ends agreed on, once a SYN of either tells more, and what that makes
@@ -189,6 +190,8 @@ class Facts:
 
     def learn_intake(self, segment: Segment, place: Place, at: float | None) -> None:
         """Note what text of the peer shows of how the judged end takes it."""
+        if not segment.payload:
+            return
         size = len(segment.payload) + len(segment.options)
         full = self.peer.fresh and size >= self.largest_of_peer
         calm = self.peer.orderly and not segment.flags & FIN

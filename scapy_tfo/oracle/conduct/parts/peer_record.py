@@ -245,7 +245,7 @@ class PeerRecord:
         far = abs(place.start - place.next) >= _FAR
         self.far_resets += far
         self.calm = self.calm and plain and far
-        exact = place.start == place.next == place.taken and at is not None
+        exact = place.start == place.next and at is not None
         by = Reset.TIMES if self.plain and self._has_old_times(segment, place) else None
         if plain and not by:
             by = _kind_of(segment, place)
