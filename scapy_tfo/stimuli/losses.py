@@ -6,6 +6,7 @@ from scapy_tfo import seq
 from scapy_tfo.segment import ACK, PSH
 from scapy_tfo.stimuli.windows import CROSSED, LATER, acknowledged_one_by_one
 from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.outcome import Missing
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import stimulus
 
@@ -16,11 +17,22 @@ JUST_IN_TIME = 2.7 * TRIP
 BYTES, BETWEEN = 13, 0.3
 AVOIDING = 12
 """Flights in which congestion is avoided."""
+LOSSES = 18
 ROUNDS = 3
 """Flights after which some segments are under way at a time."""
 NARROW, WIDE = 14_000, 65_535
 DUPLICATES = 40
 """More than there are segments in the wide window, less those in the narrow one."""
+
+
+async def comes_again(flow: Flow) -> bool:
+    """Wait until text has come once more; whether it has."""
+    known = copies(flow)
+    try:
+        await flow.until("text once more", lambda: copies(flow) > known, within=8.0)
+    except Missing:
+        return False
+    return True
 
 
 def copies(flow: Flow) -> int:
@@ -113,6 +125,22 @@ async def a_flight_that_nobody_acknowledges(peer: Peer) -> None:
     await flow.pause(0.2)
     flow.ack()
     await flow.pause(LATER)
+
+
+@stimulus("TCP-RST-6", needs=["echo"], slow=True)
+async def losses_one_after_the_other(peer: Peer) -> None:
+    """Each answer is acknowledged when it has come twice, for more answers than a stack has tries
+    for each, or until the wait for the second becomes long."""
+    flow = await peer.connect()
+    for _ in range(LOSSES):
+        flow.request()
+        if not await comes_again(flow):
+            break
+        flow.ack()
+        await flow.pause(LATER)
+    flow.ack()
+    flow.request()
+    await flow.answered()
 
 
 @stimulus("TCP-RTO-10", needs=["listeners"], slow=True)

@@ -11,6 +11,7 @@ from scapy_tfo.suite.registry import stimulus
 
 LATER = 0.05
 PIECE = 10
+TRICKLES, BETWEEN = 7, 0.3
 SMALLEST, FULL, APART = 536, 32, 0.03
 """Bytes, where no MSS is offered; full segments; seconds between them."""
 
@@ -107,6 +108,19 @@ async def pieces_before_their_turn(peer: Peer) -> None:
         if flow.their_rcv_nxt != flow.snd_nxt:
             flow.send(ACK | PSH, text[PIECE:], seq=later, once=True)
         await flow.answered()
+
+
+@stimulus("TCP-ACK-4", needs=["listeners"], waits=2.0)
+async def a_trickle_of_text(peer: Peer) -> None:
+    """A full segment, and then some bytes each three tenths of a second, to an application that
+    has written all and reads on."""
+    flow = await peer.connect(await peer.listen("half-close:100"))
+    await flow.until("the target's FIN", lambda: flow.stream.ended, acking=True)
+    for size in (peer.largest_segment, *[PIECE] * TRICKLES):
+        flow.sent.append(bytes(size))
+        flow.send(ACK, flow.sent[-1])
+        await flow.pause(BETWEEN)
+    await flow.until("an ACK of all", lambda: flow.their_rcv_nxt == flow.snd_nxt)
 
 
 @stimulus("TCP-ACK-5", needs=["listeners"], waits=1.0)
