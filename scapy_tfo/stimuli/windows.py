@@ -139,7 +139,7 @@ async def a_window_that_opens_a_little(peer: Peer) -> None:
     await flow.syn_ack()
     flow.ack()
     await flow.until("two segments", lambda: len(flow.stream.data) >= flow.window)
-    flow.conduct.writes(True)
+    flow.conduct.has_more()
     flow.window = LITTLE
     flow.ack()
     await flow.pause(CROSSED)

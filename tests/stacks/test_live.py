@@ -102,7 +102,12 @@ def test_all_cases_run_on_linux_with_the_agent_in_python(network, tmp_path):
     assert (verdicts(results, "fail"), status) == ({}, 0), said
     assert len(results) == CASES
     # No machine is so busy that the slow cases would run all the same.
-    assert set(verdicts(results, "skipped").values()) == {"waits for long timers: give --slow"}
+    unknown = "needs what the hooks do not offer: 'listen': application "
+    assert set(verdicts(results, "skipped").values()) == {
+        "waits for long timers: give --slow",
+        f"{unknown}close-unread:500",
+        f"{unknown}reno:900000",
+    }
     assert CASES - len(verdicts(results, "skipped")) >= 337
     joined = verdicts(results, "inconclusive")
     assert all(case.startswith("AFT-7b.") for case, _ in joined), joined

@@ -123,6 +123,10 @@ class Conduct:
         """The application of the judged end closes as soon as it has written."""
         self.history.closes = True
 
+    def has_more(self) -> None:
+        """The application of the judged end has written more text than any window lets out."""
+        self.history.has_more = True
+
     def avoids(self, flight: int) -> None:
         """The judged end has recovered from a loss that it noticed when so many bytes were under
         way, and avoids congestion as in RFC 5681."""

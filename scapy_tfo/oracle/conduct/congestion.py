@@ -12,7 +12,6 @@ from scapy_tfo.oracle.conduct.parts.conditions import (
     DUPLICATES,
     IDLE,
     REPEATED,
-    WAITS,
 )
 from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, strict
 from scapy_tfo.segment import RST, SYN, Segment
@@ -133,7 +132,7 @@ def waits_for_room(history: History, came: Came) -> Judged:
     """A small window is not filled at once while more text waits (RFC 9293 section 3.8.6.2.1,
     MUST-38): judged by one of less than a quarter of a segment."""
     since, limit, end = history.peer.sent_at, history.limit, history.theirs.end
-    if not history.writes or since is None or limit is None or not _is_text(came):
+    if not history.has_more or since is None or limit is None or not _is_text(came):
         return False
     room = limit - end
     small = 0 < room < history.largest // 4 and history.their_una == end and history.peer.plain
@@ -158,7 +157,7 @@ def window_after_lost_handshake(history: History, came: Came) -> Judged:
 
 RULES: tuple[Rule, ...] = (
     strict("flight-too-large", grows_slowly, "a", ACKED, text=True),
-    strict("fills-small-windows", waits_for_room, "a", WAITS, text=True),
+    strict("fills-small-windows", waits_for_room, "a", ACKED, text=True),
     strict("rate-kept", slows_down, "a", AVOIDS, text=True),
     strict("avoidance-too-fast", avoids_congestion, "a", AVOIDS, text=True),
     strict("stays-inflated", deflates, "a", ACKED, text=True),

@@ -154,7 +154,7 @@ def little_room(talk: Conversation, after: float) -> None:
     talk.theirs(SYN | ACK, options=(MSS,))
     talk.ours(window=10)
     talk.theirs(ACK | PSH, b"x" * 10)
-    talk.conduct.writes(True)
+    talk.conduct.has_more()
     talk.ours(ack=11, window=5)
     talk.rest(after)
     talk.theirs(ACK | PSH, b"x" * 5, seq=11)

@@ -73,7 +73,8 @@ class Facts:
     with text came, by where they start; none once some came twice. far_edge: the furthest right
     edge that the peer offered behind its SYN; taken_back: the one that it offers now, and since
     when, while that is to the left of it. closes: the application of the judged end closes as soon
-    as it has written. intake: how that end takes text. acked_while_shut: what the peer acknowledged
+    as it has written. has_more: it has written more than any
+    window lets out. intake: how that end takes text. acked_while_shut: what the peer acknowledged
     last while the window of that end was closed, and when. rounds: set while that end avoids
     congestion as in RFC 5681. refuses_ecn: one of its SYN-ACKs does not agree to ECN.
     """
@@ -151,6 +152,7 @@ class Facts:
     taken_back: tuple[int, float] | None = None
     spoke_since: bool = False
     closes: bool = False
+    has_more: bool = False
     intake: Intake = field(default_factory=Intake)
     acked_while_shut: tuple[int, float] | None = None
     rounds: Rounds | None = None
