@@ -110,7 +110,7 @@ def slows_down(history: History, came: Came) -> Judged:
     """In the round trip behind a recovery half as much is under way as when the loss was noticed
     (RFC 5681 section 4.3)."""
     rounds = history.rounds
-    if rounds is None or len(rounds.sizes) != 1 or not _is_text(came):
+    if rounds is None or len(rounds.sizes) != 1 or not _is_text(came) or history.grace:
         return False
     most = max(rounds.flight // 2 + _MORE * history.largest, 2 * _MORE * history.largest)
     size = rounds.sizes[0]
@@ -120,7 +120,8 @@ def slows_down(history: History, came: Came) -> Judged:
 def avoids_congestion(history: History, came: Came) -> Judged:
     """In congestion avoidance the window grows by a segment a round trip (RFC 5681 section 3.1)."""
     growth = None if history.rounds is None else history.rounds.growth(_ROUNDS)
-    if growth is None or not _is_text(came):
+    if growth is None or not _is_text(came) or history.grace:
+        # A host that may be late makes one round trip of two.
         return False
     most = (_ROUNDS + _MORE) * history.largest
     return growth <= most or Breach(
