@@ -18,6 +18,7 @@ BYTES, BETWEEN = 13, 0.3
 AVOIDING = 12
 """Flights in which congestion is avoided."""
 LOSSES = 18
+"""More than the tries that any known stack has for one segment."""
 ROUNDS = 3
 """Flights after which some segments are under way at a time."""
 NARROW, WIDE = 14_000, 65_535

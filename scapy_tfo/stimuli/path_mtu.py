@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from scapy_tfo import option as opt
 from scapy_tfo.icmp import packet_too_big
 from scapy_tfo.stimuli.windows import LATER, acknowledged_one_by_one
@@ -15,28 +17,25 @@ UNLIKELY_MTU = {4: 66, 6: 700}
 RESENT = 1.5
 """Seconds in which what was too big has come again."""
 
+told = partial(stimulus, needs=["listeners", "two_addresses"], slow=True, exclusive=True)
+"""A host remembers the MTU for every connection with an address, which is one of its own here."""
 
-@stimulus("TCP-PMTU-1", needs=["listeners", "two_addresses"], slow=True, exclusive=True)
+
+@told("TCP-PMTU-1")
 async def a_path_that_became_narrow(peer: Peer) -> None:
     """A router tells a smaller MTU about text under way, over IPv6."""
     flow = await narrowed(peer)
     await acknowledged_one_by_one(flow, 3, told=flow.rcv_nxt)
 
 
-@stimulus("TCP-PMTU-1", needs=["listeners", "two_addresses"], slow=True, exclusive=True)
+@told("TCP-PMTU-1")
 async def a_path_that_became_narrow_for_timestamps(peer: Peer) -> None:
     """The same on a connection with timestamps, which take their share of each packet."""
     flow = await narrowed(peer, times=True)
     await acknowledged_one_by_one(flow, 3, told=flow.rcv_nxt)
 
 
-@stimulus(
-    "TCP-PMTU-1",
-    "TCP-PMTU-4",
-    needs=["listeners", "two_addresses"],
-    slow=True,
-    exclusive=True,
-)
+@told("TCP-PMTU-1", "TCP-PMTU-4")
 async def a_second_router_that_tells_more(peer: Peer) -> None:
     """Behind that another one tells a larger MTU, which is no reason to send more."""
     flow = await narrowed(peer)
@@ -47,7 +46,7 @@ async def a_second_router_that_tells_more(peer: Peer) -> None:
     await acknowledged_one_by_one(flow, 3, told=told)
 
 
-@stimulus("TCP-PMTU-6", needs=["listeners", "two_addresses"], slow=True, exclusive=True)
+@told("TCP-PMTU-6")
 async def a_second_router_that_tells_the_same(peer: Peer) -> None:
     """Behind that another one tells the same MTU."""
     flow = await narrowed(peer)
@@ -58,13 +57,7 @@ async def a_second_router_that_tells_the_same(peer: Peer) -> None:
     await acknowledged_one_by_one(flow, 2, told=told)
 
 
-@stimulus(
-    "TCP-PMTU-2",
-    "TCP-PMTU-3",
-    needs=["listeners", "two_addresses"],
-    slow=True,
-    exclusive=True,
-)
+@told("TCP-PMTU-2", "TCP-PMTU-3")
 async def a_router_that_tells_less_than_any_path(peer: Peer) -> None:
     """A router tells an MTU that no path has, about text under way."""
     flow = await peer.connect(await peer.listen("send:60000"), source=1)
@@ -80,7 +73,6 @@ async def narrowed(peer: Peer, *, times: bool = False) -> Flow:
     with timestamps, where the target agrees."""
     if peer.family != 6:
         raise Unsupported("over IPv4 routers may cut packets")
-    # A host remembers the MTU for every connection with the address.
     flow = peer.flow(await peer.listen("send:60000"), source=1)
     flow.timestamp = 1 if times else None
     flow.syn(options=[opt.timestamps(1, 0)] if times else [])

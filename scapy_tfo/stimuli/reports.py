@@ -12,6 +12,7 @@ from scapy_tfo.suite.registry import stimulus
 LATER = 0.05
 PIECE = 10
 TRICKLES, BETWEEN = 7, 0.3
+"""Pieces, and seconds between them: less than an ACK may wait."""
 SMALLEST, FULL, APART = 536, 32, 0.03
 """Bytes, where no MSS is offered; full segments; seconds between them."""
 

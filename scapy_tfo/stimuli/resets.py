@@ -21,6 +21,8 @@ SOFT = {
 OLD = 1 << 29
 CHALLENGES = 2_100
 LATER = 0.1
+ACKED = 0.6
+"""Seconds in which any ACK has come (RFC 9293 section 3.8.6.3)."""
 BEFORE = 40
 """Bytes: fewer than the application has written, as a SYN cookie would be good again otherwise."""
 ECHOED = 10
@@ -68,7 +70,7 @@ async def a_rst_right_behind_text(peer: Peer) -> None:
     flow.send(RST)
     await flow.pause(CROSSED)
     flow.send(ACK | PSH, b"after the RST", once=True)
-    await flow.pause(CROSSED)
+    await flow.pause(ACKED)
 
 
 @stimulus("TCP-RST-11", needs=["echo"])

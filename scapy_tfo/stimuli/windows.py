@@ -174,7 +174,7 @@ async def nobody_reads(peer: Peer) -> None:
     await flow.pause(1.0)
 
 
-@stimulus("TCP-WIN-3", needs=["listeners"])
+@stimulus("TCP-WIN-3", needs=["listeners"], slow=True)
 async def nobody_reads_what_a_scale_of_zero_lets_in(peer: Peer) -> None:
     """The application never reads, and a window scale of 0 was offered."""
     flow = peer.flow(await peer.listen("never-reads"))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from scapy_tfo import option as opt
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.mutants.registry import tcp_mutant
+from scapy_tfo.reference.connection import Connection
 from scapy_tfo.reference.icmp import quoted_segment
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.segment import ACK, FIN, RST, SYN, URG, Address, Segment
@@ -194,35 +195,52 @@ class IgnoresThePath(Stack):
         """Forget it."""
 
 
-@tcp_mutant("under-any-path", "TCP-PMTU-2.a-router-that-tells-less-than-any-path")
-class BelievesAnyMtu(Stack):
-    """What a router tells of the path is believed, however small."""
+class Told(Stack):
+    """Does something else when a router tells that a packet was too big."""
+
+    def too_big(self, connection: Connection, mtu: int, now: float) -> None:
+        """What it does."""
+        raise NotImplementedError
 
     def receive(self, packet: bytes, now: float) -> None:
         super().receive(packet, now)
         error = IcmpError.from_bytes(packet)
         found = None if error is None else quoted_segment(error.quoted)
-        if error is None or found is None or not 0 < error.mtu < self.mtu_towards(found[2]):
+        if error is None or found is None or not error.mtu:
             return
-        self.note_mtu(found[2], error.mtu)
-        connection = self.connections[found[0], found[1], found[2], found[3]]
-        connection.packet_too_big(now)
-        self.arm(connection)
+        source, sport, destination, dport, _ = found
+        connection = self.connections.get((source, sport, destination, dport))
+        if connection is not None:
+            self.too_big(connection, error.mtu, now)
+            self.arm(connection)
+
+
+@tcp_mutant("under-any-path", "TCP-PMTU-2.a-router-that-tells-less-than-any-path")
+class BelievesAnyMtu(Told):
+    """What a router tells of the path is believed, however small."""
+
+    def too_big(self, connection: Connection, mtu: int, now: float) -> None:
+        if mtu < self.mtu_towards(connection.remote[0]):
+            self.note_mtu(connection.remote[0], mtu)
+            connection.packet_too_big(now)
 
 
 @tcp_mutant("resent-for-the-same", "TCP-PMTU-6.a-second-router-that-tells-the-same")
-class SendsAgainForEachRouter(Stack):
+class SendsAgainForEachRouter(Told):
     """Each packet-too-big makes all text under way come again."""
 
-    def receive(self, packet: bytes, now: float) -> None:
-        super().receive(packet, now)
-        error = IcmpError.from_bytes(packet)
-        found = None if error is None else quoted_segment(error.quoted)
-        if error is not None and found is not None and error.mtu:
-            connection = self.connections[found[0], found[1], found[2], found[3]]
-            connection.send.rewind()
-            connection.flush(now)
-            self.arm(connection)
+    def too_big(self, connection: Connection, mtu: int, now: float) -> None:
+        connection.send.rewind()
+        connection.flush(now)
+
+
+@tcp_mutant("over-the-path", "TCP-PMTU-1.a-path-that-became-narrow-for-timestamps")
+class ForgetsItsTimestamps(Told):
+    """On a path that became narrow timestamps are not taken off what a segment may carry."""
+
+    def too_big(self, connection: Connection, mtu: int, now: float) -> None:
+        if connection.timestamps:
+            connection.send.mss += 12
 
 
 @tcp_mutant("mark-not-agreed", TALK)

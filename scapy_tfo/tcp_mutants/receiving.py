@@ -81,6 +81,15 @@ class TakesItsTime(PassiveConnection):
             self.stack.arm(self)
 
 
+@tcp_mutant("ack-late", "TCP-ACK-4.a-trickle-of-text", settings=Settings(ack_delay=0.4))
+class PutsItsAcksOff(PassiveConnection):
+    """Each segment that comes puts the ACK off that waits."""
+
+    def ack_may_wait(self, now: float) -> bool:
+        self.alarms.pop("delayed ACK", None)
+        return super().ack_may_wait(now)
+
+
 @tcp_mutant("probe-unanswered", RESTS)
 class DeafBehindAClosedWindow(PassiveConnection):
     """What comes to a closed window is not answered."""

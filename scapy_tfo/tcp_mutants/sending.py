@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from scapy_tfo import seq
 from scapy_tfo.mutants.registry import tcp_mutant
+from scapy_tfo.reference.options import Offer
 from scapy_tfo.reference.sendside import Chunk, SendSide
 from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.reference.settings import Settings
@@ -232,6 +233,29 @@ class NeverDeflates(SendSide):
         again = super().acknowledged(ack, now)
         if was_recovering and not self._recovering:
             self.cwnd = inflated
+        return again
+
+
+@tcp_mutant("over-the-default-mss", "TCP-MSS-3.two-connections-that-agreed-on-different-things")
+class SizesByTheHost(PassiveConnection):
+    """The MSS that a client offers counts for all of its connections."""
+
+    def agree(self, offer: Offer) -> None:
+        super().agree(offer)
+        for other in self.stack.connections.values():
+            if other.remote[0] == self.remote[0]:
+                other.mss_offered = self.mss_offered
+                other.resize()
+
+
+@tcp_mutant("rst-unprovoked", "TCP-RST-6.losses-one-after-the-other")
+class CountsTriesOn(SendSide):
+    """Retransmissions of one segment after the other count together, until it gives up."""
+
+    def acknowledged(self, ack: int, now: float) -> bool:
+        before = self.retries
+        again = super().acknowledged(ack, now)
+        self.retries = before
         return again
 
 

@@ -194,8 +194,10 @@ def told_the_same(history: History, came: Came) -> Judged:
     since, peer = history.peer.told_again_at, history.peer
     if since is None or came.at - since > _AT_ONCE or not came.segment.payload or peer.idles:
         return False
-    if came.seq is None or came.at - history.text_at > PROMPT or not _is_short(history):
-        # A timer may be the reason.
+    if came.seq is None or peer.sure_at is None or came.at - peer.sure_at > PROMPT:
+        # A timer may be the reason: it began anew with the last ACK of new text (RFC 6298 5.3).
+        return False
+    if not _is_short(history):
         return False
     end = came.seq + came.length
     return end > history.theirs.end or Breach("nothing again: no less was told", f"{end} again")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from scapy_tfo.oracle.conduct.history import Came, History
 from scapy_tfo.oracle.conduct.parts.conditions import AGAIN, DOUBTFUL, ONE_ODDITY
 from scapy_tfo.oracle.conduct.parts.oddity import Oddity
-from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule
+from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, strict
 from scapy_tfo.segment import ACK, FIN, RST, SYN, Segment
 
 _ACK_WITHIN = 0.51
@@ -114,16 +114,7 @@ def _taking(name: str, kind: Oddity, what: str) -> Rule:
 
 def _doubting(name: str, kind: Oddity, *, is_open: bool, why: str) -> Rule:
     judge = _doubts(kind, is_open=is_open, why=why)
-    return Rule(
-        name,
-        judge,
-        listens=True,
-        complete=True,
-        ordered=True,
-        numbers=True,
-        on="ra",
-        needs=DOUBTFUL,
-    )
+    return strict(name, judge, "ra", DOUBTFUL)
 
 
 RULES: tuple[Rule, ...] = (

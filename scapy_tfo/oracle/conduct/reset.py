@@ -124,11 +124,19 @@ def _lives_on(history: History, came: Came, by: Reset) -> Judged:
     if came.at - peer.reset_at <= _UNDER_WAY + history.grace:
         return False
     since = itertools.takewhile(lambda each: not each.flags & RST, reversed(history.last_sent))
-    if any(_may_be_a_cookie(history, each) for each in since):
+    if any(_may_be_a_cookie(history, each) for each in since) or not _took_all(history, came):
         return False
     return bool(came.flags & RST) or Breach(
         "a RST or silence: the connection was reset", str(came.segment)
     )
+
+
+def _took_all(history: History, came: Came) -> bool:
+    """Whether an end has acknowledged all text in front of the last RST, so that this was exact."""
+    sent = next((each for each in reversed(history.last_sent) if each.flags & RST), None)
+    if sent is None or history.isn is None or came.ack is None:
+        return True
+    return came.ack >= distance(history.isn, sent.seq)
 
 
 def _may_be_a_cookie(history: History, sent: Segment) -> bool:

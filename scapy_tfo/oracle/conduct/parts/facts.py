@@ -73,10 +73,10 @@ class Facts:
     with text came, by where they start; none once some came twice. far_edge: the furthest right
     edge that the peer offered behind its SYN; taken_back: the one that it offers now, and since
     when, while that is to the left of it. closes: the application of the judged end closes as soon
-    as it has written. has_more: it has written more than any
-    window lets out. intake: how that end takes text. acked_while_shut: what the peer acknowledged
-    last while the window of that end was closed, and when. rounds: set while that end avoids
-    congestion as in RFC 5681. refuses_ecn: one of its SYN-ACKs does not agree to ECN.
+    as it has written. has_more: it has written more than any window lets out. intake: how that end
+    takes text. acked_while_shut: what the peer acknowledged last while the window of that end was
+    closed, and when. rounds: set while that end avoids congestion as in RFC 5681. refuses_ecn: one
+    of its SYN-ACKs does not agree to ECN.
     """
 
     complete: bool = True

@@ -24,7 +24,7 @@ class Intake:
     filled; told: and no more than that was acknowledged. kept: some such piece was acknowledged
     without coming again; dropped: how many in a row were not. waiting: the end of each full segment
     that is not acknowledged, and when it came. stretched: how many ACKs in a row covered many of
-    them; covers: the last one covered some.
+    them.
     """
 
     early: tuple[int, int] | None = None

@@ -65,25 +65,24 @@ class PeerRecord:
     sent something. duplicates: how many in a row while text was under way; alike: the same, with
     text between them; inflation: in all. soft, hard: ICMP errors that it sent. mtu, mtu_at: of
     IPv6, as the last packet-too-big told it, and when. unlikely_mtu: one that no path has, or 0.
-    told_again_at: when it told no less than before, if it did so last.
-    reset_at: when it sent a RST that ends the
-    connection for sure. group: it has only sent to or from a group of hosts. groups: how often.
-    overlaps: it has sent text or a FIN more than once. credit: segments of its own that may have
-    caused an ACK, less the empty ones that came. window: the field of its last segment; closed: it
-    is 0 in that segment which a target goes by, whatever older ones come behind it (RFC 9293
-    section 3.10.7.4: SND.WL1 and SND.WL2); shut_at: since when one of the two says so; goes_by: the
-    field of that segment. marked: the end of text that it sent marked CE, until it sends CWR.
-    echoed: when it first sent ECE for text that was under way. old: the start of text that came
-    with an acknowledgement too old to be believed. reset_by: which RST ended the connection. odd:
-    the one thing in which its last segment is not plain, where all before it was. doubtful: that of
-    text that must not be taken, where the text starts, and whether the connection was open. calm:
-    nothing but RSTs far outside of the window, far_resets in number, keeps it from being plain.
-    refused_at: when it reset a connection that was half open. sure: what it has acknowledged while
-    it was plain, sure_at: when; settled: that of a while before. fin_end: the number behind its
-    FIN. orderly: all is plain, but that text may come behind a gap. old_at: when old text came
-    last; odd_at: when anything did that is not plain. round_trip: from the SYN-ACK to its first
-    ACK, in seconds. syn_end: the number behind all of its SYNs and their text. acked: an ACK came
-    behind its SYN that is near to it; far_ack: until then, the last one was far away.
+    told_again_at: when it told no less than before, if it did so last. reset_at: when it sent a RST
+    that ends the connection for sure. group: it has only sent to or from a group of hosts. groups:
+    how often. overlaps: it has sent text or a FIN more than once. credit: segments of its own that
+    may have caused an ACK, less the empty ones that came. window: the field of its last segment;
+    closed: it is 0 in that segment which a target goes by, whatever older ones come behind it (RFC
+    9293 section 3.10.7.4: SND.WL1 and SND.WL2); shut_at: since when one of the two says so;
+    goes_by: the field of that segment. marked: the end of text that it sent marked CE, until it
+    sends CWR. echoed: when it first sent ECE for text that was under way. old: the start of text
+    that came with an acknowledgement too old to be believed. reset_by: which RST ended the
+    connection. odd: the one thing in which its last segment is not plain, where all before it was.
+    doubtful: that of text that must not be taken, where the text starts, and whether the connection
+    was open. calm: nothing but RSTs far outside of the window, far_resets in number, keeps it from
+    being plain. refused_at: when it reset a connection that was half open. sure: what it has
+    acknowledged while it was plain, sure_at: when; settled: that of a while before. fin_end: the
+    number behind its FIN. orderly: all is plain, but that text may come behind a gap. old_at: when
+    old text came last; odd_at: when anything did that is not plain. round_trip: from the SYN-ACK to
+    its first ACK, in seconds. syn_end: the number behind all of its SYNs and their text. acked: an
+    ACK came behind its SYN that is near to it; far_ack: until then, the last one was far away.
     """
 
     plain: bool = True

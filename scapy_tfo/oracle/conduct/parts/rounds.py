@@ -10,8 +10,8 @@ class Rounds:
     """An end in congestion avoidance, that uses the congestion control of RFC 5681.
 
     flight: bytes that were under way when a loss was noticed. threshold: from how many on it surely
-    avoids congestion. end: the number at which
-    a round trip ends. sizes: bytes that were under way when each one did.
+    avoids congestion. end: the number at which a round trip ends. sizes: bytes that were under way
+    when each one did.
     """
 
     flight: int
