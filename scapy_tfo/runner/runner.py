@@ -90,7 +90,8 @@ async def judge(
     options, began, started = options or Options(), asyncio.get_running_loop().time(), time.time()
     board = Switchboard(target.link, seed=options.seed, capture=options.capture)
     watch = board.watch
-    watch.ordered, watch.whole = target.is_ours and options.impairment is None, target.whole
+    watch.ordered = (target.is_ours or target.direct) and options.impairment is None
+    watch.whole = target.whole
     watch.met = target.met
     watch.grace = 0.0 if options.attempts == 1 else _LATE
     await target.link.prepare()

@@ -55,8 +55,9 @@ class HooksWay:
 
 @dataclass(frozen=True, slots=True)
 class StackFile:
-    """What a target file says. addresses: IP addresses or host names. ports: by role; empty where
-    hooks open the listeners. standing: ports by application of listeners that are there."""
+    """What a target file says. addresses: IP addresses or host names. direct: packets come and go
+    as they are sent, each once and in order. ports: by role; empty where hooks open the listeners.
+    standing: ports by application of listeners that are there."""
 
     path: Path
     name: str
@@ -66,6 +67,7 @@ class StackFile:
     iface: str | None
     sources: tuple[Address, ...]
     intrusive: bool
+    direct: bool = False
     ports: Mapping[str, int] = field(default_factory=dict)
     standing: Mapping[str, int] = field(default_factory=dict)
     start: Start | None = None
@@ -108,6 +110,7 @@ def load(path: Path) -> StackFile:
         iface=fields.text("iface", "") or None,
         sources=tuple(_address(fields, each) for each in fields.texts("sources", _SOURCES, ())),
         intrusive=fields.flag("intrusive", start is not None),
+        direct=fields.flag("direct", False),
         ports=ports,
         standing=standing,
         start=start,

@@ -37,8 +37,9 @@ class Target:
     small: an echo with a limit of a few pending fast opens, which one case at a time can use.
     hooks: of targets of our own, and of stacks that offer them; verbs: those of lab.hooks.VERBS
     that they have, or "standing" where they only hand out listeners that are there. foreign: not
-    our own, though it has hooks. broken: why its hooks can be used no more, else "".
-    gives_up_after: seconds for which it sends data again without an answer; RFC 9293 section
+    our own, though it has hooks. direct: nothing on the way to it loses, repeats, reorders or
+    changes packets. broken: why its hooks can be used no more, else "". gives_up_after: seconds for
+    which it sends data again without an answer; RFC 9293 section
     3.8.3 wants 100 at least. loses_bulk: what its echo does wrong with much data on a plain
     connection, or "". keeps_syn_data: it acknowledges data in a SYN without any option, and keeps
     it until the handshake ends (RFC 9293 section 3.10.7.2). by_application: listeners like `main`
@@ -56,6 +57,7 @@ class Target:
     hooks: Hooks | None = None
     verbs: frozenset[str] = frozenset(VERBS)
     foreign: bool = False
+    direct: bool = False
     whole: bool = True
     broken: Callable[[], str] = lambda: ""
     has_counters: bool = False

@@ -85,6 +85,7 @@ def _opened(name: str, described: StackFile, rate: int | None) -> LiveBench:
                 addresses,
                 ends,
                 rate=rate,
+                direct=file.direct,
                 ails=stack.running.broken,
                 close=stack.close,
             )

@@ -155,6 +155,7 @@ def _opened(name: str, addresses: dict[int, Address], stack: Running) -> Iterato
             hooks=stack.hooks,
             verbs=stack.verbs,
             foreign=True,
+            direct=file.direct,
             whole=file.iface is not None and keeps_segments(file.iface),
             broken=stack.broken,
         )

@@ -63,10 +63,10 @@ _CONTROL = -1
 class LiveBench:
     """See `Bench`. A program that is against the model is run again before that is believed.
 
-    at: where to. ours: a target of our own. rate: packets a second at most, None for no limit.
-    counters: asks the target.
-    ails: what can be told of it from the inside, "" for nothing. close: gives back what the bench
-    stands on. again: programs that were run twice; excused: those of them that passed then.
+    at: where to. ours: a target of our own. direct: packets come and go as they are sent. rate:
+    packets a second at most, None for no limit. counters: asks the target. ails: what can be told
+    of it from the inside, "" for nothing. close: gives back what the bench stands on. again:
+    programs that were run twice; excused: those of them that passed then.
 
     Raises TargetError where the target does not answer.
     """
@@ -79,6 +79,7 @@ class LiveBench:
         rate: float | None = None,
         patience: Patience = LOCAL,
         ours: bool = True,
+        direct: bool = True,
         counters: Callable[[], dict[str, int]] = dict,
         ails: Callable[[], str] = lambda: "",
         close: Callable[[], None],
@@ -88,7 +89,7 @@ class LiveBench:
         self.again = self.excused = 0
         self._refused: list[int] = []
         self._at = at
-        self._ours = ours
+        self._direct = direct
         self._patience = patience
         self._alone_patience = ALONE
         # A control that works needs no look at what comes late.
@@ -141,12 +142,7 @@ class LiveBench:
                 lab.ports,
             )
             return cls(
-                "lab:linux",
-                at,
-                rate=rate,
-                counters=lab.counters,
-                ails=lab.ails,
-                close=lab.close,
+                "lab:linux", at, rate=rate, counters=lab.counters, ails=lab.ails, close=lab.close
             )
         except BaseException:
             lab.close()
@@ -161,11 +157,12 @@ class LiveBench:
         ports: dict[str, int],
         *,
         rate: float | None = None,
+        direct: bool = False,
         ails: Callable[[], str] = lambda: "",
         close: Callable[[], None] = lambda: None,
     ) -> Self:
-        """A target behind a link, which the bench then owns. ails, close: as above, of what is
-        behind the link; close is called once the bench is there.
+        """A target behind a link, which the bench then owns. direct, ails, close: as above, of
+        what is behind the link; close is called once the bench is there.
 
         addresses: the target's, by family. ports: "main", where an echo listens, and what else of
         `program.PORTS` it has; programs for the others are not judged. Off this machine the rate
@@ -177,13 +174,8 @@ class LiveBench:
         batch = LinkBatch(link)
         try:
             families = [each for each in addresses if any(s.version == each for s in link.sources)]
-            at = Range(
-                batch,
-                clients_of(link.sources, families),
-                {},
-                {each: addresses[each] for each in families},
-                ports,
-            )
+            there = {each: addresses[each] for each in families}
+            at = Range(batch, clients_of(link.sources, families), {}, there, ports)
             greet(batch, at.sources, at.addresses, ports["main"])
             meet(batch, at.sources, at.addresses, ports)
             patience = LOCAL if link.is_local else ALONE
@@ -193,7 +185,14 @@ class LiveBench:
                 close()
 
             return cls(
-                name, at, rate=rate, patience=patience, ours=False, ails=ails, close=close_all
+                name,
+                at,
+                rate=rate,
+                patience=patience,
+                ours=False,
+                direct=direct,
+                ails=ails,
+                close=close_all,
             )
         except BaseException:
             batch.close()
@@ -341,7 +340,7 @@ class LiveBench:
         ends, taken = self._engine.place(program, site.sources, now)
         if not ends:
             return False
-        log = self.counts.log(number, ordered=self._ours, whole=site.profile.whole)
+        log = self.counts.log(number, ordered=self._direct, whole=site.profile.whole)
         watch, given = self.counts.model, (program, ends, site.jar, site.profile, patience)
         play = self._play_of(
             *given, seed=number, keep=keep, watch=watch, log=log, edges=self.counts.edges

@@ -120,6 +120,7 @@ def _site(target: Target, opened: _Opened) -> Site:
         close=opened.close,
         roomy=ROOM if ours else None,
         ours=ours,
+        direct=ours or target.direct,
         broken=target.broken,
     )
     _listen(site, target, opened)

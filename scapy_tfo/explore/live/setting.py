@@ -98,7 +98,7 @@ class LiveSetting(Setting):
         return History(
             key,
             self.population,
-            ordered=site.ours,
+            ordered=site.direct,
             whole=site.profile.whole,
             grace=self._grace,
         )

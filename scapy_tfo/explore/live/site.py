@@ -28,8 +28,9 @@ class Site:
     the same, where the first key is one of which no client has a cookie; old_cookies: the listener
     that has the second key for its only one. roomy: pending fast opens that each listener takes,
     None where nobody knows. hooks: how applications are asked what they got, None where they
-    cannot be. ours: a target of our own, whose network is ours. loop: on which hooks live.
-    broken: why the target can be judged no more, or "". lacks: what left the model, and why.
+    cannot be. ours: a target of our own, whose network is ours. direct: packets come and go as
+    they are sent. loop: on which hooks live. broken: why the target can be judged no more, or "".
+    lacks: what left the model, and why.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Site:
     roomy: int | None = None
     hooks: Hooks | None = None
     ours: bool = False
+    direct: bool = False
     broken: Callable[[], str] = lambda: ""
     lacks: dict[str, str] = field(default_factory=dict)
     _told: Counter[tuple[int, Peer]] = field(default_factory=Counter)
