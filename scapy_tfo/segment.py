@@ -128,6 +128,11 @@ class Segment:
         """The sequence number behind its last one, modulo 2**32."""
         return (self.seq + len(self.payload) + _NUMBERED[self.flags & (SYN | FIN)]) & 0xFFFFFFFF
 
+    @property
+    def may_be_cut(self) -> bool:
+        """Whether a router may make fragments of it: all forward 68 bytes whole (RFC 791 3.2)."""
+        return self.may_fragment and 2 * _TCP_FIXED + len(self.options) + len(self.payload) > 68
+
     def option(self, kind: int) -> opt.RawOption | None:
         """The last sound option of that kind before EOL, as most stacks read it."""
         found = None

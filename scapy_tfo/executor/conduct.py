@@ -7,6 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from scapy_tfo import tcp_rules
+from scapy_tfo.icmp import IcmpError
 from scapy_tfo.oracle.conduct.conduct import Conduct, Tally
 from scapy_tfo.oracle.conduct.history import History, Population
 from scapy_tfo.oracle.parts.rules import new_watch
@@ -33,13 +34,13 @@ _OF_FAST_OPEN = {
 
 
 class _Event(NamedTuple):
-    """Something on a flow. state, step: when it came, as in `Violation`. packet: an IP packet, none
-    for an ICMP error of ours. number: in the trace."""
+    """Something on a flow. state, step: when it came, as in `Violation`. packet: an IP packet. at:
+    seconds, None where that is not known. number: in the trace."""
 
     kind: int
     flow: int
     packet: bytes
-    at: float = 0.0
+    at: float | None = None
     number: int = -1
     state: str = ""
     step: int = -1
@@ -60,11 +61,11 @@ class Counts:
         self.tally = Tally()
         self.every = every
 
-    def log(self, number: int, *, ordered: bool, whole: bool) -> Log | None:
-        """Of the program with this number; None where it is not judged."""
+    def log(self, number: int, *, ordered: bool, whole: bool, timed: bool = False) -> Log | None:
+        """Of the program with this number; None where it is not judged. The others: as of `Log`."""
         if not self.every or number % self.every:
             return None
-        return Log(self.tally, ordered=ordered, whole=whole)
+        return Log(self.tally, ordered=ordered, whole=whole, timed=timed)
 
     @property
     def applied(self) -> dict[str, int]:
@@ -75,22 +76,24 @@ class Counts:
 class Log:
     """What was sent and heard in one run.
 
-    tally: counts how often each rule applied. ordered, whole: as in `History`.
+    tally: counts how often each rule applied. ordered, whole: as in `History`. timed: what is sent
+    is there at once, so that its time tells what is late.
     """
 
-    def __init__(self, tally: Tally, *, ordered: bool, whole: bool) -> None:
+    def __init__(self, tally: Tally, *, ordered: bool, whole: bool, timed: bool = False) -> None:
         self._tally = tally
+        self._timed = timed
         self._ordered = ordered
         self._whole = whole
         self._events: list[_Event] = []
 
-    def sent(self, flow: int, packet: bytes) -> None:
-        """We sent an IP packet, perhaps in fragments."""
-        self._events.append(_Event(_SENT, flow, packet))
+    def sent(self, flow: int, packet: bytes, at: float) -> None:
+        """We sent an IP packet, perhaps in fragments. at: seconds."""
+        self._events.append(_Event(_SENT, flow, packet, at if self._timed else None))
 
-    def error(self, flow: int) -> None:
-        """We sent an ICMP error."""
-        self._events.append(_Event(_ERROR, flow, b""))
+    def error(self, flow: int, packet: bytes, at: float) -> None:
+        """We sent an ICMP error. at: seconds."""
+        self._events.append(_Event(_ERROR, flow, packet, at if self._timed else None))
 
     def came(self, link: Connection, packet: bytes, at: float, number: int) -> int:
         """An IP packet of the target's came, which its connection does not know of yet; its number.
@@ -128,7 +131,7 @@ class Log:
         for event in self._events:
             conduct = flows[event.flow]
             if event.kind == _ERROR:
-                conduct.error()
+                conduct.error(IcmpError.from_bytes(event.packet), event.at)
                 continue
             try:
                 segment = Segment.from_bytes(event.packet)
@@ -136,8 +139,9 @@ class Log:
                 # The model judges whether a packet can be read.
                 continue
             if event.kind != _CAME:
-                conduct.sent(segment)
+                conduct.sent(segment, event.at)
                 continue
+            assert event.at is not None
             for found in conduct.came(segment, event.at, event.number):
                 requirement = _requirement(links[event.flow], found.rule)
                 if not requirement or (event.flow, found.rule) in told:

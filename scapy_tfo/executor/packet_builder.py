@@ -111,7 +111,7 @@ class Outgoing:
 
     def _post(self, step: Send, packet: bytes, number: int) -> None:
         if self._log is not None:
-            self._log.sent(step.flow, packet)
+            self._log.sent(step.flow, packet, self.now)
         if step.fragments:
             self.packets += fragmented(packet, step.fragments, number)
         else:
@@ -123,8 +123,6 @@ class Outgoing:
         if link.handshake.iss is None:
             return
         self._oracle.icmp(link, events.Icmp(step.seq, step.what == "too-big"))
-        if self._log is not None:
-            self._log.error(step.flow)
         client, target, sport, dport = self._ends[step.flow]
         quoted = build(
             Ends(target, client, dport, sport), (link.handshake.iss + step.seq) & _MASK, 0, ACK
@@ -133,7 +131,10 @@ class Outgoing:
             error = packet_too_big(quoted, mtu=step.mtu)
         else:
             error = unreachable(quoted, code=step.code)
-        self.packets.append(error.to_bytes())
+        packet = error.to_bytes()
+        if self._log is not None:
+            self._log.error(step.flow, packet, self.now)
+        self.packets.append(packet)
 
     def acknowledge(self, link: Connection) -> None:
         """A bare ACK of all that came, on a connection that may be there."""

@@ -77,7 +77,7 @@ def _program(world: World, schedule: Schedule, number: int, keep: bool) -> Run:
         world.profile,
         Patience(),
         keep=keep,
-        log=Log(world.tally, ordered=True, whole=True),
+        log=Log(world.tally, ordered=True, whole=True, timed=True),
     )
     drive(bench, play, ends)
     bench.leave(REST)

@@ -82,8 +82,9 @@ def no_repeat(link: Connection) -> Breach:
 
 
 @duty("no-probe", source="RFC 9293 section 3.8.6.1", requirement="AFT-7")
-def no_probe(_link: Connection) -> Breach:
-    return Breach("a probe of the closed window")
+def no_probe(link: Connection) -> Breach:
+    closed = link.inbound.edge <= link.inbound.received
+    return Breach("a probe of the closed window" if closed else "text into the narrow window")
 
 
 _AT_ONCE = Table(no_rst, no_syn_ack, no_ack, no_answer, no_text, no_fin)
@@ -116,9 +117,10 @@ def _owed_when_open(link: Connection) -> Rule | None:
     if inbound.sure_ack < received or inbound.fin is not None:
         # What is on its way may hold back the rest (RFC 9293 section 3.7.4).
         return None
-    missing = 1 + _text_due(link) - received
-    if missing > 0:
-        return no_text if inbound.edge - received >= min(missing, inbound.mss) else None
+    if 1 + _text_due(link) > received:
+        # More than is due may have been handed over, and then all of it waits for room.
+        whole = 1 + link.application.due(must.next - must.ended - outbound.base - 1) - received
+        return no_text if inbound.edge - received >= min(whole, inbound.mss) else None
     # FIN takes a number, and may wait for a window like text.
     due = inbound.edge > received and must.ended and link.application.closes
     return no_fin if due else None
@@ -181,7 +183,7 @@ def overdue(link: Connection, now: float) -> Debt | None:
     since, doubled = link.timers.heard_at, 1 << min(link.timers.repeats, 5)
     if link.states == RCVD and link.handshake.syn_acks < 4:
         rule, least = no_repeat, _FIRST_TIMEOUT
-    elif link.states == OPEN and link.inbound.received > link.inbound.our_ack:
+    elif link.states == OPEN and link.inbound.received > link.inbound.may_ack:
         rule, least = no_repeat, first
     elif link.states == OPEN and _held_back(link):
         rule, least = no_probe, max(_PROBED, first)
@@ -197,6 +199,8 @@ def overdue(link: Connection, now: float) -> Debt | None:
 
 
 def _held_back(link: Connection) -> bool:
-    """There is text to send, all that was sent is acknowledged, and the window is closed."""
-    text = _text_due(link)
-    return link.inbound.edge <= link.inbound.received == link.inbound.our_ack <= text
+    """There is text to send, all that was sent is acknowledged, and the window is closed, or so
+    narrow that it waits for more (RFC 9293 section 3.8.6.2.1)."""
+    text, inbound = _text_due(link), link.inbound
+    narrow = inbound.edge - inbound.received < min(1 + text - inbound.received, inbound.mss)
+    return narrow and inbound.received == inbound.our_ack <= text

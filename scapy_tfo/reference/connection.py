@@ -23,6 +23,13 @@ class Connection(Reader):
     """A connection from SYN-RCVD on, and what both kinds of opening share."""
 
     congestion: Ecn | None = None
+    syn_ack_repeated = False
+    """A SYN that came again was answered again."""
+
+    def flush(self, now: float) -> None:
+        """See Core."""
+        self.send.rest(now)
+        super().flush(now)
 
     # Handshake.
 
@@ -91,7 +98,8 @@ class Connection(Reader):
             self.send.cwnd = self.send.window_after_lost_handshake()
             self.send.rewind()
             self.send.timer = None
-        else:
+        elif not self.syn_ack_repeated:
+            # Of what was sent twice nobody knows which one is acknowledged (RFC 6298 section 3).
             self.send.measure(now - self.handshake_sent_at)
         if self.send.outstanding and self.send.timer is None:
             self.send.timer = now + self.send.rto
@@ -269,7 +277,8 @@ class Connection(Reader):
             return False
         send.heard()
         before = (send.una, send.outstanding)
-        changed = send.update_window(segment.window, start, ack)
+        is_old = seq.before(ack, send.una)
+        changed = not is_old and send.update_window(segment.window, start, ack)
         if seq.before(send.una, ack):
             if send.acknowledged(ack, now):
                 self.send_head(now)

@@ -15,7 +15,7 @@ from scapy_tfo.reference.parts.throttle import Throttle
 from scapy_tfo.reference.recvside import ReceiveSide
 from scapy_tfo.reference.sendside import Chunk, SendSide
 from scapy_tfo.reference.settings import Settings
-from scapy_tfo.reference.states import Closed, Event, Reset, State, settled
+from scapy_tfo.reference.states import ABORTED_IN_SILENCE, Closed, Event, Reset, State, settled
 from scapy_tfo.segment import ACK, FIN, PSH, RST, SYN, Address, Flags, Segment
 
 _TIMESTAMPS_SIZE = 12
@@ -157,7 +157,7 @@ class Core:
         """End the connection at once with RST (RFC 9293 section 3.10.5)."""
         if self.state is State.CLOSED:
             return
-        if self.state not in (State.SYN_SENT, State.TIME_WAIT):
+        if self.state not in ABORTED_IN_SILENCE:
             self.transmit(self.send.nxt, RST | ACK, now)
         self.finish(Closed(self))
 

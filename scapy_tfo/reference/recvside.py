@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from scapy_tfo import seq
 
+_AGES = 1 << 30
+"""Bytes, behind which no copy of a segment is under way any more."""
+
 
 class ReceiveSide:
     """Names are those of RFC 9293: `irs`, `nxt`, `wnd`.
@@ -104,6 +107,8 @@ class ReceiveSide:
     def note_duplicate(self, start: int, end: int) -> None:
         """Remember which part of a segment had come before, to report it once (RFC 2883)."""
         begin = seq.add(self.irs, 1)
+        if (self.nxt - begin) % seq.MODULUS > _AGES:
+            begin = seq.add(self.nxt, -_AGES)
         if seq.before(start, begin):
             start = begin
         held = [(begin, self.nxt), *self.blocks()]

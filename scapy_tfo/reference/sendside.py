@@ -58,13 +58,16 @@ class SendSide:
         self._duplicates = 0
         self._recover = iss
         self._recovering = False
+        self._is_open = False
+        self._sent_at = 0.0
         self.undo: Undo | None = None
         if settings.undo is not Finds.OFF:
             self.undo = Undo(by_timestamps=settings.undo is Finds.TIMESTAMPS)
 
     @property
     def syn_acked(self) -> bool:
-        return self.una != self.iss
+        # Numbers come round to the first one again.
+        return self._is_open or self.una != self.iss
 
     @property
     def floor(self) -> int:
@@ -161,6 +164,13 @@ class SendSide:
             self.nxt = end
         if timed and self.timer is None:
             self.timer = now + self.rto
+        self._sent_at = now
+
+    def rest(self, now: float) -> None:
+        """After a timeout without sending, the window is no more than that of a start (RFC 5681
+        section 4.1)."""
+        if not self.outstanding and now - self._sent_at > self.rto and self.syn_acked:
+            self.cwnd = min(self.cwnd, self.initial_window())
 
     def rewind(self) -> None:
         """Send everything that is not acknowledged again."""
@@ -193,18 +203,18 @@ class SendSide:
         if self._timed and seq.at_most(self._timed[0], ack):
             self.measure(now - self._timed[1])
             self._timed = None
-        else:
-            self._reset_rto()
         done = min(max(seq.distance(self.base, ack), 0), len(self.data))
         del self.data[:done]
         self.base = seq.add(self.base, done)
-        self.una = ack
+        self.una, self._is_open = ack, True
         if seq.before(self.point, ack):
             self.point = ack
         self.retries = 0
         self._duplicates = 0
         self.timer = now + self.rto if self.outstanding else None
         if not self._recovering:
+            if seq.before(self._recover, ack):
+                self._recover = ack
             if done:
                 # The ACK of a SYN opens no window (RFC 5681 section 3.1).
                 self._grow(done)

@@ -220,6 +220,7 @@ class PassiveConnection(Connection):
 
         A SYN that came without the option is a client's retransmission, and gets none back.
         """
+        self.syn_ack_repeated = True
         repeat = self.answer is not None and not self.handshake_retries and segment.fast_open
         self.send_syn_ack(now, fast_open=self.answer if repeat else None)
 

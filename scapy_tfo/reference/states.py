@@ -24,6 +24,10 @@ class State(enum.Enum):
     CLOSED = "CLOSED"
 
 
+ABORTED_IN_SILENCE = (State.SYN_SENT, State.CLOSING, State.LAST_ACK, State.TIME_WAIT)
+"""Those in which an abort sends no RST (RFC 9293 section 3.10.5)."""
+
+
 def settled(*, fin_sent: bool, fin_acked: bool, fin_received: bool, received_first: bool) -> State:
     """The state of a connection whose handshake is over, read off the FINs (RFC 9293 3.3.2).
 

@@ -17,6 +17,8 @@ TRIES = 100
 """Times a tenth of a second that an application may take."""
 COMES_AGAIN = 4.0
 """Seconds after which what is not acknowledged has come again."""
+MUCH, BEYOND = 100_000, 100_000
+"""Bytes that the target sends, and numbers that the next SYN lies behind the last FIN."""
 EARLY, LATE = 0.4, 1.3
 """Seconds in TIME-WAIT before the FIN comes again, and more before it does once more."""
 
@@ -32,6 +34,19 @@ async def a_fin_that_comes_again_in_time_wait(peer: Peer) -> None:
         await flow.pause(pause)
         flow.send(FIN | ACK, seq=seq.add(flow.snd_nxt, -1), once=True)
     await flow.pause(0.1)
+
+
+@stimulus("TCP-TW-3", needs=["listeners"])
+async def the_same_ends_after_much_text(peer: Peer) -> None:
+    """The target sends much text and closes first; a SYN beyond ours comes in TIME-WAIT."""
+    service = await peer.listen(f"send-close:{MUCH}")
+    flow = await peer.connect(service)
+    await flow.until("the target's FIN", lambda: flow.stream.ended, acking=True)
+    flow.fin()
+    await flow.until("an ACK of our FIN", lambda: flow.their_rcv_nxt == flow.snd_nxt)
+    again = peer.flow(service, like=flow, isn=seq.add(flow.snd_nxt, BEYOND))
+    again.syn()
+    await again.pause(CROSSED)
 
 
 @stimulus("TCP-TW-1", "TCP-TW-2", needs=["listeners"], waits=2.0)

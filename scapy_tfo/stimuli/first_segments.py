@@ -29,6 +29,18 @@ async def a_syn_without_a_segment_size(peer: Peer) -> None:
     await flow.pause(LATER)
 
 
+@stimulus("TCP-MSS-2", "TCP-MSS-3", needs=["listeners"])
+async def timestamps_without_a_segment_size(peer: Peer) -> None:
+    """The SYN has timestamps, which take their share of each segment, and no MSS option."""
+    flow = peer.flow(await peer.listen("send:60000"))
+    flow.timestamp = 1
+    flow.syn_with([opt.timestamps(1, 0)])
+    if (await flow.syn_ack()).timestamps is None:
+        flow.timestamp = None
+    flow.ack()
+    await flow.pause(LATER)
+
+
 @stimulus("TCP-WS-6", needs=["listeners"])
 async def a_small_window_that_is_not_scaled(peer: Peer) -> None:
     """The SYN has no window scale, and offers less than a first flight."""

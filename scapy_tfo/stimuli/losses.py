@@ -56,6 +56,35 @@ async def three_duplicate_acknowledgements(peer: Peer) -> None:
     await flow.pause(LATER)
 
 
+@stimulus("TCP-FR-1", needs=["listeners"])
+async def duplicate_acknowledgements_behind_a_fin(peer: Peer) -> None:
+    """The same of a client that has closed."""
+    flow = await peer.connect(await peer.listen(TEXT))
+    flow.fin()
+    lost = await acknowledged_one_by_one(flow, ROUNDS)
+    await flow.pause(LATER)
+    for _ in range(3):
+        flow.send(ACK, ack=lost)
+        await flow.pause(LATER)
+    await flow.pause(0.2)
+    flow.ack()
+    await flow.pause(LATER)
+
+
+@stimulus("TCP-FR-1", "TCP-FIN-4", needs=["listeners"])
+async def duplicate_acknowledgements_of_an_answer_that_ends(peer: Peer) -> None:
+    """The same of an answer whose end is under way as well."""
+    flow = await peer.connect(await peer.listen("send-close:4000"))
+    await flow.pause(LATER)
+    start = seq.add(flow.irs or 0, 1)
+    for _ in range(3):
+        flow.send(ACK, ack=start)
+        await flow.pause(LATER)
+    await flow.pause(0.2)
+    flow.ack()
+    await flow.pause(LATER)
+
+
 @stimulus("TCP-FR-2", needs=["listeners"])
 async def duplicate_acknowledgements_apart(peer: Peer) -> None:
     """Three duplicate ACKs come, each behind an ACK of two segments more: no SACK was agreed on."""
@@ -139,6 +168,24 @@ async def losses_one_after_the_other(peer: Peer) -> None:
             break
         flow.ack()
         await flow.pause(LATER)
+    flow.ack()
+    flow.request()
+    await flow.answered()
+
+
+@stimulus("TCP-RST-6", needs=["echo"], slow=True)
+async def losses_with_answers_between(peer: Peer) -> None:
+    """The same with an answer between them that is acknowledged at once, which tells a round trip
+    and so makes the wait short again (RFC 6298 section 5)."""
+    flow = await peer.connect()
+    for _ in range(LOSSES):
+        flow.request()
+        if not await comes_again(flow):
+            break
+        flow.ack()
+        await flow.pause(LATER)
+        flow.request()
+        await flow.answered()
     flow.ack()
     flow.request()
     await flow.answered()

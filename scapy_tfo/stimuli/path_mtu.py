@@ -14,6 +14,7 @@ from scapy_tfo.suite.registry import stimulus
 
 LEAST_MTU, WIDER_MTU = 1280, 1400
 UNLIKELY_MTU = {4: 66, 6: 700}
+MINUTE = 60.0
 RESENT = 1.5
 """Seconds in which what was too big has come again."""
 
@@ -33,6 +34,16 @@ async def a_path_that_became_narrow_for_timestamps(peer: Peer) -> None:
     """The same on a connection with timestamps, which take their share of each packet."""
     flow = await narrowed(peer, times=True)
     await acknowledged_one_by_one(flow, 3, told=flow.rcv_nxt)
+
+
+@told("TCP-PMTU-5")
+async def a_path_that_stays_narrow(peer: Peer) -> None:
+    """A minute after a router told a smaller MTU there is more text to send."""
+    flow = await narrowed(peer)
+    told = await acknowledged_one_by_one(flow, 3, told=flow.rcv_nxt)
+    await flow.pause(MINUTE)
+    flow.ack()
+    await acknowledged_one_by_one(flow, 3, told=told)
 
 
 @told("TCP-PMTU-1", "TCP-PMTU-4")

@@ -44,6 +44,21 @@ async def gaps_and_copies(peer: Peer) -> None:
     await flow.answered()
 
 
+@stimulus("TCP-SACK-3", needs=["echo"])
+async def a_piece_that_waits_comes_again(peer: Peer) -> None:
+    """Two pieces wait behind gaps; the first of them comes once more, and then the rest."""
+    flow = await with_sack(peer)
+    text = flow.app.request(5 * PIECE)
+    flow.sent.append(text)
+    first = flow.snd_nxt
+    for number in (1, 3, 1, 0, 2, 4):
+        piece = text[number * PIECE :] if number == 4 else text[number * PIECE :][:PIECE]
+        flow.send(ACK | PSH, piece, seq=seq.add(first, number * PIECE), once=True)
+        await flow.pause(BETWEEN)
+    flow.snd_nxt = seq.add(first, len(text))
+    await flow.answered()
+
+
 @stimulus("TCP-SACK-2", "TCP-SACK-3", needs=["echo"])
 async def pieces_that_touch(peer: Peer) -> None:
     """Behind two gaps pieces come by turns that touch what is there, and then the rest."""

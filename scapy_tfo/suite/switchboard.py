@@ -44,9 +44,10 @@ _KEPT = 5
 
 
 class Watched(Protocol):
-    """A conversation. owner: the case, as the capture names it."""
+    """A conversation. owner: the case, as the capture names it. numbers: of its packets there."""
 
     owner: str
+    numbers: list[int]
 
     @property
     def name(self) -> str: ...
@@ -126,7 +127,8 @@ class Watch:
             return
         self._notice(at)
         conduct.history.stalled_at = self.stalled_at
-        self._note(flow, family, lambda: conduct.waited(at))
+        packet = flow.numbers[-1] if flow.numbers else 0
+        self._note(flow, family, lambda: conduct.waited(at, packet))
 
     def _note(self, flow: Watched, family: int, judge: Callable[[], Sequence[Broken]]) -> None:
         try:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from scapy_tfo import seq
 from scapy_tfo.mutants.registry import tcp_mutant
+from scapy_tfo.reference.recvside import ReceiveSide
 from scapy_tfo.reference.sendside import Chunk, SendSide
 from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.reference.settings import Settings
@@ -17,6 +18,24 @@ from scapy_tfo.tcp_mutants.headers import TALK, Dressed
 ABORTS = "TCP-RST-14.an-application-that-aborts"
 SOFT = "TCP-ICMP-1.errors-that-may-pass"
 TIME_WAIT = "TCP-TW-1.a-fin-that-comes-again-in-time-wait"
+
+
+@tcp_mutant("fin-ack-late", "TCP-FIN-1.a-fin-behind-old-text")
+class LosesFinsBehindOldText(ReceiveSide):
+    """A segment whose text was there before is dropped, with its FIN."""
+
+    def take(self, start: int, payload: bytes, fin: bool = False) -> bytes:
+        old = payload and seq.at_most(seq.add(start, len(payload)), self.nxt)
+        return super().take(start, payload, fin and not old)
+
+
+@tcp_mutant("fin-moves", "TCP-FR-1.duplicate-acknowledgements-of-an-answer-that-ends")
+class EndsWhatItSendsAgain(SendSide):
+    """The first segment that is sent again has the FIN that was sent, wherever it ends."""
+
+    def head(self) -> Chunk:
+        chunk = super().head()
+        return Chunk(chunk.seq, chunk.payload, self.fin_sent)
 
 
 @tcp_mutant("rst-to-nothing", "TCP-RST-6.the-same-ends-again")

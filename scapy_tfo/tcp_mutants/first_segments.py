@@ -74,6 +74,16 @@ class KnowsEthernetOnly(PassiveConnection):
         self.send.mss = 1400 if default else self.send.mss
 
 
+@tcp_mutant("over-the-default-mss", "TCP-MSS-2.timestamps-without-a-segment-size")
+class FillsTheDefault(PassiveConnection):
+    """Where the SYN has no MSS, timestamps come on top of what a segment carries by default."""
+
+    def resize(self) -> None:
+        super().resize()
+        if self.mss_offered in (536, 1220):
+            self.send.mss = self.mss_offered
+
+
 @tcp_mutant("uninitialised-window", SIZELESS)
 class NoWindowToBeginWith(PassiveConnection):
     """Where the SYN has no MSS, the initial window is without a limit."""

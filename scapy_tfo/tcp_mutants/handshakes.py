@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import replace
+from typing import Any
 
 from scapy_tfo import option as opt
 from scapy_tfo import seq
@@ -187,6 +188,23 @@ class NumbersOfTheEnds(Stack):
 
     def choose_isn(self, local: tuple[Address, int], remote: tuple[Address, int]) -> int:
         return zlib.crc32(f"{local} {remote}".encode())
+
+
+@tcp_mutant("iss-used-before", "TCP-TW-3.the-same-ends-after-much-text")
+class ReopensBehindItsFirstNumber(Stack):
+    """A connection in the place of one in TIME-WAIT begins 64,000 behind where that one began."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.first: dict[object, int] = {}
+
+    def choose_isn(self, local: tuple[Address, int], remote: tuple[Address, int]) -> int:
+        reopens = (*local, *remote) in self._reopened
+        chosen = super().choose_isn(local, remote)
+        if reopens and (local, remote) in self.first:
+            chosen = seq.add(self.first[local, remote], 64_000)
+        self.first[local, remote] = chosen
+        return chosen
 
 
 @tcp_mutant("no-syn-ack-backoff", WAITS)

@@ -243,6 +243,26 @@ class ForgetsItsTimestamps(Told):
             connection.send.mss += 12
 
 
+@tcp_mutant("path-tried-early", "TCP-PMTU-5.a-path-that-stays-narrow")
+class TriesLargerPacketsSoon(Told):
+    """Half a minute after a packet-too-big packets are as large as before."""
+
+    def too_big(self, connection: Connection, mtu: int, now: float) -> None:
+        def forget(_now: float) -> None:
+            self.note_mtu(connection.remote[0], self.settings.mtu)
+            connection.resize()
+
+        connection.alarms["path"] = (now + 30.0, forget)
+
+
+@tcp_mutant("syn-ack-marked", TALK)
+class MarksSynAcksUnasked(Dressed):
+    """SYN-ACKs are marked as ECN-capable, though no ECN was offered."""
+
+    def dress(self, segment: Segment) -> Segment:
+        return replace(segment, traffic_class=2) if segment.flags & SYN else segment
+
+
 @tcp_mutant("mark-not-agreed", TALK)
 class MarksAllText(Dressed):
     """All text is marked as ECN-capable."""

@@ -261,6 +261,18 @@ class LeavesGrownBlocksBehind(ReceiveSide):
         return data
 
 
+@tcp_mutant("first-block-is-old", "TCP-SACK-3.a-piece-that-waits-comes-again")
+class ReportsNewsFirst(ReceiveSide):
+    """What comes once more before its turn leaves the order of the blocks as it was."""
+
+    def take(self, start: int, payload: bytes, fin: bool = False) -> bytes:
+        order, known = list(self._newest), self.blocks()
+        data = super().take(start, payload, fin)
+        if self.blocks() == known:
+            self._newest = order
+        return data
+
+
 @tcp_mutant("report-left-out", GAPS)
 class ReportsOnce(PassiveConnection):
     """Only the first ACK behind a gap has a report."""

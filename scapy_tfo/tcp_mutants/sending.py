@@ -16,6 +16,7 @@ from scapy_tfo.tcp_mutants.headers import TALK, Dressed
 
 FLIGHT = "TCP-RTO-15.a-flight-that-nobody-acknowledges"
 DUPLICATES = "TCP-FR-1.three-duplicate-acknowledgements"
+BEHIND_A_FIN = "TCP-FR-1.duplicate-acknowledgements-behind-a-fin"
 LOST = "TCP-RTO-8.a-handshake-that-is-lost-twice"
 CLOSES = "TCP-TW-1.a-fin-that-comes-again-in-time-wait"
 
@@ -196,6 +197,16 @@ class GrowsTenfold(SendSide):
         return again
 
 
+@tcp_mutant("no-fast-retransmit", BEHIND_A_FIN)
+class CountsNoDuplicatesOfTheClosed(PassiveConnection):
+    """Duplicate ACKs of a client that has closed are not counted."""
+
+    def ack_arrives(self, segment: Segment, start: int, now: float) -> bool:
+        if self.recv.finished and segment.ack == self.send.una:
+            return True
+        return super().ack_arrives(segment, start, now)
+
+
 @tcp_mutant("no-fast-retransmit", DUPLICATES)
 class DeafToDuplicates(SendSide):
     """Duplicate ACKs send nothing again, and open no window."""
@@ -248,7 +259,7 @@ class SizesByTheHost(PassiveConnection):
                 other.resize()
 
 
-@tcp_mutant("rst-unprovoked", "TCP-RST-6.losses-one-after-the-other")
+@tcp_mutant("rst-unprovoked", "TCP-RST-6.losses-with-answers-between")
 class CountsTriesOn(SendSide):
     """Retransmissions of one segment after the other count together, until it gives up."""
 

@@ -8,7 +8,7 @@ from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.executor.verdict import Verdict
 from scapy_tfo.fuzz.generation.grammar import program_for
 from scapy_tfo.oracle import registry
-from scapy_tfo.program.program import Cookie, Flow, Option, Program, Send, Wait
+from scapy_tfo.program.program import Cookie, Flow, Icmp, Option, Program, Send, Wait
 
 WRONG = "sim:sack-leaves-the-syn-data-out"
 WORDS = (Option("mss", 1460), Option("sackok"), Option("fo", cookie=Cookie()))
@@ -61,6 +61,22 @@ def test_legal_stacks_are_not_blamed(stack: str) -> None:
     bench = SimulatedBench(f"sim:{stack}")
     for seed in range(7690, 7720):
         assert found(bench.trace(program_for(seed))[0]) == set(), seed
+
+
+def test_after_an_icmp_error_an_acknowledgement_shows_that_the_connection_is_there() -> None:
+    program = Program(
+        (Flow(),),
+        (
+            Send(0, "S", size=20, options=WORDS),
+            Wait(),
+            Icmp(0, "unreachable", 1),
+            Send(0, "P.", 21, "all", 50),
+            Wait(1.0),
+        ),
+    )
+    silent = SimulatedBench("sim:icmp-silences-the-connection").trace(program)[0]
+    assert found(silent) == {("no-text", "AFT-8")}
+    assert found(SimulatedBench("sim:reference").trace(program)[0]) == set()
 
 
 def test_each_rule_that_applied_is_counted() -> None:

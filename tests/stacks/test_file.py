@@ -17,6 +17,7 @@ app = "echo"
 iface = "tap0"
 sources = ["10.77.0.100", "10.77.0.101"]
 intrusive = false
+direct = true
 
 [ports]
 main = 7
@@ -50,7 +51,7 @@ def test_everything_that_a_file_can_say(tmp_path):
     file = load(written(tmp_path, FULL))
     assert file.title == "FreeBSD 13.0"
     assert file.addresses == ("10.77.0.2", "fd77::2")
-    assert (file.app, file.iface, file.intrusive) == ("echo", "tap0", False)
+    assert (file.app, file.iface, file.intrusive, file.direct) == ("echo", "tap0", False, True)
     assert file.sources == (ip_address("10.77.0.100"), ip_address("10.77.0.101"))
     assert file.ports == {"main": 7, "second": 8, "small": 9, "plain": 10}
     assert file.standing == {"send-close:5000": 31, "mute": 32}
@@ -64,7 +65,7 @@ def test_everything_that_a_file_can_say(tmp_path):
 
 def test_the_least_that_a_file_must_say(tmp_path):
     file = load(written(tmp_path, 'address = "192.0.2.1"\nports.main = 7\n'))
-    assert (file.title, file.app, file.intrusive) == ("stack", "echo", False)
+    assert (file.title, file.app, file.intrusive, file.direct) == ("stack", "echo", False, False)
     assert (file.start, file.hooks, file.sources) == (None, None, ())
 
 

@@ -53,6 +53,7 @@ version = "in a namespace"
 address = ["192.0.2.2", "fd00:9::2"]
 sources = ["192.0.2.1", "192.0.2.9", "fd00:9::1", "fd00:9::9"]
 intrusive = true
+direct = true
 """
 
 
@@ -83,13 +84,19 @@ def far(*argv):
 
 def judged(network, path, text, *options):
     """Results by case and family, the run's output, and its exit status."""
+    done = reported(network, path, text, *options)
+    out = path.parent / "results.json"
+    results = json.loads(out.read_text())["results"] if out.exists() else []
+    said = done.stdout + done.stderr
+    return {(each["case"], each["family"]): each for each in results}, said, done.returncode
+
+
+def reported(network, path, text, *options):
+    """The process of a run, which has written results.json beside the target file."""
     path.write_text(text)
     out = path.parent / "results.json"
-    done = network(*SCAPY_TFO, "test", str(path), "--out", str(path.parent / "out"), "--quiet",
+    return network(*SCAPY_TFO, "test", str(path), "--out", str(path.parent / "out"), "--quiet",
                    "--json", str(out), *options)  # fmt: skip
-    said = done.stdout + done.stderr
-    results = json.loads(out.read_text())["results"] if out.exists() else []
-    return {(each["case"], each["family"]): each for each in results}, said, done.returncode
 
 
 def verdicts(results, verdict):
@@ -111,6 +118,17 @@ def test_all_cases_run_on_linux_with_the_agent_in_python(network, tmp_path):
     assert CASES - len(verdicts(results, "skipped")) >= 337
     joined = verdicts(results, "inconclusive")
     assert all(case.startswith("AFT-7b.") for case, _ in joined), joined
+
+
+@pytest.mark.parametrize("direct", [True, False])
+def test_a_direct_way_lets_all_rules_count(network, tmp_path, direct):
+    text = FILE if direct else FILE.replace("direct = true", "")
+    hooks = f"[hooks]\n{far(sys.executable, AGENTS / 'agent.py')}"
+    done = reported(network, tmp_path / "linux.toml", text + hooks, "--only", "TCP-RST-6,TCP-FIN-1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    watched = json.loads((tmp_path / "results.json").read_text())["watched"]
+    assert "ack-of-nothing" in watched
+    assert ("fin-ack-late" in watched) is direct
 
 
 SOME = "LIM-1,LIM-3,LIM-6,SRV-4,SRV-6,AFT-2,AFT-3,AFT-9,ACC-7,ACC-12a,DUP-3"

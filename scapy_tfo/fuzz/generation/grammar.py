@@ -11,6 +11,7 @@ from dataclasses import replace
 from random import Random
 
 from scapy_tfo.fuzz.generation import themes as streams
+from scapy_tfo.fuzz.generation.exchanges import exchange
 from scapy_tfo.fuzz.generation.option_lists import (
     GOOD,
     IN_DISGUISE,
@@ -24,7 +25,7 @@ from scapy_tfo.fuzz.generation.option_lists import (
 )
 from scapy_tfo.program.program import Cookie, Flow, Option, Program, Send, Step, Wait, check
 
-VERSION = 1
+VERSION = 2
 """Of the grammar: a seed means the same program only within one."""
 
 _SHORT, _HURRY = 1.0, 0.97
@@ -287,6 +288,7 @@ _LIVE: dict[str, tuple[int, Theme]] = {
     "replays": (5, streams.replays),
     "bulk": (2, streams.bulk),
     "mixture": (6, streams.mixture),
+    "exchange": (10, exchange),
 }
 _KERNEL: dict[str, tuple[int, Theme]] = {**_LIVE, "fragments": (2, fragments)}
 _ALL: dict[str, tuple[int, Theme]] = {**_LIVE, "history": (8, history), "crowd": (5, crowd)}

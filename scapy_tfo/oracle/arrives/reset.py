@@ -33,6 +33,7 @@ def rst(link: Connection, sent: Sent) -> None:
         # Some take one at the number of the FIN, too, or whose text reaches into the window; others
         # answer with an ACK.
         link.enter(link.states | LISTEN)
+        link.history.perhaps_reset(now)
         link.want_answer(False, now)
     elif size and seq + size == low:
         # Linux counts what ends where the window begins as within it: not believed, but answered.

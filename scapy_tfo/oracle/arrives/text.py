@@ -26,7 +26,8 @@ def segment_text(link: Connection, it: Arrival) -> bool:
     outbound.add(seq, size, fin=it.fin, wrong=it.sent.wrong, taken=taken)
     if outbound.sent_end - outbound.base > MUCH:
         link.note("bulk")
-    if it.sent.flags & (PSH | FIN):
+    if it.sent.flags & (PSH | FIN) and taken and seq <= due < seq + it.length:
+        # One that came before its turn may push nothing once that has come.
         outbound.push(seq + size)
     return True
 
@@ -54,6 +55,9 @@ def progress(link: Connection, it: Arrival) -> bool:
     scaled = sent.window << (inbound.scale or 0)
     if scaled < 4096:
         link.note("window")
-    if it.must_ack:
-        inbound.offer(sent.seq, ack + scaled, sent.now, sure=it.must)
+    # Beside an older acknowledgement, or one of what may not have been sent yet, a window counts
+    # for some, and for others not.
+    inbound.may_ack = max(inbound.may_ack, ack)
+    sure = it.must and it.must_ack and ack >= inbound.may_ack
+    inbound.offer(sent.seq, ack + scaled, sent.now, sure=sure)
     return True

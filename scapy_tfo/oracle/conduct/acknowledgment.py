@@ -120,8 +120,22 @@ def _any(_: Came) -> bool:
     return True
 
 
-def acks_in_time(history: History, _: Segment, at: float) -> Due | None:
-    """Text and a FIN in their turn are acknowledged within half a second (RFC 9293 3.8.6.3)."""
+def acks_in_time(history: History, segment: Segment, at: float) -> Due | None:
+    """Text in its turn is acknowledged within half a second (RFC 9293 section 3.8.6.3)."""
+    return None if _adds_a_fin_alone(history, segment) else _ack_due(history, at)
+
+
+def acks_fin_in_time(history: History, segment: Segment, at: float) -> Due | None:
+    """So is a FIN, for which a segment of old text is acceptable (section 3.10.7.4, first)."""
+    return _ack_due(history, at) if _adds_a_fin_alone(history, segment) else None
+
+
+def _adds_a_fin_alone(history: History, segment: Segment) -> bool:
+    acked = history.best.ack if history.best is not None else None
+    return bool(segment.flags & FIN) and acked == history.binding.next - 1
+
+
+def _ack_due(history: History, at: float) -> Due | None:
     best = history.best
     if not history.peer.fresh or best is None or best.flags & SYN:
         return None
@@ -233,7 +247,7 @@ def keepalive_early(history: History, came: Came) -> Judged:
     if idle <= _QUIET + history.grace or peer.shut_at is not None:
         return False
     end = history.theirs.end
-    probes = history.their_una == end and came.seq == end - 1 and came.length <= 1
+    probes = peer.sure == end and came.seq == end - 1 and came.length <= 1
     early = probes and idle < _KEEPALIVE and not came.flags & FIN
     return not early or Breach("no keep-alive for two hours", f"one after {idle:.0f} s")
 
@@ -365,6 +379,7 @@ RULES: tuple[Rule, ...] = (
     Rule("ack-goes-back", ack_goes_back, numbers=True, on="sa", needs=ANSWERED),
     Rule("window-shrinks", window_shrinks, numbers=True, on="a", needs=ANSWERED),
     Rule("ack-late", owes=acks_in_time, needs=FRESH),
+    Rule("fin-ack-late", owes=acks_fin_in_time, needs=FRESH),
     Rule("probes-end", owes=probes_go_on, needs=WAITS),
     Rule("probe-unanswered", owes=answers_probe, needs=SHUT),
     Rule("window-stays-shut", owes=opens, needs=SHUT),

@@ -26,7 +26,7 @@ from scapy_tfo.oracle.conduct.parts import conditions
 from scapy_tfo.oracle.conduct.parts.rounds import Rounds
 from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, nothing
 from scapy_tfo.oracle.conduct.stream import delivered, tells_of_loss
-from scapy_tfo.segment import RST, SYN, Segment
+from scapy_tfo.segment import FIN, RST, SYN, Segment
 
 RULES: tuple[Rule, ...] = (
     *header.RULES,
@@ -166,6 +166,8 @@ class Conduct:
             if due is not None:
                 self._due.append((number, due))
         history.learn_came(came)
+        if flags & FIN and history.iss is not None:
+            history.population.ended(history.key, history.iss, history.theirs.end)
         return found
 
     def _settled(self, came: Came) -> list[Broken]:

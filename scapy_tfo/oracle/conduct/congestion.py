@@ -14,7 +14,8 @@ from scapy_tfo.oracle.conduct.parts.conditions import (
     REPEATED,
 )
 from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, strict
-from scapy_tfo.segment import RST, SYN, Segment
+from scapy_tfo.segment import ACK, RST, SYN, Segment
+from scapy_tfo.seq import distance
 
 _SEGMENTS = 10
 _DUPLICATES = 3
@@ -152,6 +153,10 @@ def window_after_lost_handshake(history: History, came: Came) -> Judged:
     if len(gaps) < 2 or min(gaps) < _REAL or history.their_una > 1 or history.times_agreed:
         return False
     assert came.seq is not None
+    assert history.iss is not None
+    if any(each.flags & ACK and distance(history.iss, each.ack) > 1 for each in history.last_sent):
+        # It acknowledges what was on its way, and opens the window all the same.
+        return False
     size = came.seq + len(came.segment.payload) - 1
     return size <= history.largest or Breach(f"{history.largest} bytes at first", f"{size}")
 

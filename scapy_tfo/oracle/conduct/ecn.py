@@ -18,21 +18,31 @@ def _agreed(history: History) -> bool:
     return history.offered.ecn and answer is not None and bool(answer.flags & ECE)
 
 
+def syn_ack_marked(history: History, came: Came) -> Judged:
+    """No SYN-ACK says that it can be marked (section 6.1.1). A first one may, by RFC 5562, where
+    ECN was offered."""
+    first = history.answer
+    if history.offered.experiment:
+        return False
+    mark = came.segment.traffic_class & 3
+    if not history.offered.ecn:
+        return mark not in _ECT or Breach("not ECT: ECN was not offered", f"ECT({mark & 1})")
+    if first is None or first.segment.traffic_class & 3 in _ECT:
+        return False
+    return mark not in _ECT or Breach("not ECT on a SYN-ACK sent again", f"ECT({mark & 1})")
+
+
 def mark_not_agreed(history: History, came: Came) -> Judged:
-    """No packet says that it can be marked before both ends agreed, nor does a SYN-ACK that is sent
-    again, or any behind a SYN-ACK that does not agree (section 6.1.1). A first SYN-ACK may, by RFC
-    5562."""
+    """No packet says that it can be marked unless both ends agreed, nor does any behind a SYN-ACK
+    that does not agree (section 6.1.1)."""
     if history.offered.experiment:
         return False
     mark = came.segment.traffic_class & 3
     if not history.offered.ecn:
         return mark not in _ECT or Breach("not ECT: ECN was not agreed on", f"ECT({mark & 1})")
-    if history.refuses_ecn and came.segment.payload and not came.flags & (SYN | RST):
-        return mark not in _ECT or Breach("not ECT: a SYN-ACK without ECE came", f"ECT({mark & 1})")
-    first = history.answer
-    if not came.flags & SYN or first is None or first.segment.traffic_class & 3 in _ECT:
+    if not history.refuses_ecn or not came.segment.payload or came.flags & RST:
         return False
-    return mark not in _ECT or Breach("not ECT on a SYN-ACK sent again", f"ECT({mark & 1})")
+    return mark not in _ECT or Breach("not ECT: a SYN-ACK without ECE came", f"ECT({mark & 1})")
 
 
 def ack_marked(history: History, came: Came) -> Judged:
@@ -142,7 +152,8 @@ RULES: tuple[Rule, ...] = (
         on="a",
         needs=CLOSED | LATE | WAITS,
     ),
-    Rule("mark-not-agreed", mark_not_agreed, complete=True, ordered=True),
+    Rule("syn-ack-marked", syn_ack_marked, complete=True, ordered=True, on="s"),
+    Rule("mark-not-agreed", mark_not_agreed, complete=True, ordered=True, on="ra"),
     Rule("mark-without-text", ack_marked, complete=True, ordered=True),
     Rule("ecn-flags-not-agreed", flags_not_agreed, complete=True, on="a"),
     Rule("ece-without-ce", echo_of_no_mark, complete=True, on="a", needs=ECN),

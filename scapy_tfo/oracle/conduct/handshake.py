@@ -176,6 +176,20 @@ def iss_repeats(history: History, came: Came) -> Judged:
     return before[1] != came.segment.seq or Breach("another ISS than before", f"{before[1]} again")
 
 
+def iss_used(history: History, came: Came) -> Judged:
+    """It lies beyond all that the connection before used, and never within that, from where old
+    segments may still come (RFC 9293 section 3.6.1, MAY-2)."""
+    if not came.segment.is_syn_ack or history.answer is not None or history.isn is None:
+        return False
+    before = history.population.before(history.key)
+    if before is None or before[0] == history.isn or before[1] == came.segment.seq:
+        return False
+    if came.ack is None or not 1 <= came.ack <= history.sent.end:
+        return False
+    used = history.population.is_used(history.key, came.segment.seq)
+    return not used or Breach("an ISS beyond what was used before", f"{came.segment.seq}")
+
+
 def iss_on_a_line(history: History, came: Came) -> Judged:
     """Who knows one ISS does not know the next: they stand at no constant distance (RFC 9293
     section 3.4.1, SHLD-1)."""
@@ -299,5 +313,6 @@ RULES: tuple[Rule, ...] = (
     Rule("iss-constant", iss_constant, complete=True, on="s"),
     Rule("iss-of-the-peer", iss_of_the_peer, complete=True, on="s", listens=True),
     Rule("iss-repeats", iss_repeats, complete=True, on="s", listens=True),
+    Rule("iss-used-before", iss_used, complete=True, on="s", listens=True),
     Rule("iss-on-a-line", iss_on_a_line, complete=True, on="s", listens=True),
 )

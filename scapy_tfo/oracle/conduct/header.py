@@ -15,8 +15,11 @@ _SIZES = {opt.MSS: 4, opt.WINDOW_SCALE: 3, opt.SACK_PERMITTED: 2, opt.TIMESTAMPS
 _AT_ONCE = 0.1
 """Seconds in which no timer runs out."""
 _HEADERS = {4: 40, 6: 60}
-_AT_ONCE = 0.1
-"""Bytes of the headers of IPv6 and TCP, without options."""
+"""Bytes of the headers of IP and TCP, without options."""
+_NEARLY = 40
+"""Bytes that a full packet may lack: options differ from one to the next."""
+_RAISED_AFTER = 300.0
+"""Seconds after which larger packets may be tried (RFC 1191 section 3, RFC 8201 section 4)."""
 _UNDER_WAY = 0.2
 _SAME_IDS = 2
 """Packets in a row that have the identification of the one before: never by chance."""
@@ -151,7 +154,7 @@ def flow_label(history: History, came: Came) -> Judged:
 def same_identification(history: History, came: Came) -> Judged:
     """Packets that routers may cut have an identification each, unless one is sent again (RFC 6864
     section 4.3). Numbers at random may be equal once."""
-    if not came.segment.may_fragment or history.identified is not came:
+    if history.identified is not came:
         return False
     limit = history.same_ids < _SAME_IDS
     return limit or Breach(
@@ -179,13 +182,38 @@ def last_hop(history: History, segment: Segment, at: float) -> Due | None:
 def over_the_path(history: History, came: Came) -> Judged:
     """No packet is larger than a router told (RFC 8201 section 4); of IPv6, as routers may cut
     those of IPv4."""
-    mtu, since = history.peer.mtu, history.peer.mtu_at
-    if mtu is None or not came.segment.payload or came.at - since <= _UNDER_WAY + history.grace:
+    size, peer = _size_on_the_path(history, came), history.peer
+    if size is None or peer.mtu is None or _keeps_to_the_path(history):
         return False
+    if peer.mtu - _NEARLY <= size <= peer.mtu:
+        history.fitted_at = came.at
+    return size <= peer.mtu or Breach(f"packets of {peer.mtu} bytes", f"{size} bytes")
+
+
+def tries_early(history: History, came: Came) -> Judged:
+    """Nor does an end that kept to that try larger ones within five minutes (RFC 8201 section 4),
+    but for probes of RFC 4821, which come one by one."""
+    size, peer, before = _size_on_the_path(history, came), history.peer, history.best
+    if size is None or peer.mtu is None or before is None or not _keeps_to_the_path(history):
+        return False
+    probes = _HEADERS[6] + len(before.segment.options) + len(before.segment.payload) <= peer.mtu
+    return size <= peer.mtu or (not probes and Breach(f"packets of {peer.mtu} bytes", f"{size}"))
+
+
+def _size_on_the_path(history: History, came: Came) -> int | None:
+    """Of a packet of IPv6 that may be too large by what a router told; None of any other."""
+    elapsed = came.at - history.peer.mtu_at
+    if not came.segment.payload or not _UNDER_WAY + history.grace < elapsed < _RAISED_AFTER:
+        return None
     if history.family != 6 or not history.whole:
-        return False
-    size = _HEADERS[6] + len(came.segment.options) + len(came.segment.payload)
-    return size <= mtu or Breach(f"packets of {mtu} bytes", f"{size} bytes")
+        return None
+    return _HEADERS[6] + len(came.segment.options) + len(came.segment.payload)
+
+
+def _keeps_to_the_path(history: History) -> bool:
+    """Whether a packet came that is as long as the path takes, and no router told more since."""
+    fitted, peer = history.fitted_at, history.peer
+    return fitted is not None and fitted > peer.mtu_at and peer.told_again_at is None
 
 
 def told_the_same(history: History, came: Came) -> Judged:
@@ -243,6 +271,7 @@ RULES: tuple[Rule, ...] = (
     Rule("answers-a-group", answers_a_group, listens=True, complete=True, needs=GROUPS),
     Rule("last-hop-dropped", owes=last_hop, needs=LAST_HOP),
     strict("over-the-path", over_the_path, "a", ERRORS, text=True),
+    strict("path-tried-early", tries_early, "a", ERRORS, text=True),
     strict("resent-for-the-same", told_the_same, "a", ERRORS, text=True),
     strict("under-any-path", under_any_path, "a", ERRORS, text=True),
 )

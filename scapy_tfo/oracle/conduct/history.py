@@ -151,7 +151,7 @@ class History(Facts):
         if not flags & RST:
             self.sent.add(start, b"", length)
             # The data of a SYN may be refused: it counts when it is acknowledged or sent again.
-            self.binding.add(start, b"", 1 if flags & SYN else length)
+            self.binding.add(start, b"", 1 if flags & SYN else place.offered)
         self.ends.add((segment.seq + length) & 0xFFFFFFFF)
         if flags & (SYN | FIN) == SYN | FIN:
             # Some ignore the FIN (specs/freedoms.toml, syn-fin).
@@ -253,7 +253,7 @@ class History(Facts):
     def learn_identification(self, came: Came) -> None:
         """Packets that routers may cut are told apart by their identification (RFC 6864)."""
         last, segment = self.identified, came.segment
-        if not segment.may_fragment or segment == (last and last.segment):
+        if not segment.may_be_cut or segment == (last and last.segment):
             return
         same = last is not None and last.segment.ip_id == segment.ip_id
         self.same_ids = self.same_ids + 1 if same else 0

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
+
 from scapy_tfo import option as opt
 from scapy_tfo.oracle.conduct.history import BLOCK, Came, History
 from scapy_tfo.oracle.conduct.parts.conditions import GAP, REPORTED, SACK
+from scapy_tfo.oracle.conduct.parts.peer_record import UNDER_WAY
 from scapy_tfo.oracle.conduct.rule import Breach, Judged, Rule
-from scapy_tfo.segment import FIN, RST, SYN
+from scapy_tfo.segment import ACK, FIN, PSH, RST, SYN
 from scapy_tfo.seq import distance
 
 _MOST = 4
@@ -73,19 +77,49 @@ def blocks_apart(history: History, came: Came) -> Judged:
 def first_block_is_newest(history: History, came: Came) -> Judged:
     """The first block holds the segment that caused the ACK (RFC 2018 section 4).
 
-    Judged where one block reports what none did before: its segment is what came last. Only a block
-    of a duplicate may stand before it (RFC 2883 section 4).
+    Judged where one block reports what none did before: its segment is what came last; and where
+    text that waits came once more. Only a block of a duplicate may stand before it (RFC 2883
+    section 4).
     """
     blocks = history.blocks(came)
-    if not blocks or came.ack is None or history.peer.overlaps:
+    if not blocks or came.ack is None:
         return False
     new = [each for each in blocks if not history.reported.covers(*each)]
+    if not new:
+        new = _known(history, blocks)
+    elif history.peer.overlaps or _came_early_twice(history):
+        return False
     if len(new) != 1:
         return False
     first, *rest = blocks
     is_duplicate = first[1] <= came.ack or any(a <= first[0] and first[1] <= b for a, b in rest)
     newest = rest[0] if is_duplicate and rest else first
     return newest == new[0] or Breach(f"{new[0][0]}:{new[0][1]} in the first block", f"{blocks}")
+
+
+def _known(history: History, blocks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The block of the text before its turn that came once more, where nothing else was on its way
+    to cause an ACK."""
+    if history.peer.rest <= UNDER_WAY + history.grace or history.isn is None:
+        return []
+    last = history.last_sent[-1]
+    start = distance(history.isn, last.seq)
+    if not last.payload or last.flags & ~PSH != ACK or start <= history.sent.next:
+        return []
+    if distance(history.iss or 0, last.ack) != history.their_una:
+        return []
+    if history.times_agreed and last.timestamps is None:
+        return []
+    return [each for each in blocks if each[0] <= start and start + last.length <= each[1]]
+
+
+def _came_early_twice(history: History) -> bool:
+    """Whether some of what the peer sent last overlaps more of it, before its turn or not."""
+    assert history.isn is not None
+    pieces = sorted(
+        (distance(history.isn, each.seq), each.length) for each in history.last_sent if each.payload
+    )
+    return any(a + size > b for (a, size), (b, _) in itertools.pairwise(pieces))
 
 
 def _duplicate(history: History, came: Came) -> tuple[int, int] | None:

@@ -74,7 +74,9 @@ def backs_off(gaps: list[float]) -> Judged:
 def textbacks_off(history: History, came: Came) -> Judged:
     """The time to the next copy of text doubles (RFC 6298 5.5); that to the next probe of a closed
     window SHOULD (RFC 9293 section 3.8.6.1), and need not."""
-    if came.flags & SYN or history.peer.window == 0:
+    peer = history.peer
+    may_be_shut = peer.shut_at is not None or (peer.ever_shut and not peer.plain)
+    if came.flags & SYN or may_be_shut:
         return False
     return backs_off(_gaps(history, came))
 
@@ -215,7 +217,8 @@ def comes_again_too_soon(history: History, came: Came) -> Judged:
     gaps = _gaps(history, came)
     if len(gaps) != 1 or gaps[0] < _DOUBLED:
         return False
-    least = min(trip, _LONGEST_TRIP) * _ROUGHLY - history.grace
+    # A round trip that was measured since makes the timeout shorter.
+    least = min(trip, _LONGEST_TRIP, history.shortest_trip) * _ROUGHLY - history.grace
     return gaps[0] >= least or Breach(
         f"nothing again for {least:.2f} s", f"a copy after {gaps[0]:.2f}"
     )

@@ -111,13 +111,16 @@ class History:
     """What outlives an incarnation.
 
     pristine: nothing was sent yet. cookie: that was granted here last; answer: the options of the
-    last first SYN-ACK. asks_for_ecn: a SYN had one
-    of the bits for ECN, which a server may take for a request of accurate ECN in any combination
-    (RFC 9768 section 3.1.3). reset_at: when our RST went out that ended the last connection.
-    releases: RSTs and bare ACKs of ours after a SYN-ACK.
+    last first SYN-ACK. asks_for_ecn: a SYN had one of the bits for ECN, which a server may take for
+    a request of accurate ECN in any combination (RFC 9768 section 3.1.3). reset_at: when our RST
+    went out that ended the last connection; perhaps_reset_at: that ended it for some. releases:
+    RSTs and bare ACKs of ours after a SYN-ACK.
     """
 
-    __slots__ = ("answer", "asks_for_ecn", "cookie", "pristine", "releases", "reset_at")
+    __slots__ = (
+        *("answer", "asks_for_ecn", "cookie", "pristine", "releases"),
+        *("perhaps_reset_at", "reset_at"),
+    )
 
     def __init__(self) -> None:
         self.pristine = True
@@ -125,6 +128,7 @@ class History:
         self.answer: Offer = _NO_OFFER
         self.asks_for_ecn = False
         self.reset_at: float | None = None
+        self.perhaps_reset_at: float | None = None
         self.releases = 0
 
     def begin(self) -> None:
@@ -137,11 +141,15 @@ class History:
 
     def open(self) -> None:
         """A SYN went out that begins a connection."""
-        self.reset_at = None
+        self.reset_at = self.perhaps_reset_at = None
 
     def reset(self, now: float) -> None:
         """A RST of ours ended the connection."""
         self.reset_at = now
+
+    def perhaps_reset(self, now: float) -> None:
+        """A RST of ours ended the connection for some."""
+        self.perhaps_reset_at = now
 
     def release(self) -> None:
         """A RST of ours, or a bare ACK, may have given back a place among the pending."""

@@ -57,9 +57,11 @@ class Room:
 
     def leave_behind(self, link: Counted) -> None:
         """A connection that was reset while pending makes room for another on its ports."""
-        reset_at = link.history.reset_at
+        reset_at, perhaps_at = link.history.reset_at, link.history.perhaps_reset_at
         if link.handshake.accepted and reset_at is not None:
             self._ghosts.append((reset_at, _is_sure(link.handshake)))
+        elif link.handshake.accepted and perhaps_at is not None:
+            self._ghosts.append((perhaps_at, 0))
 
     def vacancy(self, now: float) -> Vacancy:
         """As far as it can be known from outside."""
@@ -78,6 +80,9 @@ class Room:
         for link in self._links:
             a, b = self._pending(link, now)
             least, most = least + a, most + b
+            perhaps_at = link.history.perhaps_reset_at
+            # A SYN may have opened another one on its ports since.
+            most += perhaps_at is not None and now - perhaps_at < self._resets_last
         for reset_at, sure in self._ghosts:
             least += sure * (now - reset_at < _COUNTS_ON)
             most += now - reset_at < self._resets_last

@@ -176,12 +176,13 @@ class Connection:
     index: its number in the program. room: the account of its listener, where that has one.
     watch: of the rules that it is judged by; all flows of a target share one. application: who
     listens there. isn: our initial sequence number. around: all flows of the program. states: that
-    the target may be in. vague: nothing can be said any more.
+    the target may be in. doubted: the number behind our text when it last became unsure whether
+    there is a connection. vague: nothing can be said any more.
     """
 
     __slots__ = (
         *("flow", "watch", "application", "isn", "index", "client", "jar", "profile", "room"),
-        *("around", "states", "vague", "handshake", "history", "outbound", "inbound"),
+        *("around", "states", "doubted", "vague", "handshake", "history", "outbound", "inbound"),
         *("times", "timers", "owed", "evidence"),
     )
 
@@ -208,6 +209,7 @@ class Connection:
         self.room = room
         self.around: Sequence[Connection] = [self]
         self.states = LISTEN
+        self.doubted = 0
         self.vague = False
         self.history = History()
         self.evidence = Evidence()
@@ -249,6 +251,14 @@ class Connection:
     def enter(self, states: int) -> None:
         """The states that the target may be in from now on."""
         self.states = states
+        if states & LISTEN:
+            self.doubted = self.outbound.sent_end
+
+    def takes_text(self) -> None:
+        """The target acknowledged more text: what came after a doubt says that there is a
+        connection."""
+        if self.states & OPEN and self.outbound.acked > self.doubted:
+            self.states &= ~LISTEN
 
     def blur(self) -> None:
         """Nothing can be said any more."""
@@ -279,7 +289,7 @@ class Connection:
 
     def may_end(self) -> None:
         """The connection may be over from here on, with a RST or without one."""
-        self.states |= LISTEN
+        self.enter(self.states | LISTEN)
         self.owed.pardon()
 
     def lose_patience(self, now: float) -> None:

@@ -121,13 +121,14 @@ class Inbound:
     """The target's stream: what has come of it, and what we said to that.
 
     stream: what came; received: RCV.NXT; fin: its number, None unless it came. our_ack, sure_ack:
-    what we acknowledged at most, and in segments that the target must have taken. limit: the
+    what we acknowledged at most, and in segments that the target must have taken; may_ack: perhaps
+    before it was sent. limit: the
     highest right edge that we offered; edge: that of the window that the target has, offered at
     edge_at; newest: SND.WL1 of the target. mss, scale, sack: of what we offered, as agreed on.
     """
 
     __slots__ = (
-        *("stream", "received", "fin", "our_ack", "sure_ack"),
+        *("stream", "received", "fin", "our_ack", "sure_ack", "may_ack"),
         *("limit", "edge", "edge_at", "newest", "mss", "scale", "sack"),
     )
 
@@ -135,7 +136,7 @@ class Inbound:
         self.stream = Assembly(1)
         self.received = 1
         self.fin: int | None = None
-        self.our_ack = self.sure_ack = 0
+        self.our_ack = self.sure_ack = self.may_ack = 0
         self.limit = self.edge = 0
         self.edge_at = 0.0
         self.newest = base

@@ -49,6 +49,7 @@ def segment(link: Connection, came: Came) -> None:
         held |= _TIMES
     judge(link, came, _BY_CONTENT[held])
     link.outbound.acknowledge(came.number, reply.window << (_their_scale(link) or 0))
+    link.takes_text()
     received = inbound.received
     if came.seq == received - 1 and not reply.payload and inbound.edge <= received:
         # A probe of the closed window as Linux makes it (RFC 9293 section 3.8.6.1).

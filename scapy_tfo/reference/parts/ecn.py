@@ -65,9 +65,10 @@ class Ecn:
             self._echoing = False
         if segment.traffic_class & _MASK == _CONGESTED:
             self._echoing = True
-        if not segment.flags & ECE or segment.flags & SYN:
+        if segment.flags & SYN or not seq.before(self._reduced_at, segment.ack):
             return False
-        if not seq.before(self._reduced_at, segment.ack):
+        if not segment.flags & ECE:
+            self._reduced_at = seq.add(segment.ack, -1)
             return False
         self.reduced()
         return True

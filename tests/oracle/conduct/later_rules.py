@@ -12,10 +12,11 @@ from tests.oracle.conduct.later_talk import FULL
 
 Script = Callable[[Conversation], object]
 
-SIX = {"flow-label", "over-the-path", "resent-for-the-same"}
+SIX = {"flow-label", "over-the-path", "path-tried-early", "resent-for-the-same"}
 """Rules on IPv6 alone."""
 
 MORE: dict[str, tuple[Script, Script]] = {
+    "fin-ack-late": (lambda talk: steps.ended(talk, 0.6), lambda talk: steps.ended(talk, 0.4)),
     "ack-late": (lambda talk: steps.acked(talk, 0.6), lambda talk: steps.acked(talk, 0.4)),
     "probe-unanswered": (
         lambda talk: steps.probed(talk, 1.2),
@@ -194,6 +195,14 @@ MORE: dict[str, tuple[Script, Script]] = {
     "over-the-path": (
         lambda talk: sending.narrow(talk, 1400),
         lambda talk: sending.narrow(talk, 1220),
+    ),
+    "iss-used-before": (
+        lambda talk: steps.reopened(talk, 7_400),
+        lambda talk: steps.reopened(talk, 7_502),
+    ),
+    "path-tried-early": (
+        lambda talk: sending.narrow_again(talk, 1400, 1400),
+        lambda talk: sending.narrow_again(talk, 1220, 1400),
     ),
     "text-not-delivered": (
         lambda talk: steps.got(talk, b"123"),

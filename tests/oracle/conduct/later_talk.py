@@ -6,7 +6,7 @@ from ipaddress import ip_address
 
 from scapy_tfo import option as opt
 from scapy_tfo.segment import ACK, CWR, ECE, FIN, PSH, RST, SYN
-from tests.oracle.conduct.conversation import PERMITTED, Conversation, sack
+from tests.oracle.conduct.conversation import ISN, PERMITTED, Conversation, sack
 
 MSS = opt.mss(1460)
 TIMES = opt.timestamps(100, 0)
@@ -31,6 +31,25 @@ def acked(talk: Conversation, after: float) -> None:
     talk.ours(ACK | PSH, b"12345", ack=4)
     talk.rest(after)
     talk.theirs(seq=4, ack=6)
+
+
+def reopened(talk: Conversation, iss: int) -> None:
+    """The server closes a connection of 500 bytes; another one between the same ends."""
+    for number, theirs in enumerate((7_000, iss)):
+        talk.begin("same")
+        talk.ours(SYN, isn=ISN + number)
+        talk.theirs(SYN | ACK, isn=ISN + number, iss=theirs)
+        if not number:
+            talk.ours(ack=1, iss=theirs)
+            talk.theirs(ACK | FIN, bytes(500), iss=theirs)
+
+
+def ended(talk: Conversation, after: float) -> None:
+    """Text that was acknowledged comes again, with a FIN behind it."""
+    acked(talk, 0.1)
+    talk.ours(ACK | PSH | FIN, b"12345", seq=1, ack=4)
+    talk.rest(after)
+    talk.theirs(seq=4, ack=7)
 
 
 def fins(talk: Conversation, answer: int, after: float, *, silent: bool = False) -> None:
@@ -178,9 +197,15 @@ def closed_window(talk: Conversation, *gaps: float) -> None:
 
 def identified(talk: Conversation, *numbers: int) -> None:
     """Texts that routers may cut, with these identifications."""
+    alike(talk, 29, *numbers)
+
+
+def alike(talk: Conversation, size: int, *numbers: int) -> None:
+    """Texts of some size without DF, with these identifications."""
     opened(talk)
     for at, number in enumerate(numbers):
-        talk.theirs(ACK | PSH, b"abc", seq=4 + 3 * at, ip_id=number, may_fragment=True)
+        begin = 4 + size * at
+        talk.theirs(ACK | PSH, b"a" * size, seq=begin, ip_id=number, may_fragment=True)
 
 
 def ticks(talk: Conversation, seconds: float, ticks: int) -> None:

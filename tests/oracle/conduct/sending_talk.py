@@ -125,6 +125,15 @@ def narrow(talk: Conversation, size: int) -> None:
     talk.theirs(ACK, b"x" * size, seq=4)
 
 
+def narrow_again(talk: Conversation, *sizes: int) -> None:
+    """A minute after a router told, and text came that fits, some of these sizes comes."""
+    narrow(talk, 1220)
+    talk.ours(ack=1224)
+    talk.rest(60.0)
+    for at, size in enumerate(sizes):
+        talk.theirs(ACK, b"x" * size, seq=1224 + sum(sizes[:at]))
+
+
 def told_twice(talk: Conversation, after: float) -> None:
     """Two routers tell the same; text comes again so many seconds after the second did."""
     opened(talk)

@@ -14,7 +14,7 @@ _ECT_0 = 2
     ("marks", "broken"),
     [
         ((0, 0), []),
-        ((0, _ECT_0), ["mark-not-agreed"]),
+        ((0, _ECT_0), ["syn-ack-marked"]),
         # By RFC 5562, or sent again by the network.
         ((_ECT_0,), []),
         ((_ECT_0, _ECT_0), []),

@@ -94,6 +94,13 @@ def _reports(talk: Conversation, *second: tuple[int, int]) -> None:
     talk.theirs(options=(sack(*second),))
 
 
+def reported_again(talk: Conversation, *blocks: tuple[int, int]) -> None:
+    """The first of them comes once more."""
+    _reports(talk, (31, 41), (11, 21))
+    talk.ours(ACK, b"x" * 10, seq=11)
+    talk.theirs(options=(sack(*blocks),))
+
+
 def _two(talk: Conversation, iss: int) -> None:
     """Two connections between the same ends."""
     for number, theirs in enumerate((7_000, iss)):
@@ -340,6 +347,10 @@ TABLE: dict[str, tuple[Script, Script]] = {
     "rst-acknowledges": (
         both(syn(data=b"abc"), theirs(RST | ACK, iss=0, seq=0, ack=5)),
         both(syn(data=b"abc"), theirs(RST | ACK, iss=0, seq=0, ack=4)),
+    ),
+    "syn-ack-marked": (
+        both(syn(), theirs(SYN | ACK, traffic_class=2)),
+        both(syn(), theirs(SYN | ACK, traffic_class=3)),
     ),
     "mark-not-agreed": (
         both(opened, theirs(traffic_class=2)),

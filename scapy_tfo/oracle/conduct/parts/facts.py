@@ -62,21 +62,22 @@ class Facts:
     bytes sent since; None once the peer has spoken. handshakes: when each SYN-ACK came. probes:
     when each segment came that a closed window lets through. reset: its last RST. acks_at: when its
     empty ACKs came. echoes: how many in a row answered nothing but an ACK. text_at: when its newest
-    text came. slow: the peer has let text wait for its ACK. segments: with text, that came first;
-    grown: by how many its window may have grown. deflated: how many duplicate ACKs had come when
-    all text was acknowledged last. fin_acked_at: when its FIN was acknowledged. closed_first: it
-    sent its FIN before the peer did. time_wait: when that state began. reported_beside: the
-    acknowledgement beside which it reported blocks. duplicate: the last one that it reported.
-    after_echo: whether each new text since ECE had CWR. shrank: the right edge of its window has
-    moved back. identified: the last packet that routers may cut; same_ids: how many in a row
-    differed from the one before, and not in its identification. sent_at: when its latest segments
-    with text came, by where they start; none once some came twice. far_edge: the furthest right
-    edge that the peer offered behind its SYN; taken_back: the one that it offers now, and since
-    when, while that is to the left of it. closes: the application of the judged end closes as soon
-    as it has written. has_more: it has written more than any window lets out. intake: how that end
-    takes text. acked_while_shut: what the peer acknowledged last while the window of that end was
-    closed, and when. rounds: set while that end avoids congestion as in RFC 5681. refuses_ecn: one
-    of its SYN-ACKs does not agree to ECN.
+    text came; shortest_trip: the least time in which the peer acknowledged any. slow: the peer has
+    let text wait for its ACK. segments: with text, that came first; grown: by how many its window
+    may have grown. deflated: how many duplicate ACKs had come when all text was acknowledged last.
+    fin_acked_at: when its FIN was acknowledged. closed_first: it sent its FIN before the peer did.
+    time_wait: when that state began. reported_beside: the acknowledgement beside which it reported
+    blocks. duplicate: the last one that it reported. after_echo: whether each new text since ECE
+    had CWR. shrank: the right edge of its window has moved back. identified: the last packet that
+    routers may cut; same_ids: how many in a row differed from the one before, and not in its
+    identification. fitted_at: when text came last that fills a path of which a router told.
+    sent_at: when its latest segments with text came, by where they start; none once some came
+    twice. far_edge: the furthest right edge that the peer offered behind its SYN; taken_back: the
+    one that it offers now, and since when, while that is to the left of it. closes: the application
+    of the judged end closes as soon as it has written. has_more: it has written more than any
+    window lets out. intake: how that end takes text. acked_while_shut: what the peer acknowledged
+    last while the window of that end was closed, and when. rounds: set while that end avoids
+    congestion as in RFC 5681. refuses_ecn: one of its SYN-ACKs does not agree to ECN.
     """
 
     complete: bool = True
@@ -125,6 +126,7 @@ class Facts:
     shrank: bool = False
     identified: Came | None = None
     same_ids: int = 0
+    fitted_at: float | None = None
     burst: tuple[float, int] | None = None
     handshakes: tuple[float, ...] = ()
     probes: tuple[float, ...] = ()
@@ -132,6 +134,7 @@ class Facts:
     acks_at: list[float] = field(default_factory=list)
     echoes: int = 0
     text_at: float = 0.0
+    shortest_trip: float = math.inf
     slow: bool = False
     closed_first: bool = False
     segments: int = 0
@@ -191,7 +194,10 @@ class Facts:
             self.taken_back = edge, at
 
     def learn_intake(self, segment: Segment, place: Place, at: float | None) -> None:
-        """Note what text of the peer shows of how the judged end takes it."""
+        """Note what a segment of the peer shows of how the judged end takes text, and how soon that
+        end's own was acknowledged."""
+        if at is not None and place.ack is not None and place.ack > place.una and self.text_at:
+            self.shortest_trip = min(self.shortest_trip, at - self.text_at)
         if not segment.payload:
             return
         size = len(segment.payload) + len(segment.options)

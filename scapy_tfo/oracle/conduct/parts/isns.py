@@ -24,6 +24,7 @@ class Population:
         self._step: int | None = None
         self._steps = 0
         self._of: dict[Hashable, tuple[int, int]] = {}
+        self._used: dict[Hashable, tuple[int, int]] = {}
 
     def alike(self, key: Hashable, iss: int) -> int:
         """How many connections before this one, each with other ends, had the same ISS."""
@@ -49,6 +50,17 @@ class Population:
     def before(self, key: Hashable) -> tuple[int, int] | None:
         """The peer's ISN and the ISS of the last connection between these ends."""
         return self._of.get(key)
+
+    def ended(self, key: Hashable, iss: int, used: int) -> None:
+        """The judged end closes a connection, in which it has used so many numbers."""
+        self._used[key] = iss, used
+        if len(self._used) > _MOST:
+            del self._used[next(iter(self._used))]
+
+    def is_used(self, key: Hashable, number: int) -> bool:
+        """Whether the last connection between these ends that was closed had that number."""
+        iss, used = self._used.get(key, (0, 0))
+        return (number - iss) & 0xFFFFFFFF < used
 
     def learn(self, key: Hashable, isn: int, iss: int, at: float) -> None:
         """A connection got its SYN-ACK. at: seconds."""

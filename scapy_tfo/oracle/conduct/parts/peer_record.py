@@ -36,9 +36,6 @@ _MARKED_FLAGS = _FLAGS | ECE | CWR
 _ALL = IPv4Address("255.255.255.255")
 _REMEMBERED = 1024
 """Addresses of which it is remembered whether they are of a group."""
-_LARGEST_WINDOW = 65_535 << 12
-"""An acknowledgement older than that is not to be believed, unless the window is scaled by more
-(RFC 5961 section 5.2)."""
 
 
 class Reset(Enum):
@@ -59,30 +56,31 @@ class PeerRecord:
     plain: it has sent nothing that a stack may mind: one SYN, then text in order and within the
     window, acknowledgements of what came, a FIN, and what it sent before once more; or what it sent
     is over, as text behind it was acknowledged, and both ends know all of each other's. sent_at:
-    when it sent last, None where times are not known. fresh: its last segment is plain and has text
-    or a FIN that it had not sent before. idle: its last segment is an acknowledgement alone that
-    says nothing new; idles, unanswered: how many of them in a row, and in all, since the other end
-    sent something. duplicates: how many in a row while text was under way; alike: the same, with
-    text between them; inflation: in all. soft, hard: ICMP errors that it sent. mtu, mtu_at: of
-    IPv6, as the last packet-too-big told it, and when. unlikely_mtu: one that no path has, or 0.
-    told_again_at: when it told no less than before, if it did so last. reset_at: when it sent a RST
-    that ends the connection for sure. group: it has only sent to or from a group of hosts. groups:
-    how often. overlaps: it has sent text or a FIN more than once. credit: segments of its own that
-    may have caused an ACK, less the empty ones that came. window: the field of its last segment;
-    closed: it is 0 in that segment which a target goes by, whatever older ones come behind it (RFC
-    9293 section 3.10.7.4: SND.WL1 and SND.WL2); shut_at: since when one of the two says so;
-    goes_by: the field of that segment. marked: the end of text that it sent marked CE, until it
-    sends CWR. echoed: when it first sent ECE for text that was under way. old: the start of text
-    that came with an acknowledgement too old to be believed. reset_by: which RST ended the
-    connection. odd: the one thing in which its last segment is not plain, where all before it was.
-    doubtful: that of text that must not be taken, where the text starts, and whether the connection
-    was open. calm: nothing but RSTs far outside of the window, far_resets in number, keeps it from
-    being plain. refused_at: when it reset a connection that was half open. sure: what it has
-    acknowledged while it was plain, sure_at: when; settled: that of a while before. fin_end: the
-    number behind its FIN. orderly: all is plain, but that text may come behind a gap. old_at: when
-    old text came last; odd_at: when anything did that is not plain. round_trip: from the SYN-ACK to
-    its first ACK, in seconds. syn_end: the number behind all of its SYNs and their text. acked: an
-    ACK came behind its SYN that is near to it; far_ack: until then, the last one was far away.
+    when it sent last, None where times are not known; rest: how long it had been silent then.
+    fresh: its last segment is plain and has text or a FIN that it had not sent before. idle: its
+    last segment is an acknowledgement alone that says nothing new; idles, unanswered: how many of
+    them in a row, and in all, since the other end sent something. duplicates: how many in a row
+    while text was under way; alike: the same, with text between them; inflation: in all. soft,
+    hard: ICMP errors that it sent. mtu, mtu_at: of IPv6, as the last packet-too-big told it, and
+    when. unlikely_mtu: one that no path has, or 0. told_again_at: when it told no less than before,
+    if it did so last. reset_at: when it sent a RST that ends the connection for sure. group: it has
+    only sent to or from a group of hosts. groups: how often. overlaps: it has sent text or a FIN
+    more than once. credit: segments of its own that may have caused an ACK, less the empty ones
+    that came. window: the field of its last segment; closed: it is 0 in that segment which a target
+    goes by, whatever older ones come behind it (RFC 9293 section 3.10.7.4: SND.WL1 and SND.WL2);
+    shut_at: since when one of the two says so; goes_by: the field of that segment; ever_shut: any
+    was 0. marked: the end of text that it sent marked CE, until it sends CWR. echoed: when it first
+    sent ECE for text that was under way. old: the start of text that came with an acknowledgement
+    too old to be believed. reset_by: which RST ended the connection. odd: the one thing in which
+    its last segment is not plain, where all before it was. doubtful: that of text that must not be
+    taken, where the text starts, and whether the connection was open. calm: nothing but RSTs far
+    outside of the window, far_resets in number, keeps it from being plain. refused_at: when it
+    reset a connection that was half open. sure: what it has acknowledged while it was plain,
+    sure_at: when; settled: that of a while before. fin_end: the number behind its FIN. orderly: all
+    is plain, but that text may come behind a gap. old_at: when old text came last; odd_at: when
+    anything did that is not plain. round_trip: from the SYN-ACK to its first ACK, in seconds.
+    syn_end: the number behind all of its SYNs and their text. acked: an ACK came behind its SYN
+    that is near to it; far_ack: until then, the last one was far away.
     """
 
     plain: bool = True
@@ -100,6 +98,7 @@ class PeerRecord:
     told_again_at: float | None = None
     reset_at: float | None = None
     group: bool = True
+    rest: float = 0.0
     overlaps: bool = False
     credit: int = 0
     syns: int = 0
@@ -109,6 +108,7 @@ class PeerRecord:
     closed: bool = False
     shut_at: float | None = None
     goes_by: int = 0
+    ever_shut: bool = False
     marked: int | None = None
     echoed: float | None = None
     old: int | None = None
@@ -164,10 +164,10 @@ class PeerRecord:
     def take(self, segment: Segment, at: float | None, place: Place) -> None:
         """The peer sends a segment."""
         flags = segment.flags
-        if self._is_to_many(segment):
-            self.groups += 1
-        else:
-            self.group = False
+        to_many = self._is_to_many(segment)
+        self.groups += to_many
+        self.group = self.group and to_many
+        self.rest = at - self.sent_at if at is not None and self.sent_at is not None else 0.0
         self.sent_at = at
         again = bool(place.length) and place.start < place.next
         self.overlaps = self.overlaps or again or segment.checksum is not None
@@ -190,7 +190,7 @@ class PeerRecord:
         if place.ack is not None and not self.acked and not flags & (SYN | RST):
             far = abs(place.start - place.next) >= _FAR
             self.acked, self.far_ack = not far, far
-        if self.plain and place.ack is not None and place.ack > self.sure:
+        if self.plain and not place.may_be_old and place.ack is not None and place.ack > self.sure:
             self._learn_sure(place.ack, at)
         if segment.payload or flags & FIN or not self.plain:
             self.credit += 1
@@ -202,6 +202,7 @@ class PeerRecord:
         if segment.payload or flags & FIN:
             self._note_text(segment, place, again=again)
         self.window = segment.window
+        self.ever_shut = self.ever_shut or not segment.window
         if place.ack is not None and not flags & (SYN | RST):
             self._learn_window(segment, place, place.ack)
         if self.window and not self.closed:
@@ -212,7 +213,8 @@ class PeerRecord:
     def _learn_window(self, segment: Segment, place: Place, ack: int) -> None:
         """Which window the other end goes by (RFC 9293 section 3.10.7.4: SND.WL1 and SND.WL2)."""
         far = abs(place.start - place.next) >= _FAR
-        if not place.is_acceptable and (place.open or far):
+        doubtful = not place.is_acceptable and (place.open or far)
+        if doubtful or place.may_be_old or ack < place.una:
             # An end whose window shrinks may take it all the same, and then no older one.
             self._perhaps = place.start, segment.window
         elif self._told <= (place.start, ack):
@@ -222,7 +224,7 @@ class PeerRecord:
 
     def _note_text(self, segment: Segment, place: Place, *, again: bool) -> None:
         if segment.payload:
-            self.old = place.start if _is_old(place) and not again else None
+            self.old = place.start if place.acknowledges_too_little and not again else None
             must_not = self.odd in (Oddity.NO_ACK, Oddity.AHEAD)
             self.doubtful = (self.odd, place.start, place.open) if must_not and self.odd else None
         else:
@@ -393,7 +395,3 @@ def _kind_of(segment: Segment, place: Place) -> Reset:
     if segment.flags & FIN:
         return Reset.FIN
     return Reset.CLOSED if place.edge == place.next else Reset.ALONE
-
-
-def _is_old(place: Place) -> bool:
-    return place.ack is not None and place.ack < place.una - _LARGEST_WINDOW

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+_LARGEST_WINDOW = 65_535 << 12
+"""Bytes; unless the window is scaled by more."""
+
 
 @dataclass(slots=True)
 class Place:
@@ -29,6 +32,23 @@ class Place:
     times: bool
     ecn: bool
     open: bool
+
+    @property
+    def offered(self) -> int:
+        """How many of its numbers lie before the right edge of the window."""
+        return (
+            self.length if self.edge is None else min(self.length, max(self.edge - self.start, 0))
+        )
+
+    @property
+    def may_be_old(self) -> bool:
+        """Whether all that it has may have come before, so that nothing else in it counts."""
+        return bool(self.length) and self.start + self.length <= self.last
+
+    @property
+    def acknowledges_too_little(self) -> bool:
+        """Whether the acknowledgement is not to be believed (RFC 5961 section 5.2)."""
+        return self.ack is not None and self.ack < self.una - _LARGEST_WINDOW
 
     @property
     def is_acceptable(self) -> bool:
