@@ -74,6 +74,7 @@ _OPTIONAL: Mapping[str, type] = {
     "seconds": float,
     "bound": str,
     "rule": list,
+    "unwatched": str,
     "problem": str,
 }
 _UNJUDGED: Mapping[str, type] = {"reqid": list, "reason": str}
@@ -113,8 +114,9 @@ class TcpRule:
     statement: the rule in our words. judges: one of JUDGES. states: of the end that is judged,
     some of STATES. seconds: the longest time for MUST_WITHIN; otherwise the least that must pass,
     or None. bound: where that figure comes from. freedoms: ids in specs/ that limit the rule.
-    allows: what a right stack may still do. rule: ids of the oracle's rules that judge it. problem:
-    one of PROBLEMS, or "". reqid: ids in RFC 9293, appendix B.
+    allows: what a right stack may still do. rule: ids of the oracle's rules that judge it;
+    unwatched: where there is none, why. problem: one of PROBLEMS, or "". reqid: ids in RFC 9293,
+    appendix B.
     """
 
     id: str
@@ -131,6 +133,7 @@ class TcpRule:
     seconds: float | None = None
     bound: str = ""
     rule: tuple[str, ...] = ()
+    unwatched: str = ""
     problem: str = ""
     reqid: tuple[str, ...] = ()
 
@@ -229,6 +232,8 @@ def _rule(where: str, entry: Any, known: Mapping[str, freedoms.Freedom]) -> TcpR
                 told = ", ".join(allowed) if name != "freedoms" else f"the ids in {freedoms.FILE}"
                 raise _damaged(where, name, f"{value!r} is none of {told}")
     _check_time(where, entry)
+    if ("rule" in entry) == ("unwatched" in entry):
+        raise _damaged(where, "rule", "name what judges it, or say in unwatched why nothing does")
     named = {each for word in entry["states"] for each in _ALIASES.get(word, (word,))}
     return TcpRule(
         **{

@@ -184,6 +184,7 @@ states = ["synchronized"]
 witness = "count"
 freedoms = []
 allows = "One in two."
+unwatched = "An ACK may be lost."
 
 [[unjudged]]
 reqid = ["MUST-12"]
@@ -198,6 +199,8 @@ DAMAGE = [
     ("reqid = [", "reqid [", ["not valid TOML", "line 9"]),
     ('text = "the delay', '# "the delay', ["rule 1 (TCP-ACK-4)", "field text: missing"]),
     ('judges = "any"', 'judge = "any"', ["rule 1 (TCP-ACK-4)", "field judges: missing"]),
+    ('rule = ["no-ack"]\n', "", ["rule 1 (TCP-ACK-4)", "field rule: name what judges it"]),
+    ('unwatched = "', 'rule = ["no-ack"]\nunwatched = "', ["rule 2 (TCP-ACK-5)", "field rule"]),
     ('problem = "', 'colour = "', ["rule 1 (TCP-ACK-4)", "field colour: unknown", "allows"]),
     ('id = "TCP-ACK-5"', 'id = "TCP-ACK-4"', ["rule 2", "field id", "TCP-ACK-4 is used twice"]),
     ('id = "TCP-ACK-5"', 'id = "ACK-5"', ["rule 2 (ACK-5)", "field id", "TCP-RST-2"]),

@@ -16,7 +16,8 @@ Made by `{COMMAND}` from [specs/tcp-rules.toml](../../specs/tcp-rules.toml), whi
 words of each source, the states in which a rule applies, the freedoms that limit it, and where a
 time comes from. A rule is one that a peer can see broken: by a packet that comes, by a silence
 where something must come, or by a count over several packets. *Oracle* names the rules of
-`scapy_tfo/oracle` that judge it today. What a right stack may still do is no breach.
+`scapy_tfo/oracle` that judge it today, or says why none does. What a right stack may still do is no
+breach.
 """
 
 
@@ -61,7 +62,7 @@ def _topics(rules: TcpRules) -> Iterator[str]:
                 each.source,
                 f"{each.witness}<br>in {names_of_states(each)}",
                 each.allows,
-                _code(each.rule),
+                _code(each.rule) or f"none: {each.unwatched}",
             )
             yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
         yield ""
