@@ -110,13 +110,15 @@ class Log:
         binds the first on each flow.
 
         links, ends: of the flows. The model knows more of what is wrong with a packet that it calls
-        wrong, but for what these rules have taken over from it.
+        wrong, and behind a silence, but for what these rules have taken over from it.
         """
         excused = {each.packet for each in known}
+        silent = {each.flow: each.step for each in reversed(known) if each.packet < 0}
         found = [
             each
             for each in self._broken(links, ends)
-            if each.rule in _OF_FAST_OPEN or each.packet not in excused
+            if each.rule in _OF_FAST_OPEN
+            or (each.packet not in excused and each.step < silent.get(each.flow, each.step + 1))
         ]
         return sorted((*found, *known), key=lambda each: (each.step, each.packet < 0, each.packet))
 

@@ -23,7 +23,7 @@ from scapy_tfo.clients.registry import all_cases as all_client_cases
 from scapy_tfo.clients.simulated import simulate as simulate_client
 from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.freedoms import Kind
-from scapy_tfo.fuzz.generation.grammar import program_for
+from scapy_tfo.fuzz.generation.grammar import sent_for
 from scapy_tfo.runner.runner import Options
 from scapy_tfo.runner.simulation import simulate
 from scapy_tfo.runner.verdicts import with_breaches
@@ -182,7 +182,7 @@ def findings(name: str, programs: int, *, lenient: bool = False) -> tuple[Blame,
     levels |= {each.id: each.level for each in tcp_rules.load().values()}
     own = zlib.crc32(name.encode()) + _OTHERS
     seeds = chain(range(programs - programs // 2), range(own, own + programs // 2))
-    for number, verdict in bench.run((seed, program_for(seed)) for seed in seeds):
+    for number, verdict in bench.run((seed, sent_for(seed)) for seed in seeds):
         for each in verdict.violations:
             if lenient and not levels[each.requirement].fails_run:
                 continue

@@ -119,7 +119,7 @@ def command(chosen: argparse.Namespace) -> int:
 def _run(chosen: argparse.Namespace, bench: ProfiledBench, patient: Patient) -> int:
     from scapy_tfo.errors import TargetError
     from scapy_tfo.fuzz.boofuzz.session import Campaign, Wishes
-    from scapy_tfo.fuzz.generation.grammar import VERSION, program_for
+    from scapy_tfo.fuzz.generation.grammar import VERSION, sent_for
     from scapy_tfo.fuzz.generation.plan import SECTIONS, Plan
     from scapy_tfo.targets.benches import batch_of, volleys_of
 
@@ -146,7 +146,7 @@ def _run(chosen: argparse.Namespace, bench: ProfiledBench, patient: Patient) -> 
     shown = _Shown(chosen)
     campaign = Campaign(
         plan,
-        program_for,
+        sent_for,
         patient,
         _database(chosen),
         wishes,

@@ -297,20 +297,20 @@ def _made(
     """The campaign, on as many processors as are of use."""
     from scapy_tfo.fuzz.campaign.campaign import Campaign
     from scapy_tfo.fuzz.campaign.jobs import ParallelCampaign, jobs_for
-    from scapy_tfo.fuzz.generation.grammar import program_for
+    from scapy_tfo.fuzz.generation.grammar import sent_for
     from scapy_tfo.targets.benches import open_bench
 
     programs, seconds = run.store.limits
     jobs = jobs_for(run.store.plan, chosen.jobs or len(os.sched_getaffinity(0)), programs)
     if jobs == 1:
-        return Campaign(run.store, program_for, bench, reopen, programs=programs, seconds=seconds)
+        return Campaign(run.store, sent_for, bench, reopen, programs=programs, seconds=seconds)
     rate = None if chosen.rate is None else max(chosen.rate // jobs, 1)
 
     def another() -> ProfiledBench:
         return open_bench(chosen.target, profile=chosen.profile, rate=rate)
 
     return ParallelCampaign(
-        run.store, program_for, bench, another, jobs=jobs, programs=programs, seconds=seconds
+        run.store, sent_for, bench, another, jobs=jobs, programs=programs, seconds=seconds
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from scapy_tfo.fuzz.campaign.campaign import Campaign, Progress
 from scapy_tfo.fuzz.findings.store import Store
-from scapy_tfo.fuzz.generation.grammar import VERSION, program_for
+from scapy_tfo.fuzz.generation.grammar import VERSION, sent_for
 from scapy_tfo.fuzz.generation.plan import AUTO, Plan
 from scapy_tfo.program import fingerprint
 from scapy_tfo.program.program import Program, dumps
@@ -86,7 +86,7 @@ def run_shard(
         with closing(store):
             campaign = Campaign(
                 store,
-                program_for,
+                sent_for,
                 bench,
                 reopen,
                 programs=job.programs,

@@ -26,7 +26,11 @@ from scapy_tfo.fuzz.generation.option_lists import (
 from scapy_tfo.program.program import Cookie, Flow, Option, Program, Send, Step, Wait, check
 
 VERSION = 2
-"""Of the grammar: a seed means the same program only within one."""
+"""Of what campaigns send: a number means the same program only within one."""
+_DICE = 1
+"""Of the themes: a seed means the same program only within one."""
+_EXCHANGES = 12
+"""Of so many numbers one is a whole conversation."""
 
 _SHORT, _HURRY = 1.0, 0.97
 """Of programs that wait for longer than so many seconds, this part is diced anew where waiting
@@ -42,7 +46,7 @@ Theme = Callable[[Random], Program]
 def program_for(seed: int, profile: str = "auto") -> Program:
     """The program of a seed. profile: "auto" or "rfc" for every theme, "live" for those that
     make sense where other programs run at the same time."""
-    dice = Random(f"{VERSION} {seed}")
+    dice = Random(f"{_DICE} {seed}")
     live = profile in ("live", "linux")
     themes = _KERNEL if live else _ALL
     names = list(themes)
@@ -52,6 +56,18 @@ def program_for(seed: int, profile: str = "auto") -> Program:
         made = _made(dice, themes, dice.choices(names, weights)[0])
     check(made)
     return made
+
+
+def sent_for(number: int, profile: str = "auto") -> Program:
+    """The program of a number in a campaign: that of the seed, or a whole conversation."""
+    if number % _EXCHANGES != _EXCHANGES - 1:
+        return program_for(number, profile)
+    dice = Random(f"{VERSION} {number}")
+    made = exchange(dice)
+    while profile in ("live", "linux") and _waits(made) > _SHORT and dice.random() < _HURRY:
+        made = exchange(dice)
+    check(made)
+    return replace(made, origin="exchange")
 
 
 def _made(dice: Random, themes: dict[str, tuple[int, Theme]], name: str) -> Program:
@@ -288,7 +304,6 @@ _LIVE: dict[str, tuple[int, Theme]] = {
     "replays": (5, streams.replays),
     "bulk": (2, streams.bulk),
     "mixture": (6, streams.mixture),
-    "exchange": (10, exchange),
 }
 _KERNEL: dict[str, tuple[int, Theme]] = {**_LIVE, "fragments": (2, fragments)}
 _ALL: dict[str, tuple[int, Theme]] = {**_LIVE, "history": (8, history), "crowd": (5, crowd)}
