@@ -26,11 +26,6 @@ class Connection(Reader):
     syn_ack_repeated = False
     """A SYN that came again was answered again."""
 
-    def flush(self, now: float) -> None:
-        """See Core."""
-        self.send.rest(now)
-        super().flush(now)
-
     # Handshake.
 
     def agree(self, offer: Offer) -> None:

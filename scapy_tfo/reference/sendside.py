@@ -59,7 +59,6 @@ class SendSide:
         self._recover = iss
         self._recovering = False
         self._is_open = False
-        self._sent_at = 0.0
         self.undo: Undo | None = None
         if settings.undo is not Finds.OFF:
             self.undo = Undo(by_timestamps=settings.undo is Finds.TIMESTAMPS)
@@ -164,13 +163,6 @@ class SendSide:
             self.nxt = end
         if timed and self.timer is None:
             self.timer = now + self.rto
-        self._sent_at = now
-
-    def rest(self, now: float) -> None:
-        """After a timeout without sending, the window is no more than that of a start (RFC 5681
-        section 4.1)."""
-        if not self.outstanding and now - self._sent_at > self.rto and self.syn_acked:
-            self.cwnd = min(self.cwnd, self.initial_window())
 
     def rewind(self) -> None:
         """Send everything that is not acknowledged again."""

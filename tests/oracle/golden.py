@@ -83,6 +83,8 @@ KNOWN: dict[str, str] = {
     "their_fin": "inbound.fin",
     "our_ack": "inbound.our_ack",
     "sure_ack": "inbound.sure_ack",
+    "may_ack": "inbound.may_ack",
+    "perhaps_reset_at": "history.perhaps_reset_at",
     "room_end": "outbound.room_end",
     "limit": "inbound.limit",
     "edge": "inbound.edge",

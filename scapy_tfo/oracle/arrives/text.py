@@ -57,7 +57,7 @@ def progress(link: Connection, it: Arrival) -> bool:
         link.note("window")
     # Beside an older acknowledgement, or one of what may not have been sent yet, a window counts
     # for some, and for others not.
-    inbound.may_ack = max(inbound.may_ack, ack)
+    inbound.may_acknowledge(ack)
     sure = it.must and it.must_ack and ack >= inbound.may_ack
     inbound.offer(sent.seq, ack + scaled, sent.now, sure=sure)
     return True

@@ -262,8 +262,8 @@ def probes_the_window(history: History, segment: Segment, at: float) -> Due | No
         return None
     if not history.peer.plain or segment.flags & (SYN | RST | FIN):
         return None
-    if history.slow or len(history.handshakes) != 1:
-        # The first probe waits for a timeout, which may be of a round trip of many seconds.
+    if history.slow or history.repeated or len(history.handshakes) != 1:
+        # The first probe waits for a timeout, of a round trip of many seconds, or one that doubled.
         return None
     expected = f"a probe of the window within {_PROBED_WITHIN} s"
     return Due(at, at + _PROBED_WITHIN, expected, lambda _: True, plain=False)

@@ -166,6 +166,10 @@ class Inbound:
         if limit > self.limit:
             self.limit = limit
 
+    def may_acknowledge(self, ack: int) -> None:
+        """We acknowledged so much, perhaps before it was sent."""
+        self.may_ack = max(self.may_ack, ack)
+
     def acknowledge(self, ack: int) -> None:
         """We acknowledged more."""
         self.our_ack = ack

@@ -94,13 +94,6 @@ def _reports(talk: Conversation, *second: tuple[int, int]) -> None:
     talk.theirs(options=(sack(*second),))
 
 
-def reported_again(talk: Conversation, *blocks: tuple[int, int]) -> None:
-    """The first of them comes once more."""
-    _reports(talk, (31, 41), (11, 21))
-    talk.ours(ACK, b"x" * 10, seq=11)
-    talk.theirs(options=(sack(*blocks),))
-
-
 def _two(talk: Conversation, iss: int) -> None:
     """Two connections between the same ends."""
     for number, theirs in enumerate((7_000, iss)):
