@@ -2,15 +2,11 @@
 
 import sys
 
-from wire import MSS, PSH, RST, SYN, opened
+from wire import PSH, RST, established
 
 
 def main():
-    wire = opened(__doc__)
-    connection = wire.connection()
-    connection.send(SYN, options=MSS)
-    next(connection.received(2.0, until=SYN))
-    connection.send(0, 1, 1)
+    connection = established(__doc__)
     connection.send(PSH, 1, 5001, data=b"forged text")
     list(connection.received(0.5))
     connection.send(PSH, 1, 1, data=b"the request")

@@ -2,15 +2,11 @@
 
 import sys
 
-from wire import FIN, MSS, PSH, RST, SYN, opened
+from wire import FIN, PSH, RST, established
 
 
 def main():
-    wire = opened(__doc__)
-    connection = wire.connection()
-    connection.send(SYN, options=MSS)
-    next(connection.received(2.0, until=SYN))
-    connection.send(0, 1, 1)
+    connection = established(__doc__)
     connection.send(PSH, 1, 1, data=b"a request")
     list(connection.received(0.5))
     connection.send(0, 10, 10)

@@ -2,17 +2,13 @@
 
 import sys
 
-from wire import MSS, PSH, RST, SYN, opened
+from wire import PSH, RST, established
 
 TEXT = b"request"
 
 
 def main():
-    wire = opened(__doc__)
-    connection = wire.connection()
-    connection.send(SYN, options=MSS)
-    next(connection.received(2.0, until=SYN))
-    connection.send(0, 1, 1)
+    connection = established(__doc__)
     connection.send(PSH, 1, 1, data=TEXT)
     answer = sum(len(each.data) for each in connection.received(0.5))
     connection.send(0, 1 + len(TEXT), 1 + answer)

@@ -191,6 +191,15 @@ class Connection:
         print(text, flush=True)
 
 
+def established(about):
+    """A connection along that wire, whose handshake is over, without options but the MSS."""
+    connection = opened(about).connection()
+    connection.send(SYN, options=MSS)
+    next(connection.received(2.0, until=SYN))
+    connection.send(0, 1, 1)
+    return connection
+
+
 def opened(about):
     """The wire that the command line names. about: of the script."""
     parser = argparse.ArgumentParser(description=about)

@@ -42,18 +42,23 @@ def copies(flow: Flow) -> int:
     return len(starts) - len(set(starts))
 
 
-@stimulus("TCP-FR-1", "TCP-FR-2", "TCP-FR-3", "TCP-CC-3", needs=["listeners"])
-async def three_duplicate_acknowledgements(peer: Peer) -> None:
-    """A flight is answered with three duplicate ACKs, and no SACK was agreed on."""
-    flow = await peer.connect(await peer.listen(TEXT))
-    lost = await acknowledged_one_by_one(flow, ROUNDS)
-    await flow.pause(LATER)
+async def asked_for_three_times(flow: Flow, lost: int) -> None:
+    """Three duplicate ACKs of a number; when what is there has come again, an ACK of all."""
     for _ in range(3):
         flow.send(ACK, ack=lost)
         await flow.pause(LATER)
     await flow.pause(0.2)
     flow.ack()
     await flow.pause(LATER)
+
+
+@stimulus("TCP-FR-1", "TCP-FR-2", "TCP-FR-3", "TCP-CC-3", needs=["listeners"])
+async def three_duplicate_acknowledgements(peer: Peer) -> None:
+    """A flight is answered with three duplicate ACKs, and no SACK was agreed on."""
+    flow = await peer.connect(await peer.listen(TEXT))
+    lost = await acknowledged_one_by_one(flow, ROUNDS)
+    await flow.pause(LATER)
+    await asked_for_three_times(flow, lost)
 
 
 @stimulus("TCP-FR-1", needs=["listeners"])
@@ -63,12 +68,7 @@ async def duplicate_acknowledgements_behind_a_fin(peer: Peer) -> None:
     flow.fin()
     lost = await acknowledged_one_by_one(flow, ROUNDS)
     await flow.pause(LATER)
-    for _ in range(3):
-        flow.send(ACK, ack=lost)
-        await flow.pause(LATER)
-    await flow.pause(0.2)
-    flow.ack()
-    await flow.pause(LATER)
+    await asked_for_three_times(flow, lost)
 
 
 @stimulus("TCP-FR-1", "TCP-FIN-4", needs=["listeners"])
@@ -76,13 +76,7 @@ async def duplicate_acknowledgements_of_an_answer_that_ends(peer: Peer) -> None:
     """The same of an answer whose end is under way as well."""
     flow = await peer.connect(await peer.listen("send-close:4000"))
     await flow.pause(LATER)
-    start = seq.add(flow.irs or 0, 1)
-    for _ in range(3):
-        flow.send(ACK, ack=start)
-        await flow.pause(LATER)
-    await flow.pause(0.2)
-    flow.ack()
-    await flow.pause(LATER)
+    await asked_for_three_times(flow, seq.add(flow.irs or 0, 1))
 
 
 @stimulus("TCP-FR-2", needs=["listeners"])

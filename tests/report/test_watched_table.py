@@ -22,7 +22,8 @@ def rows(page: str) -> list[str]:
 
 def test_each_rule_has_a_row() -> None:
     page = (ROOT / "docs" / "generated" / "oracle.md").read_text(encoding="utf-8")
-    assert rows(page) == NAMES, "run `make watched`"
+    # Their order is that in which modules were imported.
+    assert sorted(rows(page)) == sorted(NAMES), "run `make watched`"
 
 
 def test_a_rule_that_never_applied_is_named() -> None:

@@ -32,6 +32,7 @@ _DICE = 1
 _EXCHANGES = 12
 """Of so many numbers one is a whole conversation."""
 
+_LIVE_PROFILES = ("live", "linux")
 _SHORT, _HURRY = 1.0, 0.97
 """Of programs that wait for longer than so many seconds, this part is diced anew where waiting
 takes real time: a second has room for thousands of others."""
@@ -47,15 +48,10 @@ def program_for(seed: int, profile: str = "auto") -> Program:
     """The program of a seed. profile: "auto" or "rfc" for every theme, "live" for those that
     make sense where other programs run at the same time."""
     dice = Random(f"{_DICE} {seed}")
-    live = profile in ("live", "linux")
-    themes = _KERNEL if live else _ALL
+    themes = _KERNEL if profile in _LIVE_PROFILES else _ALL
     names = list(themes)
     weights = [themes[name][0] for name in names]
-    made = _made(dice, themes, dice.choices(names, weights)[0])
-    while live and _waits(made) > _SHORT and dice.random() < _HURRY:
-        made = _made(dice, themes, dice.choices(names, weights)[0])
-    check(made)
-    return made
+    return _drawn(dice, profile, lambda: _made(dice, themes, dice.choices(names, weights)[0]))
 
 
 def sent_for(number: int, profile: str = "auto") -> Program:
@@ -63,11 +59,16 @@ def sent_for(number: int, profile: str = "auto") -> Program:
     if number % _EXCHANGES != _EXCHANGES - 1:
         return program_for(number, profile)
     dice = Random(f"{VERSION} {number}")
-    made = exchange(dice)
-    while profile in ("live", "linux") and _waits(made) > _SHORT and dice.random() < _HURRY:
-        made = exchange(dice)
+    return replace(_drawn(dice, profile, lambda: exchange(dice)), origin="exchange")
+
+
+def _drawn(dice: Random, profile: str, make: Callable[[], Program]) -> Program:
+    """One that `make` gives; mostly a short one where waiting takes real time."""
+    made = make()
+    while profile in _LIVE_PROFILES and _waits(made) > _SHORT and dice.random() < _HURRY:
+        made = make()
     check(made)
-    return replace(made, origin="exchange")
+    return made
 
 
 def _made(dice: Random, themes: dict[str, tuple[int, Theme]], name: str) -> Program:

@@ -166,8 +166,8 @@ class Conduct:
             if due is not None:
                 self._due.append((number, due))
         history.learn_came(came)
-        if flags & FIN and history.iss is not None:
-            history.population.ended(history.key, history.iss, history.theirs.end)
+        if flags & FIN and history.iss is not None and history.closed_first:
+            history.population.ended(history.key, history.iss, history.theirs.end, at)
         return found
 
     def _settled(self, came: Came) -> list[Broken]:

@@ -177,8 +177,8 @@ def iss_repeats(history: History, came: Came) -> Judged:
 
 
 def iss_used(history: History, came: Came) -> Judged:
-    """It lies beyond all that the connection before used, and never within that, from where old
-    segments may still come (RFC 9293 section 3.6.1, MAY-2)."""
+    """Out of TIME-WAIT it lies beyond all that the connection before used, from where old segments
+    may still come (RFC 9293 section 3.6.1, MAY-2)."""
     if not came.segment.is_syn_ack or history.answer is not None or history.isn is None:
         return False
     before = history.population.before(history.key)
@@ -186,7 +186,7 @@ def iss_used(history: History, came: Came) -> Judged:
         return False
     if came.ack is None or not 1 <= came.ack <= history.sent.end:
         return False
-    used = history.population.is_used(history.key, came.segment.seq)
+    used = history.population.is_used(history.key, came.segment.seq, came.at)
     return not used or Breach("an ISS beyond what was used before", f"{came.segment.seq}")
 
 

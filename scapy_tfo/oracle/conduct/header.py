@@ -196,8 +196,10 @@ def tries_early(history: History, came: Came) -> Judged:
     size, peer, before = _size_on_the_path(history, came), history.peer, history.best
     if size is None or peer.mtu is None or before is None or not _keeps_to_the_path(history):
         return False
-    probes = _HEADERS[6] + len(before.segment.options) + len(before.segment.payload) <= peer.mtu
-    return size <= peer.mtu or (not probes and Breach(f"packets of {peer.mtu} bytes", f"{size}"))
+    if size <= peer.mtu:
+        return True
+    alone = _HEADERS[6] + len(before.segment.options) + len(before.segment.payload) <= peer.mtu
+    return False if alone else Breach(f"packets of {peer.mtu} bytes", f"{size}")
 
 
 def _size_on_the_path(history: History, came: Came) -> int | None:

@@ -6,6 +6,9 @@ from collections.abc import Hashable
 
 _MOST = 1 << 16
 """Pairs of ends whose last connection is remembered."""
+_TIME_WAIT = 2.0
+"""Seconds: less than any TIME-WAIT. Once it is over a clock that ISNs go by (RFC 6528) may stand
+within what a fast connection used."""
 
 
 class Population:
@@ -24,7 +27,7 @@ class Population:
         self._step: int | None = None
         self._steps = 0
         self._of: dict[Hashable, tuple[int, int]] = {}
-        self._used: dict[Hashable, tuple[int, int]] = {}
+        self._used: dict[Hashable, tuple[int, int, float]] = {}
 
     def alike(self, key: Hashable, iss: int) -> int:
         """How many connections before this one, each with other ends, had the same ISS."""
@@ -51,16 +54,18 @@ class Population:
         """The peer's ISN and the ISS of the last connection between these ends."""
         return self._of.get(key)
 
-    def ended(self, key: Hashable, iss: int, used: int) -> None:
-        """The judged end closes a connection, in which it has used so many numbers."""
-        self._used[key] = iss, used
+    def ended(self, key: Hashable, iss: int, used: int, at: float) -> None:
+        """The judged end closes a connection first, in which it has used so many numbers. at:
+        seconds."""
+        self._used[key] = iss, used, at
         if len(self._used) > _MOST:
             del self._used[next(iter(self._used))]
 
-    def is_used(self, key: Hashable, number: int) -> bool:
-        """Whether the last connection between these ends that was closed had that number."""
-        iss, used = self._used.get(key, (0, 0))
-        return (number - iss) & 0xFFFFFFFF < used
+    def is_used(self, key: Hashable, number: int, at: float) -> bool:
+        """Whether the last connection between these ends that the judged end closed first had that
+        number, and is in TIME-WAIT for sure."""
+        iss, used, closed_at = self._used.get(key, (0, 0, 0.0))
+        return at - closed_at < _TIME_WAIT and (number - iss) & 0xFFFFFFFF < used
 
     def learn(self, key: Hashable, isn: int, iss: int, at: float) -> None:
         """A connection got its SYN-ACK. at: seconds."""
