@@ -34,7 +34,7 @@ path_delay_300 := delay=300ms
 path_combined := loss=5%,duplicate=5%,reorder=10%,corrupt=1%,delay=50ms,jitter=20ms
 PATHS := clean loss_1 loss_5 loss_20 duplicates reordering corruption delay_1 delay_50 delay_300 combined
 
-.PHONY: small-faults site stacks gain branches left-out explore-mutants schedules watched help demo test lint conformance plugin soak configurations variants variant-rows matrix client-matrix client-laws weaken compare break fuzz-smoke hunt finding-scripts grammar rules rooms bench compiled man clean
+.PHONY: small-faults site stacks gain branches left-out explore-mutants schedules watched help demo test lint conformance plugin soak configurations variants variant-rows matrix client-matrix client-laws weaken compare break fuzz-smoke hunt finding-scripts grammar arrays rules rooms bench compiled man clean
 .NOTPARALLEL:
 
 help:
@@ -63,6 +63,7 @@ help:
 	@echo 'make gain         measure the figures and pictures of docs/gain*.md anew (15 minutes, as root, GAIN_ARGS="--long")'
 	@echo 'make rules        write docs/generated/rules.md, the rules of plain TCP, from specs/'
 	@echo 'make grammar      write the table that the parser of packetdrill scripts is loaded from'
+	@echo 'make arrays       make the covering arrays anew that every run needs'
 	@echo 'make rooms        draw docs/rooms.toml, the rooms and their arrows, into docs/developing.md'
 	@echo 'make explore-mutants  explore each wrong stack, and write docs/generated/explore.md'
 	@echo 'make schedules    make the corpus of schedules anew, from what explore-mutants found'
@@ -220,6 +221,10 @@ small-faults:
 grammar:
 	@bash scripts/setup.sh
 	@.venv/bin/python scripts/build_grammar.py
+
+arrays:
+	@bash scripts/setup.sh
+	@.venv/bin/python scripts/build_arrays.py
 
 rooms:
 	@bash scripts/setup.sh

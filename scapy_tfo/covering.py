@@ -1,9 +1,19 @@
-"""Covering arrays: few rows, in which each combination of so many values occurs."""
+"""Covering arrays: few rows, in which each combination of so many values occurs.
+
+Those that every run of a command needs were made before: `scripts/build_arrays.py` writes them.
+"""
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import resources
+
+from scapy_tfo.errors import SetupError
+
+FILE = "covering.json"
 
 Row = tuple[int, ...]
 """The number of a level for each factor, counted from 0."""
@@ -40,12 +50,34 @@ def covering(levels: Sequence[int], strength: int, seed: int = 0) -> list[Row]:
     """
     if not 1 <= strength <= len(levels) or not all(levels):
         raise ValueError(f"{len(levels)} factors have no combinations of {strength}")
-    # Runs without contexts have no use for it.
+    rows = stored().get(name_of(levels, strength, seed))
+    return list(map(tuple, rows)) if rows is not None else made(levels, strength, seed)
+
+
+def name_of(levels: Sequence[int], strength: int, seed: int) -> str:
+    """By which an array is kept in the file."""
+    return f"{' '.join(map(str, levels))}, {strength}, {seed}"
+
+
+@functools.cache
+def stored() -> Mapping[str, Sequence[Sequence[int]]]:
+    """The rows of those that were made before. Raises SetupError where the file is damaged."""
+    text = resources.files(__package__).joinpath(FILE).read_text(encoding="utf-8")
+    try:
+        found: dict[str, list[list[int]]] = json.loads(text)
+    except ValueError as error:
+        raise SetupError(f"{FILE} of this installation is damaged: {error}") from None
+    return found
+
+
+def made(levels: Sequence[int], strength: int, seed: int) -> list[Row]:
+    """The rows of a new one."""
+    # Most runs have no use for it.
     from covertable import make
 
-    made = make([list(range(each)) for each in levels], strength=strength, salt=str(seed))
-    first = tuple(made[0])
-    return [_swapped(row, first) for row in made]
+    rows = make([list(range(each)) for each in levels], strength=strength, salt=str(seed))
+    first = tuple(rows[0])
+    return [_swapped(row, first) for row in rows]
 
 
 def _swapped(row: Sequence[int], first: Row) -> Row:

@@ -9,9 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scapy_tfo import covering as arrays
+from scapy_tfo.client_laws.schedules.plan import rows as of_clients
 from scapy_tfo.covering import Row, covering, left_out
 from scapy_tfo.explore.ends import context as explored
-from scapy_tfo.vary.plan import whole
+from scapy_tfo.explore.stages.crossed import how_many
+from scapy_tfo.explore.stages.deeds import scenes
+from scapy_tfo.explore.stages.rows import rows as contexts
+from scapy_tfo.explore.stages.single import with_a_deed, with_a_fault
+from scapy_tfo.vary.plan import planned, whole
 
 sizes = st.lists(st.integers(1, 5), min_size=3, max_size=7)
 
@@ -46,9 +52,28 @@ def test_the_arrays_of_cases_and_schedules(levels: list[int], strength: int, see
     assert missing(covering(levels, strength, seed), levels, strength) == []
 
 
-def test_every_triple_of_the_contexts_of_schedules() -> None:
-    levels = [len(each) for each in explored.FACTORS.values()]
-    assert missing(covering(levels, 3), levels, 3) == []
+@pytest.mark.parametrize("name", arrays.stored())
+def test_an_array_that_was_made_before_is_complete(name: str) -> None:
+    of, strength, _ = name.split(", ")
+    rows = [tuple(row) for row in arrays.stored()[name]]
+    levels = list(map(int, of.split()))
+    assert missing(rows, levels, int(strength)) == []
+    assert rows[0] == (0,) * len(levels)
+
+
+def test_what_every_run_needs_was_made_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    def made(levels: Sequence[int], strength: int, seed: int) -> list[Row]:
+        pytest.fail(f"not in {arrays.FILE}: {levels}, {strength}, {seed}; run `make arrays`")
+
+    monkeypatch.setattr(arrays, "made", made)
+    for strength in (2, 3):
+        assert contexts.__wrapped__(strength)
+    assert with_a_deed.__wrapped__()
+    assert with_a_fault.__wrapped__()
+    assert scenes()
+    assert how_many(contexts())
+    assert planned(whole(), ()).contexts
+    assert of_clients.__wrapped__()
 
 
 @given(sizes, st.integers(1, 3), st.integers(0, 3))

@@ -48,7 +48,7 @@ def test_each_wrong_segment_meets_the_states_of_a_connection() -> None:
     [("fin-past-a-gap-ends-the-stream", "ack-of-a-gap"), ("one-identification", "id-repeated")],
 )
 def test_what_one_deed_alone_shows(stack: str, rule: str) -> None:
-    assert rule in Explorer(stack).explore_these(with_a_deed()).found
+    assert rule in Explorer(stack).explore_these(with_a_deed()[::8]).found
 
 
 def test_the_reference_shows_nothing() -> None:

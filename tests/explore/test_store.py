@@ -83,6 +83,8 @@ def test_what_is_finished_is_not_explored_again(
     monkeypatch.setattr(jobs, "PARTS", 2)
     monkeypatch.setattr("scapy_tfo.explore.explorer.cells", lambda: CELLS)
     monkeypatch.setattr("scapy_tfo.explore.explorer.alone", list)
+    for name in ("with_a_deed", "with_a_fault"):
+        monkeypatch.setattr(f"scapy_tfo.explore.explorer.{name}", tuple)
     for name in ("with_deeds", "crossed", "mixed"):
         # Tens of thousands, whatever the cells are.
         monkeypatch.setattr(f"scapy_tfo.explore.explorer.{name}", lambda *_, **__: iter(()))

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from scapy_tfo.client_variants.registry import client_named
+from scapy_tfo.explore.judging.corpus import corpus
 from scapy_tfo.report.tables.variants import variants_markdown
 from scapy_tfo.suite.registry import all_cases
 from scapy_tfo.trust.legal import Blame, Trial, every_name, gives_up_a_should, tried
@@ -56,6 +57,12 @@ def test_a_legal_stack_is_not_blamed(name: str) -> None:
     assert trial.verdicts == {"pass": len(CASES)}
 
 
+@pytest.fixture
+def short_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole of it takes most of the time, and tests/explore plays it."""
+    monkeypatch.setattr("scapy_tfo.trust.schedules.corpus", lambda: corpus()[::8])
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -67,12 +74,14 @@ def test_a_legal_stack_is_not_blamed(name: str) -> None:
         "variants-row-40",
     ],
 )
+@pytest.mark.usefixtures("short_corpus")
 def test_no_schedule_blames_a_legal_stack(name: str) -> None:
     trial = tried(name, programs=0, schedules=100, cases=[])
     assert trial.blames == ()
     assert trial.told() == [f"sim:{name}: ; 0 programs, 100 schedules"]
 
 
+@pytest.mark.usefixtures("short_corpus")
 def test_a_schedule_blames_a_wrong_stack() -> None:
     assert list(explored("accepts-any-cookie", 0)) == []
     rules = [rule for rule, _ in explored("accepts-any-cookie", 40)]

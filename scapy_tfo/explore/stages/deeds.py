@@ -28,16 +28,17 @@ Length = tuple[int, int]
 Scene = tuple[Schedule, int, int]
 """A conversation, and the place of each of two deeds."""
 
-_LEVELS: tuple[Sequence[object], ...] = (
+LEVELS: tuple[Sequence[object], ...] = (
     *(USUAL, SERVERS, TALKERS, range(PLACES + 1), range(PLACES + 1)),
 )
+"""What a scene is made of."""
 _PARTS = -(-len(PAIRS) // BATCH)
 
 
 def scenes(strength: int = STRENGTH) -> list[Scene]:
     """Conversations in which any `strength` of these meet: an opening, an application of each end,
     and the place of each of two deeds."""
-    made = covering([len(each) for each in _LEVELS], strength, 0)
+    made = covering([len(each) for each in LEVELS], strength, 0)
     return [
         (Schedule(USUAL[opening], SERVERS[server], TALKERS[client]), one, two)
         for opening, server, client, one, two in made

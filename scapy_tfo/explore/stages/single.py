@@ -24,17 +24,21 @@ from scapy_tfo.explore.stages.plan import SERVERS
 
 _PLACES = (1, 3, 6, 9)
 """Packets before a deed."""
-_ARRAYS = 2
+ARRAYS = 2
+"""Of each kind."""
 _ECHO = "echo"
 _ANSWERING = (_ECHO, "think:20", "send-close:100", "half-close:100")
 _WRITERS = ("two-writes:100", "write-end:100", "write-close:100")
 """Applications of the target and of the client with which a wrong segment's effect is seen."""
+OF_DEEDS: tuple[Sequence[Any], ...] = (USUAL, SERVERS, TALKERS, tuple(DEEDS), _PLACES)
+OF_FAULTS: tuple[Sequence[Any], ...] = (USUAL, SERVERS, TALKERS, (*FAULTS, *PIECES), PACKETS)
+"""An opening, an application of each end, and what is done and where."""
 
 
 @functools.cache
 def with_a_deed() -> tuple[Schedule, ...]:
     """Each deed with each application of either end, each opening, and at each place."""
-    rows = _rows(USUAL, SERVERS, TALKERS, tuple(DEEDS), _PLACES)
+    rows = _rows(OF_DEEDS)
     return tuple(
         Schedule(opening, server, client, deeds=(Deed(kind, place),))
         for opening, server, client, kind, place in rows
@@ -44,15 +48,15 @@ def with_a_deed() -> tuple[Schedule, ...]:
 @functools.cache
 def with_a_fault() -> tuple[Schedule, ...]:
     """The same with a fault, and packets of both directions."""
-    rows = _rows(USUAL, SERVERS, TALKERS, (*FAULTS, *PIECES), PACKETS)
+    rows = _rows(OF_FAULTS)
     return tuple(
         Schedule(opening, server, client, faults=(Fault(packet[0], packet[1], kind),))
         for opening, server, client, kind, packet in rows
     )
 
 
-def _rows(*levels: Sequence[Any]) -> Iterator[list[Any]]:
-    for seed in range(_ARRAYS):
+def _rows(levels: Sequence[Sequence[Any]]) -> Iterator[list[Any]]:
+    for seed in range(ARRAYS):
         for row in covering([len(each) for each in levels], 2, seed):
             yield [each[level] for each, level in zip(levels, row, strict=True)]
 
