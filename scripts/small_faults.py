@@ -246,10 +246,10 @@ def results() -> Iterator[Result]:
 def first_program(count: int) -> list[str]:
     """The first rule that one of so many programs breaks."""
     from scapy_tfo.executor.simulated import SimulatedBench
-    from scapy_tfo.fuzz.generation.grammar import program_for
+    from scapy_tfo.fuzz.generation.grammar import sent_for
 
     bench = SimulatedBench("sim:reference")
-    for _, verdict in bench.run((seed, program_for(seed)) for seed in range(count)):
+    for _, verdict in bench.run((seed, sent_for(seed)) for seed in range(count)):
         if verdict.violations:
             return ["fuzz", verdict.violations[0].rule]
     return []

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from scapy_tfo.executor.conduct import Log
 from scapy_tfo.icmp import packet_too_big, unreachable
+from scapy_tfo.option import SACK
 from scapy_tfo.oracle.oracle import Oracle
 from scapy_tfo.oracle.parts import events
 from scapy_tfo.oracle.parts.state import LISTEN, OPEN, RCVD, Connection
@@ -22,6 +23,8 @@ _MASK = 0xFFFFFFFF
 _HALF = 1 << 31
 _PLAIN_SYN = (Option("mss", 1460),)
 _TIMES = (Option("nop"), Option("nop"), Option("ts"))
+_NOP = Option("nop")
+_BLOCK = struct.Struct("!II")
 _TIMES_ALONE = struct.Struct("!III")
 _NO_TIMES = Times(0, 0)
 _WINDOW = 65535
@@ -72,6 +75,8 @@ class Outgoing:
         options = step.options
         if options is None:
             options = _PLAIN_SYN if flags & SYN else _TIMES if link.times.agreed else ()
+        if step.sack and ack is not None:
+            options = (*options, *_blocks(link, ack + step.sack))
         block = self._render(link, options)
         if block is None:
             self.ungranted = True
@@ -228,6 +233,15 @@ class Outgoing:
                 if each.history.cookie is not None
             }
         return render(options, times, self._jar, link.client, seen)
+
+
+def _blocks(link: Connection, begin: int) -> tuple[Option, ...]:
+    """A SACK block from there to the end of what came, both counted from the target's ISS."""
+    end, iss = link.inbound.received, link.handshake.iss
+    if not link.inbound.sack or iss is None or begin >= end:
+        return ()
+    edges = _BLOCK.pack((iss + begin) & _MASK, (iss + end) & _MASK)
+    return _NOP, _NOP, Option("raw", kind=SACK, data=edges)
 
 
 def _lies(step: Send, options: int) -> events.Lies | None:

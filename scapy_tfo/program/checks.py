@@ -21,6 +21,7 @@ _WHOLE = {
     "reserved": 0xFF,
     "fragments": 0xFFFF,
     "traffic_class": 0xFF,
+    "sack": 0xFFFF,
     "code": 0xFF,
     "mtu": 0xFFFFFFFF,
 }

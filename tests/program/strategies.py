@@ -75,6 +75,7 @@ def steps(flows: int) -> st.SearchStrategy[Step]:
             data_offset=st.none() | st.integers(0, 15),
             fragments=st.sampled_from((0, 0, 8, 24, 100)),
             traffic_class=u8,
+            sack=u16,
         ),
         st.builds(Expect, flow, st.sampled_from(("syn-ack", "text", "fin", "rst"))),
         st.builds(Wait, st.none() | st.floats(0, 60)),

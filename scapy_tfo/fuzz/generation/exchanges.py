@@ -1,83 +1,198 @@
-"""A theme of whole conversations: whatever two ends may tell each other behind a handshake."""
+"""A theme of whole conversations: whatever two ends may tell each other behind a handshake.
+
+Each draws a few traits and leaves the others out: what a trait does at each turn would hide what
+another needs a quiet connection for.
+"""
 
 from __future__ import annotations
 
 from random import Random
 
+from scapy_tfo.fuzz.generation.intruders import error, intruder
 from scapy_tfo.fuzz.generation.option_lists import GOOD, NOP, REQUEST, SACK_OK, TIMES
 from scapy_tfo.program.program import Flow, Option, Program, Send, Step, Wait
 
 _SIZES = (1, 3, 20, 20, 100, 100, 536, 1000, 1400)
-_MOST = 40
-"""Segments behind the SYN."""
+_WINDOWS = (65535, 65535, 5000, 1000, 100, 0, 0)
+_PIECES = 40
+"""Into which a client's stream is cut."""
+_MOST = 54
+"""Steps of a program, but for its last ones."""
+
+_TRAITS = {
+    "order": 0.6,
+    "less": 0.5,
+    "stuck": 0.35,
+    "windows": 0.5,
+    "rests": 0.4,
+    "marks": 0.25,
+    "end": 0.3,
+    "urgent": 0.12,
+    "intruders": 0.2,
+    "errors": 0.15,
+    "beside": 0.15,
+}
+"""With what probability a conversation has each: text out of its order; acknowledgements of less
+than came; those that stay for a while; windows that change; waits; ECN; a FIN of the client's;
+urgent pointers; segments that must not change anything; ICMP errors; another connection."""
 
 
 class _Client:
-    """What the client has sent of its stream.
+    """What the client of one flow has sent of its stream, and what it acknowledges.
 
     pieces: where each begins and ends that may be sent. done: how many of them were sent in order.
+    top: how many the stream has, once it ended.
     """
 
-    def __init__(self, dice: Random, begin: int) -> None:
+    def __init__(self, dice: Random, flow: int, syn: Send, traits: frozenset[str]) -> None:
         self._dice = dice
-        self.begin = begin
+        self.flow = flow
+        self.syn = syn
+        self.traits = traits
+        self.begin = begin = 1 + syn.size
         self.pieces: list[tuple[int, int]] = []
-        for _ in range(_MOST):
+        for _ in range(_PIECES):
             size = dice.choice(_SIZES)
             self.pieces.append((begin, begin + size))
             begin += size
         self.done = 0
+        self.top = _PIECES
         self.early: set[int] = set()
+        self.ended = False
+        self._window = 65535
+        self._stuck = 0
+        self._last: tuple[int | str, int, int] = "all", 65535, 0
 
     @property
     def next(self) -> int:
         """The number of what follows in order."""
-        return self.pieces[self.done][0]
+        return self.pieces[self.done][0] + (self.ended and self.done == self.top)
+
+    @property
+    def has_text(self) -> bool:
+        return self.done < min(self.top, _PIECES - 4)
 
     def piece(self) -> tuple[int, int]:
         """In order, ahead of its turn, or once more, whole or a part of it."""
-        dice, roll = self._dice, self._dice.random()
+        dice = self._dice
+        roll = dice.random() if "order" in self.traits else 0.0
         if roll < 0.5 or (roll >= 0.75 and not (self.done or self.early)):
             at = self.done
         elif roll < 0.75:
-            at = self.done + dice.choice((1, 1, 2, 3))
+            at = min(self.done + dice.choice((1, 1, 2, 3)), self.top - 1)
         else:
             at = dice.choice([*range(max(0, self.done - 3), self.done), *sorted(self.early)])
         begin, end = self.pieces[at]
         self._sent(at)
-        if dice.random() < 0.15:
-            end = self.pieces[at + 1][1] if dice.random() < 0.5 else max(begin + 1, end - 1)
+        if roll and dice.random() < 0.15:
+            longer = dice.random() < 0.5 and at + 1 < self.top
+            end = self.pieces[at + 1][1] if longer else max(begin + 1, end - 1)
         return begin, end
 
     def _sent(self, at: int) -> None:
-        self.early.add(at)
+        if at >= self.done:
+            self.early.add(at)
         while self.done in self.early:
             self.early.discard(self.done)
             self.done += 1
 
+    def fin(self) -> Send:
+        """Behind all that was sent, also where some of it is missing."""
+        self.ended = True
+        self.top = max(self.early, default=self.done - 1) + 1
+        if self._dice.random() < 0.3:
+            self.top += 1
+            begin, end = self.pieces[self.top - 1]
+            self._sent(self.top - 1)
+            return Send(self.flow, "FP.", begin, "all", end - begin, window=self._window)
+        end, ack = self.pieces[self.top][0], self.acknowledgement()
+        return Send(self.flow, "F.", end, ack, window=self._window)
+
     def acknowledgement(self) -> int | str:
         """Of all that came, or of less."""
-        if self._dice.random() < 0.7 or self.next <= self.begin:
-            return "all"
-        return self._dice.randrange(1, 1 + self.next - self.begin)
+        dice = self._dice
+        if self.next > self.begin and "less" in self.traits and dice.random() < 0.3:
+            return dice.randrange(1, 1 + self.next - self.begin)
+        return "all"
+
+    def _duplicate(self) -> Send:
+        """The last acknowledgement again, as if something before what came were lost."""
+        self._stuck -= 1
+        ack, window, sack = self._last
+        return Send(self.flow, ".", self.next, ack, window=window, sack=sack)
+
+    def turn(self) -> Step:
+        """What it sends next."""
+        dice, roll = self._dice, self._dice.random()
+        if "end" in self.traits and not self.ended and self.done and roll < 0.12:
+            return self.fin()
+        if "intruders" in self.traits and roll > 0.85:
+            return intruder(dice, self.syn, self.next)
+        if "errors" in self.traits and 0.7 < roll < 0.8:
+            return error(dice, self.flow, self.next)
+        if self._stuck and roll < 0.8:
+            return self._duplicate()
+        return self._segment()
+
+    def _segment(self) -> Send:
+        dice = self._dice
+        text = self.has_text and dice.random() < 0.7
+        begin, end = self.piece() if text else (self.next, self.next)
+        flags, mark, urgent = "P." if dice.random() < 0.6 else ".", 0, 0
+        if "marks" in self.traits:
+            flags += dice.choice(("", "", "", "W", "E"))
+            mark = dice.choice((0, 2, 2, 3)) if text else 0
+        if "urgent" in self.traits and text and dice.random() < 0.3:
+            flags += "U"
+            urgent = dice.choice((1, end - begin, 60000))
+        ack = self.acknowledgement()
+        if "windows" in self.traits and dice.random() < 0.4:
+            self._window = dice.choice(_WINDOWS)
+        if not self._stuck and "stuck" in self.traits and dice.random() < 0.3:
+            self._stuck = dice.randrange(3, 9)
+            if ack == "all" and self.next > self.begin:
+                ack = dice.randrange(1, 1 + self.next - self.begin)
+            self._last = ack, self._window, dice.choice((0, 1, 100, 536, 1000, 1400))
+        return Send(
+            self.flow,
+            flags,
+            begin,
+            ack,
+            end - begin,
+            window=self._window,
+            urgent=urgent,
+            traffic_class=mark,
+            sack=self._last[2] if ack == self._last[0] else 0,
+        )
 
 
 def exchange(dice: Random) -> Program:
-    """Text in any order and more than once, acknowledgements, windows, marks and rests, with any of
-    the options that both may agree on."""
-    speaks_ecn = dice.random() < 0.25
-    size = dice.choice((0, 0, 20, 1000))
-    syn = Send(0, "SEW" if speaks_ecn else "S", size=size, options=_options(dice, size))
-    client = _Client(dice, 1 + size)
-    steps: list[Step] = [syn, Wait()]
-    for _ in range(dice.randrange(4, _MOST // 2)):
-        steps.append(_segment(dice, client, speaks_ecn=speaks_ecn))
-        if dice.random() < 0.5:
-            steps.append(Wait(dice.choice((None,) * 8 + (0.1, 0.1, 0.3, 0.3, 1.2, 1.2, 3.5, 9.0))))
-    steps += [Send(0, ".", client.next, "all"), Wait()]
-    isn = dice.choice((0xFFFFFFFF, 0xFFFFFF00, 0xFFFFF000, 0x7FFFFF00))
+    """Any of the traits, with any of the options that both may agree on."""
+    traits = frozenset(name for name, chance in _TRAITS.items() if dice.random() < chance)
     family = 4 if dice.random() < 0.7 else 6
-    return Program((Flow(family, isn=isn if dice.random() < 0.25 else None),), tuple(steps))
+    isn = dice.choice((0xFFFFFFFF, 0xFFFFFF00, 0xFFFFF000, 0x7FFFFF00))
+    flows = [Flow(family, isn=isn if dice.random() < 0.25 else None)]
+    clients = [_opened(dice, 0, traits)]
+    rests = (None,) * 8 + ((0.1, 0.1, 0.3, 0.3, 1.2, 1.2, 3.5, 9.0) if "rests" in traits else ())
+    steps: list[Step] = [clients[0].syn, Wait(dice.choice(rests))]
+    if "beside" in traits:
+        flows.append(Flow(family, dice.randrange(2)))
+        clients.append(_opened(dice, 1, traits))
+        steps += [clients[1].syn, Wait()]
+    for _ in range(dice.randrange(4, 24)):
+        steps.append(dice.choice(clients).turn())
+        if dice.random() < 0.5:
+            steps.append(Wait(dice.choice(rests)))
+    steps = steps[:_MOST]
+    for each in clients:
+        steps += [Send(each.flow, ".", each.next, "all"), Wait()]
+    return Program(tuple(flows), tuple(steps))
+
+
+def _opened(dice: Random, flow: int, traits: frozenset[str]) -> _Client:
+    size = dice.choice((0, 0, 20, 1000))
+    syn = Send(flow, "SEW" if "marks" in traits else "S", size=size, options=_options(dice, size))
+    return _Client(dice, flow, syn, traits)
 
 
 def _options(dice: Random, size: int) -> tuple[Option, ...]:
@@ -90,21 +205,3 @@ def _options(dice: Random, size: int) -> tuple[Option, ...]:
         out += [NOP, Option("ws", dice.choice((0, 2, 7, 14)))]
     out += [GOOD] if size or dice.random() < 0.3 else dice.choice(([], [REQUEST]))
     return tuple(out)
-
-
-def _segment(dice: Random, client: _Client, *, speaks_ecn: bool) -> Send:
-    text = dice.random() < 0.7
-    begin, end = client.piece() if text else (client.next, client.next)
-    flags, mark = "P." if dice.random() < 0.6 else ".", 0
-    if speaks_ecn:
-        flags += dice.choice(("", "", "", "W", "E"))
-        mark = dice.choice((0, 2, 2, 3)) if text else 0
-    return Send(
-        0,
-        flags,
-        begin,
-        client.acknowledgement(),
-        end - begin,
-        window=dice.choice((65535, 65535, 65535, 65535, 5000, 1000, 100, 0)),
-        traffic_class=mark,
-    )

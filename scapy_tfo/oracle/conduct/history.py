@@ -165,7 +165,7 @@ class History(Facts):
         is_new = self.their_una < ack <= self.theirs.end
         if is_new:
             self._measure(ack)
-            self._learn_progress(ack, place)
+            self._learn_progress(ack, place, is_read=segment.checksum is None)
         if ack > self.theirs.end and self.complete and self.ordered:
             # What acknowledges too much has no window (RFC 9293 section 3.10.7.4, fifth).
             return
@@ -183,8 +183,8 @@ class History(Facts):
         if not self.their_una and len(self.handshakes) == 1 and ack == 1 and at is not None:
             self.peer.round_trip = at - self.handshakes[0]
 
-    def _learn_progress(self, ack: int, place: Place) -> None:
-        """The peer acknowledges more than before."""
+    def _learn_progress(self, ack: int, place: Place, *, is_read: bool) -> None:
+        """The peer acknowledges more than before. is_read: its checksum is right."""
         at = self.peer.sent_at
         self.slow = self.slow or at is None or at - self.text_at > PROMPT
         # A segment for each segment, or for each ACK, is the most that a window grows by.
@@ -200,7 +200,7 @@ class History(Facts):
         fin = self.their_fin
         # The acknowledgement of a segment outside of the window is not read (RFC 9293 3.10.7.4).
         # So is that of text which the judged end has, and may not have acknowledged yet.
-        is_read = place.is_acceptable and place.start + max(place.length, 1) > place.next
+        is_read &= place.is_acceptable and place.start + max(place.length, 1) > place.next
         if fin is not None and ack > fin and self.fin_acked_at is None and is_read:
             self.fin_acked_at = at
             best = self.best

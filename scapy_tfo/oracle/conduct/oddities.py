@@ -88,8 +88,8 @@ def answers_old_text(history: History, segment: Segment, at: float) -> Due | Non
     done = place.start + segment.length <= (best.ack or 0) and not segment.flags & FIN
     if not done or history.their_fin is not None or peer.fin:
         return None
-    last, peer.old_at = peer.old_at, at
-    if any(each is not None and at - each < _ANSWER_WITHIN for each in (last, peer.odd_at)):
+    before = peer.old_at[1], peer.odd_at
+    if any(each is not None and at - each < _ANSWER_WITHIN for each in before):
         # What is not acceptable may be answered once a second (RFC 5961 section 7).
         return None
     return Due(at, at + _ANSWER_WITHIN, "an ACK of old text within a second", _any)

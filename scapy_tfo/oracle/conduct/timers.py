@@ -48,9 +48,10 @@ _FIN_BEHIND_TEXT = 1.0
 def _gaps(history: History, came: Came, most: int = 3) -> list[float]:
     """Seconds between the last copies of a segment, this one's last, while its peer said nothing.
 
-    most: gaps that are asked for. Empty where one of these was not measured well.
+    most: gaps that are asked for. Empty where one of these was not measured well, or where a router
+    may have caused a copy (RFC 1191 section 6.5, RFC 6069).
     """
-    if came.flags & RST or not came.length or history.repeats is None:
+    if came.flags & RST or not came.length or history.repeats is None or history.errors:
         return []
     if history.repeats[0] != came.seq:
         return []

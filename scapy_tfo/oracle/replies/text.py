@@ -14,9 +14,10 @@ def take_text(link: Connection, came: Came) -> None:
     if came.seq < 1:
         return
     end, fin = came.seq + len(came.reply.payload), bool(came.reply.flags & FIN)
-    # Also a repetition that goes on where the first one ended.
+    # Also a repetition that goes on where the first one ended; and a probe of the window is what a
+    # timer sent, which is backed off like one (RFC 9293 section 3.8.6.1).
     inbound = link.inbound
-    repeated = came.seq < inbound.received or end + fin <= inbound.received
+    repeated = came.seq < inbound.received or end + fin <= inbound.received or end > inbound.edge
     inbound.take(came.seq, end, fin=fin)
     link.timers.hear(came.now, repeated=repeated)
 

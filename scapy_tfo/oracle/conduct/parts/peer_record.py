@@ -77,10 +77,10 @@ class PeerRecord:
     outside of the window, far_resets in number, keeps it from being plain. refused_at: when it
     reset a connection that was half open. sure: what it has acknowledged while it was plain,
     sure_at: when; settled: that of a while before. fin_end: the number behind its FIN. orderly: all
-    is plain, but that text may come behind a gap. old_at: when old text came last; odd_at: when
-    anything did that is not plain. round_trip: from the SYN-ACK to its first ACK, in seconds.
-    syn_end: the number behind all of its SYNs and their text. acked: an ACK came behind its SYN
-    that is near to it; far_ack: until then, the last one was far away.
+    is plain, but that text may come behind a gap. old_at: when text came last that may be old, and
+    the time before; odd_at: when anything did that is not plain. round_trip: from the SYN-ACK to
+    its first ACK, in seconds. syn_end: the number behind all of its SYNs and their text. acked: an
+    ACK came behind its SYN that is near to it; far_ack: until then, the last one was far away.
     """
 
     plain: bool = True
@@ -123,7 +123,7 @@ class PeerRecord:
     sure_at: float | None = None
     orderly: bool = True
     stamps: Stamps = field(default_factory=Stamps)
-    old_at: float | None = None
+    old_at: tuple[float | None, float | None] = None, None
     odd_at: float | None = None
     round_trip: float | None = None
     syn_end: int = 0
@@ -171,6 +171,8 @@ class PeerRecord:
         self.sent_at = at
         again = bool(place.length) and place.start < place.next
         self.overlaps = self.overlaps or again or segment.checksum is not None
+        if place.may_be_old:
+            self.old_at = at, self.old_at[0]
         before_it = self.plain
         plain = self._is_plain(segment, place)
         if flags & RST:

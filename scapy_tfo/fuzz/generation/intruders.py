@@ -1,0 +1,53 @@
+"""Segments and ICMP errors in the middle of a conversation that leave it as it is."""
+
+from __future__ import annotations
+
+from random import Random
+
+from scapy_tfo.fuzz.generation.option_lists import NOP
+from scapy_tfo.program.program import Icmp, Option, Send
+
+_FAR = 1 << 29
+_SOFT = (0, 1, 5)
+"""Unreachable: a network, a host, a source route that failed (RFC 1122 section 4.2.3.9)."""
+
+
+def intruder(dice: Random, syn: Send, after: int) -> Send:
+    """A segment that a right target drops, or answers with an ACK. syn: that of its flow. after:
+    the number of what follows in order."""
+    flow = syn.flow
+    stamped = any(each.name == "ts" for each in syn.options or ())
+    kinds = ["probe", "probe", "probe-byte", "syn", "rst", "rst-far", "beyond", "old-ack"]
+    kinds += ["no-ack", "far", "spoilt", *(("old-time",) * 2 if stamped else ())]
+    match dice.choice(kinds):
+        case "probe":
+            return Send(flow, ".", after - 1, "all")
+        case "probe-byte":
+            return Send(flow, ".", after - 1, "all", 1)
+        case "syn":
+            return syn
+        case "rst":
+            return Send(flow, "R", after + dice.choice((1, 10, 100)))
+        case "rst-far":
+            return Send(flow, "R", after + dice.choice((-1000, -_FAR, _FAR)))
+        case "beyond":
+            return Send(flow, ".", after, 1_000_000, dice.choice((0, 10)), wrong=True)
+        case "old-ack":
+            return Send(flow, "P.", after, -_FAR, 10, wrong=True)
+        case "no-ack":
+            return Send(flow, "P", after, None, 10, wrong=True)
+        case "far":
+            return Send(flow, "P.", after + dice.choice((_FAR, -_FAR)), "all", 10, wrong=True)
+        case "spoilt":
+            return Send(flow, "P.", after, "all", 10, checksum=77)
+        case _:
+            old = (NOP, NOP, Option("ts", -100_000))
+            return Send(flow, "P.", after, "all", 10, wrong=True, options=old)
+
+
+def error(dice: Random, flow: int, sent: int) -> Icmp:
+    """About something that the target may have sent. sent: how much the client has."""
+    quoted = dice.choice((1, 1 + dice.randrange(max(sent, 1)), max(sent - 20, 1)))
+    if dice.random() < 0.5:
+        return Icmp(flow, "unreachable", dice.choice(_SOFT), 0, quoted)
+    return Icmp(flow, "too-big", 4, dice.choice((0, 0, 1400, 1280, 1000, 576, 296)), quoted)
