@@ -10,10 +10,11 @@ from random import Random
 
 from scapy_tfo.fuzz.generation.intruders import error, intruder
 from scapy_tfo.fuzz.generation.option_lists import GOOD, NOP, REQUEST, SACK_OK, TIMES
-from scapy_tfo.program.program import Flow, Option, Program, Send, Step, Wait
+from scapy_tfo.program.program import Cookie, Flow, Option, Program, Send, Step, Wait
 
 _SIZES = (1, 3, 20, 20, 100, 100, 536, 1000, 1400)
 _WINDOWS = (65535, 65535, 5000, 1000, 100, 0, 0)
+_SPOILT = Option("fo", cookie=Cookie("own", (("flip", 9),)))
 _PIECES = 40
 """Into which a client's stream is cut."""
 _MOST = 54
@@ -40,18 +41,24 @@ urgent pointers; segments that must not change anything; ICMP errors; another co
 class _Client:
     """What the client of one flow has sent of its stream, and what it acknowledges.
 
-    pieces: where each begins and ends that may be sent. done: how many of them were sent in order.
-    top: how many the stream has, once it ended.
+    is_early: the text of the SYN is taken; it comes again otherwise. pieces: where each begins and
+    ends that may be sent. done: how many of them were sent in order. top: how many the stream has,
+    once it ended.
     """
 
-    def __init__(self, dice: Random, flow: int, syn: Send, traits: frozenset[str]) -> None:
+    def __init__(
+        self, dice: Random, flow: int, syn: Send, traits: frozenset[str], *, is_early: bool
+    ) -> None:
         self._dice = dice
         self.flow = flow
         self.syn = syn
         self.traits = traits
-        self.begin = begin = 1 + syn.size
+        self.begin = begin = 1 + syn.size * is_early
         self.pieces: list[tuple[int, int]] = []
-        for _ in range(_PIECES):
+        if syn.size and not is_early:
+            self.pieces.append((begin, 1 + syn.size))
+            begin += syn.size
+        while len(self.pieces) < _PIECES:
             size = dice.choice(_SIZES)
             self.pieces.append((begin, begin + size))
             begin += size
@@ -175,11 +182,13 @@ def exchange(dice: Random) -> Program:
     clients = [_opened(dice, 0, traits)]
     rests = (None,) * 8 + ((0.1, 0.1, 0.3, 0.3, 1.2, 1.2, 3.5, 9.0) if "rests" in traits else ())
     steps: list[Step] = [clients[0].syn, Wait(dice.choice(rests))]
-    if "beside" in traits:
-        flows.append(Flow(family, dice.randrange(2)))
-        clients.append(_opened(dice, 1, traits))
-        steps += [clients[1].syn, Wait()]
-    for _ in range(dice.randrange(4, 24)):
+    turns = dice.randrange(4, 24)
+    joins = dice.randrange(turns) if "beside" in traits else -1
+    for turn in range(turns):
+        if turn == joins:
+            flows.append(_beside(dice, flows[0]))
+            clients.append(_opened(dice, 1, traits, port=flows[1].port))
+            steps += [clients[1].syn, Wait(dice.choice(rests))]
         steps.append(dice.choice(clients).turn())
         if dice.random() < 0.5:
             steps.append(Wait(dice.choice(rests)))
@@ -189,13 +198,23 @@ def exchange(dice: Random) -> Program:
     return Program(tuple(flows), tuple(steps))
 
 
-def _opened(dice: Random, flow: int, traits: frozenset[str]) -> _Client:
+def _beside(dice: Random, first: Flow) -> Flow:
+    """Another connection, which may have the ports or the address of the first."""
+    client, port = dice.randrange(2), dice.choice(("main", "main", "second", "plain"))
+    shares = (client, port) != (first.client, first.port) and dice.random() < 0.3
+    return Flow(first.family, client, port, sport_of=0 if shares else None)
+
+
+def _opened(dice: Random, flow: int, traits: frozenset[str], *, port: str = "main") -> _Client:
     size = dice.choice((0, 0, 20, 1000))
-    syn = Send(flow, "SEW" if "marks" in traits else "S", size=size, options=_options(dice, size))
-    return _Client(dice, flow, syn, traits)
+    of_fast_open = (GOOD,) * 6 + ((REQUEST, _SPOILT) if size else (REQUEST, REQUEST, None, None))
+    cookie = dice.choice(of_fast_open)
+    options = (*_options(dice), *((cookie,) if cookie else ()))
+    syn = Send(flow, "SEW" if "marks" in traits else "S", size=size, options=options)
+    return _Client(dice, flow, syn, traits, is_early=cookie == GOOD and port == "main")
 
 
-def _options(dice: Random, size: int) -> tuple[Option, ...]:
+def _options(dice: Random) -> tuple[Option, ...]:
     out = [Option("mss", dice.choice((1460, 1460, 1220, 536, 1000)))] if dice.random() < 0.8 else []
     if dice.random() < 0.5:
         out.append(SACK_OK)
@@ -203,5 +222,4 @@ def _options(dice: Random, size: int) -> tuple[Option, ...]:
         out.append(TIMES)
     if dice.random() < 0.4:
         out += [NOP, Option("ws", dice.choice((0, 2, 7, 14)))]
-    out += [GOOD] if size or dice.random() < 0.3 else dice.choice(([], [REQUEST]))
     return tuple(out)
