@@ -10,6 +10,9 @@ from scapy_tfo.oracle.parts.state import LISTEN, OPEN, RCVD, Connection
 _FIRST_TIMEOUT = 3.5
 """Seconds within which what is lost is sent again: RFC 6298 has 1, or 3 after a lost handshake
 (section 5.7), and some time for the way."""
+_TRIPS = 4
+_TICK = 1.0
+"""Seconds, of the coarsest clock of timestamps (RFC 7323 section 5.4)."""
 
 
 class Debt(NamedTuple):
@@ -178,8 +181,9 @@ def overdue(link: Connection, now: float) -> Debt | None:
     """What should have been sent again by now (RFC 6298 section 5, RFC 9293 section 3.8.1)."""
     if link.vague or link.handshake.iss is None:
         return None
-    # A round trip as slow as we made it (RFC 6298 section 2).
-    first = max(_FIRST_TIMEOUT, 0.5 + 3.2 * link.timers.slowest)
+    # With the largest gains, less than four trips as slow as we made one (RFC 6298 section 2).
+    slowest = link.timers.slowest
+    first = max(_FIRST_TIMEOUT, _TRIPS * (slowest + (slowest > _TICK)))
     since, doubled = link.timers.heard_at, 1 << min(link.timers.repeats, 5)
     if link.states == RCVD and link.handshake.syn_acks < 4:
         rule, least = no_repeat, _FIRST_TIMEOUT

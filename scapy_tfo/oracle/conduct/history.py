@@ -270,7 +270,7 @@ class History(Facts):
         self.echoes = self.echoes + 1 if echoes else 0
         self.heard_at, self.spoke_since = came.at, False
         self.peer.idles = self.peer.idles - 1 if echoes else 0
-        self.peer.unanswered = 0
+        self.peer.unanswered, self.peer.asked = 0, False
         if came.ack is not None and self.binding.next < came.ack <= self.sent.next:
             self.binding.add(0, b"", came.ack)
         for start, end in self.blocks(came):

@@ -17,7 +17,7 @@ from scapy_tfo.oracle.conduct.parts.conditions import (
     TIME_WAIT,
     WAS_RESET,
 )
-from scapy_tfo.oracle.conduct.parts.peer_record import Reset
+from scapy_tfo.oracle.conduct.parts.oddity import Reset
 from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, strict
 from scapy_tfo.segment import ACK, FIN, RST, SYN, Segment
 from scapy_tfo.seq import distance

@@ -187,7 +187,8 @@ def slow_after_lost_handshake(history: History, came: Came) -> Judged:
     times = history.times_agreed or history.offered.sack or history.offered.fast_open
     if times or history.syns != 1 or len(copies) < 2 or copies[1] - copies[0] < REAL:
         return False
-    if came.flags & SYN or came.seq != 1:
+    if came.flags & SYN or came.seq != 1 or history.peer.inflation:
+        # Duplicate ACKs bring it again, too.
         return False
     gaps = _gaps(history, came)
     if len(gaps) != 1 or gaps[0] < REAL:

@@ -9,10 +9,21 @@ from enum import Enum, auto
 from scapy_tfo import option as opt
 from scapy_tfo.oracle.conduct.parts.came import options_of
 from scapy_tfo.oracle.conduct.parts.place import Place
-from scapy_tfo.segment import ACK, RST, SYN, URG, Segment
+from scapy_tfo.segment import ACK, FIN, RST, SYN, URG, Segment
 
 _DEFINED = {0, 1, *range(2, 9), 14, 15, 19, 27, 28, 29, 30, 34, 69, 172, 174, 253, 254}
 """Kinds of options that some stack may act upon."""
+
+
+class Reset(Enum):
+    """What is special about a RST. CLOSED: it comes to a closed window. TIMES: its timestamp is
+    old."""
+
+    ALONE = auto()
+    TEXT = auto()
+    FIN = auto()
+    CLOSED = auto()
+    TIMES = auto()
 
 
 class Oddity(Enum):
@@ -79,3 +90,12 @@ def _mended(segment: Segment, place: Place) -> list[tuple[Oddity, Segment, Place
                 block = opt.padded(opt.push_options(left))
                 found.append((kind, replace(segment, options=block), place))
     return found
+
+
+def kind_of_reset(segment: Segment, place: Place) -> Reset:
+    """What is special about one that ends the connection."""
+    if segment.payload:
+        return Reset.TEXT
+    if segment.flags & FIN:
+        return Reset.FIN
+    return Reset.CLOSED if place.edge == place.next else Reset.ALONE

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from enum import Enum, auto
 from functools import lru_cache
 from ipaddress import IPv4Address
 
@@ -11,7 +10,7 @@ from scapy_tfo import option as opt
 from scapy_tfo.address import Address
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.oracle.conduct.parts.came import NO_OPTIONS, options_of
-from scapy_tfo.oracle.conduct.parts.oddity import Oddity, oddity
+from scapy_tfo.oracle.conduct.parts.oddity import Oddity, Reset, kind_of_reset, oddity
 from scapy_tfo.oracle.conduct.parts.place import Place
 from scapy_tfo.oracle.conduct.parts.stamps import Stamps
 from scapy_tfo.segment import ACK, CWR, ECE, FIN, PSH, RST, SYN, Segment
@@ -38,17 +37,6 @@ _REMEMBERED = 1024
 """Addresses of which it is remembered whether they are of a group."""
 
 
-class Reset(Enum):
-    """What is special about a RST. CLOSED: it comes to a closed window. TIMES: its timestamp is
-    old."""
-
-    ALONE = auto()
-    TEXT = auto()
-    FIN = auto()
-    CLOSED = auto()
-    TIMES = auto()
-
-
 @dataclass(slots=True, eq=False)
 class PeerRecord:
     """The peer, so far.
@@ -59,28 +47,29 @@ class PeerRecord:
     when it sent last, None where times are not known; rest: how long it had been silent then.
     fresh: its last segment is plain and has text or a FIN that it had not sent before. idle: its
     last segment is an acknowledgement alone that says nothing new; idles, unanswered: how many of
-    them in a row, and in all, since the other end sent something. duplicates: how many in a row
-    while text was under way; alike: the same, with text between them; inflation: in all. soft,
-    hard: ICMP errors that it sent. mtu, mtu_at: of IPv6, as the last packet-too-big told it, and
-    when. unlikely_mtu: one that no path has, or 0. told_again_at: when it told no less than before,
-    if it did so last. reset_at: when it sent a RST that ends the connection for sure. group: it has
-    only sent to or from a group of hosts. groups: how often. overlaps: it has sent text or a FIN
-    more than once. credit: segments of its own that may have caused an ACK, less the empty ones
-    that came. window: the field of its last segment; closed: it is 0 in that segment which a target
-    goes by, whatever older ones come behind it (RFC 9293 section 3.10.7.4: SND.WL1 and SND.WL2);
-    shut_at: since when one of the two says so; goes_by: the field of that segment; ever_shut: any
-    was 0. marked: the end of text that it sent marked CE, until it sends CWR. echoed: when it first
-    sent ECE for text that was under way. old: the start of text that came with an acknowledgement
-    too old to be believed. reset_by: which RST ended the connection. odd: the one thing in which
-    its last segment is not plain, where all before it was. doubtful: that of text that must not be
-    taken, where the text starts, and whether the connection was open. calm: nothing but RSTs far
-    outside of the window, far_resets in number, keeps it from being plain. refused_at: when it
-    reset a connection that was half open. sure: what it has acknowledged while it was plain,
-    sure_at: when; settled: that of a while before. fin_end: the number behind its FIN. orderly: all
-    is plain, but that text may come behind a gap. old_at: when text came last that may be old, and
-    the time before; odd_at: when anything did that is not plain. round_trip: from the SYN-ACK to
-    its first ACK, in seconds. syn_end: the number behind all of its SYNs and their text. acked: an
-    ACK came behind its SYN that is near to it; far_ack: until then, the last one was far away.
+    them in a row, and in all, since the other end sent something; asked: it sent something else,
+    too. duplicates: how many in a row while text was under way; alike: the same, with text between
+    them; inflation: in all. soft, hard: ICMP errors that it sent. mtu, mtu_at: of IPv6, as the last
+    packet-too-big told it, and when. unlikely_mtu: one that no path has, or 0. told_again_at: when
+    it told no less than before, if it did so last. reset_at: when it sent a RST that ends the
+    connection for sure. group: it has only sent to or from a group of hosts. groups: how often.
+    overlaps: it has sent text or a FIN more than once. credit: segments of its own that may have
+    caused an ACK, less the empty ones that came. window: the field of its last segment; closed: it
+    is 0 in that segment which a target goes by, whatever older ones come behind it (RFC 9293
+    section 3.10.7.4: SND.WL1 and SND.WL2); shut_at: since when one of the two says so; goes_by: the
+    field of that segment; ever_shut: any was 0. marked: the end of text that it sent marked CE,
+    until it sends CWR. echoed: when it first sent ECE for text that was under way. old: the start
+    of text that came with an acknowledgement too old to be believed. reset_by: which RST ended the
+    connection. odd: the one thing in which its last segment is not plain, where all before it was.
+    doubtful: that of text that must not be taken, where the text starts, and whether the connection
+    was open. calm: nothing but RSTs far outside of the window, far_resets in number, keeps it from
+    being plain. refused_at: when it reset a connection that was half open. sure: what it has
+    acknowledged while it was plain, sure_at: when; settled: that of a while before. fin_end: the
+    number behind its FIN. orderly: all is plain, but that text may come behind a gap. old_at: when
+    text came last that may be old, and the time before; odd_at: when anything did that is not
+    plain. round_trip: from the SYN-ACK to its first ACK, in seconds. syn_end: the number behind all
+    of its SYNs and their text. acked: an ACK came behind its SYN that is near to it; far_ack: until
+    then, the last one was far away.
     """
 
     plain: bool = True
@@ -132,6 +121,7 @@ class PeerRecord:
     far_ack: bool = False
     idles: int = 0
     unanswered: int = 0
+    asked: bool = False
     _latest: int | None = None
     _told: tuple[int, int] = (0, 0)
     _perhaps: tuple[int, int] = (0, 0)
@@ -251,7 +241,7 @@ class PeerRecord:
         exact = place.start == place.next and at is not None
         by = Reset.TIMES if self.plain and self._has_old_times(segment, place) else None
         if plain and not by:
-            by = _kind_of(segment, place)
+            by = kind_of_reset(segment, place)
         if not (self.plain and exact and by) or self.reset_at is not None:
             return
         if place.open:
@@ -314,7 +304,7 @@ class PeerRecord:
             self.alike = 0
         if not self.idle:
             # What else it sends is a reason for the ACKs that follow.
-            self.idles = self.duplicates = 0
+            self.idles, self.duplicates, self.asked = 0, 0, True
             return
         self.idles += 1
         self.unanswered += 1
@@ -328,8 +318,10 @@ class PeerRecord:
             self.marked = None
         if self.fresh and segment.payload and segment.traffic_class & 3 == 3:
             self.marked = place.start + segment.length
+        if not segment.flags & ECE or self.echoed is not None or place.may_be_old:
+            return
         new = place.ack is not None and place.end > place.una and place.ack > place.una
-        if place.ecn and self.plain and segment.flags & ECE and new and self.echoed is None:
+        if place.ecn and self.plain and new:
             self.echoed = at
 
     def _is_to_many(self, segment: Segment) -> bool:
@@ -389,11 +381,3 @@ class PeerRecord:
 @lru_cache(_REMEMBERED)
 def _is_a_group(address: Address) -> bool:
     return address.is_multicast or address == _ALL
-
-
-def _kind_of(segment: Segment, place: Place) -> Reset:
-    if segment.payload:
-        return Reset.TEXT
-    if segment.flags & FIN:
-        return Reset.FIN
-    return Reset.CLOSED if place.edge == place.next else Reset.ALONE
