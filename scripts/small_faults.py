@@ -98,9 +98,16 @@ def main() -> int:
         for number, fault in enumerate(faults_of(module))
         if fault.line in executed.get(module, ())
     ][:: chosen.every]
+    judged_so_far: list[tuple[Fault, Outcome]] = []
     with ThreadPoolExecutor(chosen.jobs) as pool:
-        outcomes = list(pool.map(lambda each: outcome_of(*each, chosen.programs), asked))
-    page = page_of([(fault, found) for (fault, _), found in zip(asked, outcomes, strict=True)])
+        outcomes = pool.map(lambda each: outcome_of(*each, chosen.programs), asked)
+        for (fault, _), found in zip(asked, outcomes, strict=True):
+            judged_so_far.append((fault, found))
+            if found.told_by == "missed":
+                print(
+                    f"missed: {fault.module}, line {fault.line}: {short(fault.after)}", flush=True
+                )
+    page = page_of(judged_so_far)
     print(page.partition("\n\n| ")[0])
     if chosen.write is not None:
         chosen.write.write_text(page, encoding="utf-8")

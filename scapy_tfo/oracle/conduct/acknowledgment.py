@@ -202,16 +202,16 @@ def repeated(history: History, came: Came) -> Judged:
         return False
     # An application that reads late opens the window, maybe by less than a unit.
     may_open = bool(history.their_shift) and not history.steady
-    is_soon = may_open or came.at - peer.sent_at <= _ANSWERED + history.grace
-    answers = peer.credit > 0 and is_soon
+    answers = peer.credit > 0 and (may_open or came.at - peer.sent_at <= _ANSWERED + history.grace)
     return answers or Breach("nothing: there is no segment to answer", "the last ACK again")
 
 
 def of_an_ack(history: History, came: Came) -> Judged:
     """An ACK that says nothing new is not answered (RFC 9293 section 3.10.7.4)."""
-    if history.peer.sent_at is None or (history.peer.unanswered < _IN_A_ROW and not history.echoes):
+    peer, before = history.peer, history.echoes
+    if peer.sent_at is None or peer.asked or (peer.unanswered < _IN_A_ROW and not before):
         return False
-    echoes = history.echoes_an_ack(came) and history.echoes + 1 >= _IN_A_ROW
+    echoes = history.echoes_an_ack(came) and before + 1 >= _IN_A_ROW
     return not echoes or Breach("silence after an ACK", f"{_IN_A_ROW} ACKs of ACKs in a row")
 
 

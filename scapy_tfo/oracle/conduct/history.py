@@ -266,7 +266,7 @@ class History(Facts):
             self._learn_timers(came)
         if came.ack is not None and (self.intake.early or self.intake.waiting):
             self.intake.acknowledged(came.ack)
-        echoes = self.echoes_an_ack(came)
+        echoes = self.echoes_an_ack(came) and not self.peer.asked
         self.echoes = self.echoes + 1 if echoes else 0
         self.heard_at, self.spoke_since = came.at, False
         self.peer.idles = self.peer.idles - 1 if echoes else 0

@@ -267,7 +267,7 @@ class Facts:
 
     def echoes_an_ack(self, came: Came) -> bool:
         """Whether an empty ACK answers nothing but an ACK."""
-        return self.peer.idles > 0 and not self.peer.asked and self.says_nothing_new(came)
+        return self.peer.idles > 0 and self.says_nothing_new(came)
 
     def is_newer(self, came: Came) -> bool:
         """Whether a segment was surely sent after all that came, in whatever order it comes.
