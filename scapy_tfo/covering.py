@@ -55,23 +55,23 @@ def covering(levels: Sequence[int], strength: int, seed: int = 0) -> list[Row]:
 
 
 def name_of(levels: Sequence[int], strength: int, seed: int) -> str:
-    """By which an array is kept in the file."""
+    """The name of an array in the file."""
     return f"{' '.join(map(str, levels))}, {strength}, {seed}"
 
 
 @functools.cache
 def stored() -> Mapping[str, Sequence[Sequence[int]]]:
     """The rows of those that were made before. Raises SetupError where the file is damaged."""
-    text = resources.files(__package__).joinpath(FILE).read_text(encoding="utf-8")
     try:
+        text = resources.files(__package__).joinpath(FILE).read_text(encoding="utf-8")
         found: dict[str, list[list[int]]] = json.loads(text)
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         raise SetupError(f"{FILE} of this installation is damaged: {error}") from None
     return found
 
 
 def made(levels: Sequence[int], strength: int, seed: int) -> list[Row]:
-    """The rows of a new one."""
+    """The rows of an array that is computed now."""
     # Most runs have no use for it.
     from covertable import make
 

@@ -83,6 +83,7 @@ def stimulus(step: Send) -> str:
             ("r", step.reserved),
             ("u", step.urgent),
             ("z", not step.window),
+            ("k", step.sack),
         )
         if is_there
     )

@@ -152,6 +152,8 @@ class SendSide:
     def sent(self, chunk: Chunk, now: float, *, timed: bool = True) -> None:
         """Advance over a chunk that went out. timed: False leaves the timer to the handshake."""
         end = seq.add(chunk.seq, len(chunk.payload) + chunk.fin)
+        # What runs while nothing is under way is the persist timer, which this is not for.
+        persists = not self.outstanding
         again = seq.before(chunk.seq, self.nxt)
         if not again and self._timed is None:
             self._timed = (end, now)
@@ -161,7 +163,7 @@ class SendSide:
             self.point = end
         if seq.before(self.nxt, end):
             self.nxt = end
-        if timed and self.timer is None:
+        if timed and (persists or self.timer is None):
             self.timer = now + self.rto
 
     def rewind(self) -> None:

@@ -11,7 +11,7 @@ import pytest
 from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.fuzz.generation.exchanges import exchange
 from scapy_tfo.option import SACK, pulled
-from scapy_tfo.program.program import Flow, Icmp, Option, Program, Send, Wait, check
+from scapy_tfo.program.program import Flow, Icmp, Option, Program, Send, Step, Wait, check
 from scapy_tfo.segment import Segment
 
 FEW = 60
@@ -67,7 +67,7 @@ def test_text_comes_early_and_more_than_once_and_acknowledgements_are_of_less() 
     early = again = less = 0
     for number in range(100):
         program = exchange(Random(number))
-        if len(program.flows) > 1:
+        if len(program.flows) > 1 or any(is_odd(each) for each in program.steps):
             continue
         syn, *steps = (each for each in program.steps if isinstance(each, Send))
         end = syn.size + 1
@@ -78,6 +78,11 @@ def test_text_comes_early_and_more_than_once_and_acknowledgements_are_of_less() 
             if each.seq <= end:
                 end = max(end, each.seq + each.size)
     assert min(early, again, less) > 50
+
+
+def is_odd(step: Step) -> bool:
+    """Whether it is a segment that must not change anything."""
+    return isinstance(step, Send) and (step.wrong or "R" in step.flags or bool(step.checksum))
 
 
 def test_they_have_what_a_conversation_may_have_and_mostly_little_of_it() -> None:

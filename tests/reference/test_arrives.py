@@ -174,6 +174,17 @@ def test_zero_window_is_probed_until_it_opens() -> None:
     assert rest.payload == b"answer"
 
 
+def test_text_that_a_window_lets_out_has_its_own_timeout() -> None:
+    """Not what is left of the time to the next probe."""
+    script, ack = established()
+    script.send(ACK, seq=NEXT, ack=ack, window=0)
+    script.connection.write(b"answer", script.now)
+    assert script.wait(0.9) == []
+    (first,) = script.send(ACK, seq=NEXT, ack=ack, window=500)
+    assert script.wait(0.9) == []
+    assert [each.payload for each in script.wait(0.1)] == [first.payload] == [b"answer"]
+
+
 def test_unanswered_data_backs_off_and_is_given_up_after_minutes() -> None:
     script, _ = established()
     script.connection.write(b"answer", script.now)

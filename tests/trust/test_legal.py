@@ -59,7 +59,7 @@ def test_a_legal_stack_is_not_blamed(name: str) -> None:
 
 @pytest.fixture
 def short_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The whole of it takes most of the time, and tests/explore plays it."""
+    """The whole of it takes most of the time; `make variants` plays it at each legal stack."""
     monkeypatch.setattr("scapy_tfo.trust.schedules.corpus", lambda: corpus()[::8])
 
 

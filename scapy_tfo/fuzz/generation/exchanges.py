@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from random import Random
 
-from scapy_tfo.fuzz.generation.intruders import error, intruder
+from scapy_tfo.fuzz.generation.harmless import harmless_segment, icmp_error
 from scapy_tfo.fuzz.generation.option_lists import GOOD, NOP, REQUEST, SACK_OK, TIMES
 from scapy_tfo.program.program import Cookie, Flow, Option, Program, Send, Step, Wait
 
@@ -17,25 +17,24 @@ _WINDOWS = (65535, 65535, 5000, 1000, 100, 0, 0)
 _SPOILT = Option("fo", cookie=Cookie("own", (("flip", 9),)))
 _PIECES = 40
 """Into which a client's stream is cut."""
-_MOST = 54
-"""Steps of a program, but for its last ones."""
 
 _TRAITS = {
     "order": 0.6,
     "less": 0.5,
-    "stuck": 0.35,
+    "duplicates": 0.35,
     "windows": 0.5,
     "rests": 0.4,
     "marks": 0.25,
     "end": 0.3,
     "urgent": 0.12,
-    "intruders": 0.2,
+    "harmless": 0.2,
     "errors": 0.15,
     "beside": 0.15,
 }
 """With what probability a conversation has each: text out of its order; acknowledgements of less
-than came; those that stay for a while; windows that change; waits; ECN; a FIN of the client's;
-urgent pointers; segments that must not change anything; ICMP errors; another connection."""
+than came, as if others had overtaken them; the same acknowledgement several times; windows that
+change; waits; ECN; a FIN of the client's; urgent pointers; segments that must not change anything;
+ICMP errors; another connection."""
 
 
 class _Client:
@@ -43,14 +42,15 @@ class _Client:
 
     is_early: the text of the SYN is taken; it comes again otherwise. pieces: where each begins and
     ends that may be sent. done: how many of them were sent in order. top: how many the stream has,
-    once it ended.
+    once it ended. answered: the number up to which text was sent before the last wait.
     """
 
     def __init__(
-        self, dice: Random, flow: int, syn: Send, traits: frozenset[str], *, is_early: bool
+        self, dice: Random, flow: Flow, syn: Send, traits: frozenset[str], *, is_early: bool
     ) -> None:
         self._dice = dice
-        self.flow = flow
+        self._family = flow.family
+        self.flow = syn.flow
         self.syn = syn
         self.traits = traits
         self.begin = begin = 1 + syn.size * is_early
@@ -66,8 +66,9 @@ class _Client:
         self.top = _PIECES
         self.early: set[int] = set()
         self.ended = False
+        self.answered = self.begin
         self._window = 65535
-        self._stuck = 0
+        self._repeats = 0
         self._last: tuple[int | str, int, int] = "all", 65535, 0
 
     @property
@@ -90,10 +91,12 @@ class _Client:
         else:
             at = dice.choice([*range(max(0, self.done - 3), self.done), *sorted(self.early)])
         begin, end = self.pieces[at]
+        if roll and dice.random() < 0.07 and end - begin > 1:
+            return begin, end - 1
         self._sent(at)
-        if roll and dice.random() < 0.15:
-            longer = dice.random() < 0.5 and at + 1 < self.top
-            end = self.pieces[at + 1][1] if longer else max(begin + 1, end - 1)
+        if roll and dice.random() < 0.07 and at + 1 < self.top:
+            self._sent(at + 1)
+            end = self.pieces[at + 1][1]
         return begin, end
 
     def _sent(self, at: int) -> None:
@@ -117,14 +120,16 @@ class _Client:
 
     def acknowledgement(self) -> int | str:
         """Of all that came, or of less."""
-        dice = self._dice
-        if self.next > self.begin and "less" in self.traits and dice.random() < 0.3:
-            return dice.randrange(1, 1 + self.next - self.begin)
-        return "all"
+        return self._less() if "less" in self.traits and self._dice.random() < 0.3 else "all"
+
+    def _less(self) -> int | str:
+        """Of a part of what came, if anything did."""
+        came = self.answered - self.begin
+        return self._dice.randrange(1, 1 + came) if came else "all"
 
     def _duplicate(self) -> Send:
         """The last acknowledgement again, as if something before what came were lost."""
-        self._stuck -= 1
+        self._repeats -= 1
         ack, window, sack = self._last
         return Send(self.flow, ".", self.next, ack, window=window, sack=sack)
 
@@ -133,16 +138,16 @@ class _Client:
         dice, roll = self._dice, self._dice.random()
         if "end" in self.traits and not self.ended and self.done and roll < 0.12:
             return self.fin()
-        if "intruders" in self.traits and roll > 0.85:
-            return intruder(dice, self.syn, self.next)
+        if "harmless" in self.traits and roll > 0.85:
+            return harmless_segment(dice, self.syn, self.next)
         if "errors" in self.traits and 0.7 < roll < 0.8:
-            return error(dice, self.flow, self.next)
-        if self._stuck and roll < 0.8:
+            return icmp_error(dice, self.flow, self.next, self._family)
+        if self._repeats and roll < 0.8:
             return self._duplicate()
         return self._segment()
 
     def _segment(self) -> Send:
-        dice = self._dice
+        dice, ack = self._dice, self.acknowledgement()
         text = self.has_text and dice.random() < 0.7
         begin, end = self.piece() if text else (self.next, self.next)
         flags, mark, urgent = "P." if dice.random() < 0.6 else ".", 0, 0
@@ -152,14 +157,13 @@ class _Client:
         if "urgent" in self.traits and text and dice.random() < 0.3:
             flags += "U"
             urgent = dice.choice((1, end - begin, 60000))
-        ack = self.acknowledgement()
         if "windows" in self.traits and dice.random() < 0.4:
             self._window = dice.choice(_WINDOWS)
-        if not self._stuck and "stuck" in self.traits and dice.random() < 0.3:
-            self._stuck = dice.randrange(3, 9)
-            if ack == "all" and self.next > self.begin:
-                ack = dice.randrange(1, 1 + self.next - self.begin)
-            self._last = ack, self._window, dice.choice((0, 1, 100, 536, 1000, 1400))
+        if not self._repeats and "duplicates" in self.traits and dice.random() < 0.3:
+            ack = self._less() if ack == "all" else ack
+            if ack != "all":
+                self._repeats = dice.randrange(3, 9)
+                self._last = ack, self._window, dice.choice((0, 1, 100, 536, 1000, 1400))
         return Send(
             self.flow,
             flags,
@@ -179,7 +183,7 @@ def exchange(dice: Random) -> Program:
     family = 4 if dice.random() < 0.7 else 6
     isn = dice.choice((0xFFFFFFFF, 0xFFFFFF00, 0xFFFFF000, 0x7FFFFF00))
     flows = [Flow(family, isn=isn if dice.random() < 0.25 else None)]
-    clients = [_opened(dice, 0, traits)]
+    clients = [_opened(dice, 0, flows[0], traits)]
     rests = (None,) * 8 + ((0.1, 0.1, 0.3, 0.3, 1.2, 1.2, 3.5, 9.0) if "rests" in traits else ())
     steps: list[Step] = [clients[0].syn, Wait(dice.choice(rests))]
     turns = dice.randrange(4, 24)
@@ -187,12 +191,13 @@ def exchange(dice: Random) -> Program:
     for turn in range(turns):
         if turn == joins:
             flows.append(_beside(dice, flows[0]))
-            clients.append(_opened(dice, 1, traits, port=flows[1].port))
+            clients.append(_opened(dice, 1, flows[1], traits))
             steps += [clients[1].syn, Wait(dice.choice(rests))]
         steps.append(dice.choice(clients).turn())
         if dice.random() < 0.5:
             steps.append(Wait(dice.choice(rests)))
-    steps = steps[:_MOST]
+            for each in clients:
+                each.answered = each.pieces[each.done][0]
     for each in clients:
         steps += [Send(each.flow, ".", each.next, "all"), Wait()]
     return Program(tuple(flows), tuple(steps))
@@ -205,13 +210,13 @@ def _beside(dice: Random, first: Flow) -> Flow:
     return Flow(first.family, client, port, sport_of=0 if shares else None)
 
 
-def _opened(dice: Random, flow: int, traits: frozenset[str], *, port: str = "main") -> _Client:
+def _opened(dice: Random, number: int, flow: Flow, traits: frozenset[str]) -> _Client:
     size = dice.choice((0, 0, 20, 1000))
     of_fast_open = (GOOD,) * 6 + ((REQUEST, _SPOILT) if size else (REQUEST, REQUEST, None, None))
     cookie = dice.choice(of_fast_open)
     options = (*_options(dice), *((cookie,) if cookie else ()))
-    syn = Send(flow, "SEW" if "marks" in traits else "S", size=size, options=options)
-    return _Client(dice, flow, syn, traits, is_early=cookie == GOOD and port == "main")
+    syn = Send(number, "SEW" if "marks" in traits else "S", size=size, options=options)
+    return _Client(dice, flow, syn, traits, is_early=cookie == GOOD and flow.port != "plain")
 
 
 def _options(dice: Random) -> tuple[Option, ...]:

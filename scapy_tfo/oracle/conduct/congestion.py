@@ -103,7 +103,7 @@ def resends_what_is_asked_for(history: History, came: Came) -> Judged:
     if not _comes_again(history, came) or history.peer.duplicates < _DUPLICATES:
         return False
     if history.repeated:
-        # Behind a timeout slow start sends the next ones again.
+        # It may have been a timeout, behind which slow start sends the next ones again, too.
         return False
     una = history.their_una
     assert came.seq is not None
@@ -155,17 +155,17 @@ def window_after_lost_handshake(history: History, came: Came) -> Judged:
     gaps = [b - a for a, b in itertools.pairwise(copies)]
     if len(gaps) < 2 or min(gaps) < _REAL or history.their_una > 1 or history.times_agreed:
         return False
-    empty = sum(not each.payload and each.flags & ~PSH == ACK for each in history.last_sent)
-    if empty >= _DUPLICATES:
-        # Each duplicate ACK may let a segment out, also one that crossed the text.
-        return False
     assert came.seq is not None
     assert history.iss is not None
     if any(each.flags & ACK and distance(history.iss, each.ack) > 1 for each in history.last_sent):
         # It acknowledges what was on its way, and opens the window all the same.
         return False
+    # Each duplicate ACK may let a segment out, also one that crossed the text (RFC 5681 3.2).
+    others = [each for each in history.last_sent if not each.flags & SYN][1:]
+    duplicates = sum(not each.payload and each.flags & ~PSH == ACK for each in others)
+    most = history.largest * (1 + duplicates)
     size = came.seq + len(came.segment.payload) - 1
-    return size <= history.largest or Breach(f"{history.largest} bytes at first", f"{size}")
+    return size <= most or Breach(f"{most} bytes at first", f"{size}")
 
 
 RULES: tuple[Rule, ...] = (

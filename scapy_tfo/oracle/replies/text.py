@@ -17,7 +17,9 @@ def take_text(link: Connection, came: Came) -> None:
     # Also a repetition that goes on where the first one ended; and a probe of the window is what a
     # timer sent, which is backed off like one (RFC 9293 section 3.8.6.1).
     inbound = link.inbound
-    repeated = came.seq < inbound.received or end + fin <= inbound.received or end > inbound.edge
+    repeated = (
+        came.seq < inbound.received or end + fin <= inbound.received or came.seq >= inbound.edge
+    )
     inbound.take(came.seq, end, fin=fin)
     link.timers.hear(came.now, repeated=repeated)
 

@@ -1,4 +1,4 @@
-"""Segments and ICMP errors in the middle of a conversation that leave it as it is."""
+"""Segments and ICMP errors in the middle of a conversation that must not end it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from scapy_tfo.fuzz.generation.option_lists import NOP
 from scapy_tfo.program.program import Icmp, Option, Send
 
 _FAR = 1 << 29
-_SOFT = (0, 1, 5)
-"""Unreachable: a network, a host, a source route that failed (RFC 1122 section 4.2.3.9)."""
+_SOFT = {4: (0, 1, 5), 6: (0, 3)}
+"""Codes of unreachable that are soft errors, by family (RFC 1122 section 4.2.3.9, RFC 4443)."""
 
 
-def intruder(dice: Random, syn: Send, after: int) -> Send:
-    """A segment that a right target drops, or answers with an ACK. syn: that of its flow. after:
-    the number of what follows in order."""
+def harmless_segment(dice: Random, syn: Send, after: int) -> Send:
+    """A segment that an open connection drops, or answers with an ACK. syn: that of its flow.
+    after: the number of what follows in order."""
     flow = syn.flow
     stamped = any(each.name == "ts" for each in syn.options or ())
     kinds = ["probe", "probe", "probe-byte", "syn", "rst", "rst-far", "beyond", "old-ack"]
@@ -45,9 +45,10 @@ def intruder(dice: Random, syn: Send, after: int) -> Send:
             return Send(flow, "P.", after, "all", 10, wrong=True, options=old)
 
 
-def error(dice: Random, flow: int, sent: int) -> Icmp:
-    """About something that the target may have sent. sent: how much the client has."""
-    quoted = dice.choice((1, 1 + dice.randrange(max(sent, 1)), max(sent - 20, 1)))
+def icmp_error(dice: Random, flow: int, after: int, family: int) -> Icmp:
+    """A soft error, or a packet-too-big, about text that the target may have sent. after: the
+    number of what the client sends next, so that the echo is no longer."""
+    quoted = dice.choice((1, 1 + dice.randrange(max(after, 1)), max(after - 20, 1)))
     if dice.random() < 0.5:
-        return Icmp(flow, "unreachable", dice.choice(_SOFT), 0, quoted)
+        return Icmp(flow, "unreachable", dice.choice(_SOFT[family]), 0, quoted)
     return Icmp(flow, "too-big", 4, dice.choice((0, 0, 1400, 1280, 1000, 576, 296)), quoted)
