@@ -90,8 +90,8 @@ class Send:
     and the first byte of text 1. size: bytes of text, those of the stream at their place;
     wrong: other bytes instead. window: the field. options: None for what the flow agreed on.
     checksum: added to the right one. data_offset: in words where wrong. fragments: IP payload
-    bytes in each, 0 for none. sack: where agreed on, a SACK block of all that came from so many
-    bytes above `ack` on, 0 for none.
+    bytes in each, 0 for none. sack: if SACK was agreed on, a block that begins so many bytes above
+    `ack` and ends with what came last; 0 for none.
     """
 
     flow: int = 0

@@ -69,8 +69,16 @@ async def a_window_that_stays_closed_for_minutes(peer: Peer) -> None:
     await flow.until("text in the open window", lambda: flow.rcv_nxt != known, acking=True)
 
 
-async def probed(flow: Flow, probes: int = PROBES) -> None:
-    """Close the window when text has come, tell each of some probes so, and open it again."""
+@stimulus("TCP-PROBE-1", "TCP-PROBE-3", needs=["listeners"], slow=True)
+async def a_closed_window_that_takes_the_byte_of_a_probe(peer: Peer) -> None:
+    """The window closes while text waits. From the third one on, what probes bring is taken, and it
+    stays closed."""
+    await probed(await peer.connect(await peer.listen("send:60000")), takes=2)
+
+
+async def probed(flow: Flow, probes: int = PROBES, *, takes: int | None = None) -> None:
+    """Close the window when text has come, tell each of some probes so, and open it again. takes:
+    how many probes come before one whose text is acknowledged; None where none is."""
     await flow.until("text", lambda: len(flow.stream.data) > 0)
     await flow.pause(LATER)
     flow.conduct.writes(True)
@@ -78,6 +86,9 @@ async def probed(flow: Flow, probes: int = PROBES) -> None:
     flow.ack()
     for number in range(probes):
         await a_segment(flow, f"probe {number + 1}", within=LAST_PROBE)
+        end = flow.heard[-1].end
+        if takes is not None and number >= takes and seq.before(taken, end):
+            taken = end
         flow.send(ACK, ack=taken)
     flow.window = 65535
     flow.ack()

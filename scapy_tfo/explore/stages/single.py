@@ -25,14 +25,15 @@ from scapy_tfo.explore.stages.plan import SERVERS
 _PLACES = (1, 3, 6, 9)
 """Packets before a deed."""
 ARRAYS = 2
-"""Of each kind."""
+"""Covering arrays for deeds, and as many for faults."""
 _ECHO = "echo"
 _ANSWERING = (_ECHO, "think:20", "send-close:100", "half-close:100")
 _WRITERS = ("two-writes:100", "write-end:100", "write-close:100")
 """Applications of the target and of the client with which a wrong segment's effect is seen."""
 OF_DEEDS: tuple[Sequence[Any], ...] = (USUAL, SERVERS, TALKERS, tuple(DEEDS), _PLACES)
+"""The levels of an opening, of an application of each end, of a deed, and of its place."""
 OF_FAULTS: tuple[Sequence[Any], ...] = (USUAL, SERVERS, TALKERS, (*FAULTS, *PIECES), PACKETS)
-"""An opening, an application of each end, and what is done and where."""
+"""The same with a fault and its packet."""
 
 
 @functools.cache

@@ -303,16 +303,16 @@ def probes_in_time(history: History, came: Came) -> Judged:
 
 def probes_back_off(history: History, came: Came) -> Judged:
     """The time to the next probe of a closed window grows (RFC 9293 3.8.6.1, SHLD-30)."""
-    if history.peer.window != 0 or came.seq is None or came.seq > history.their_una:
+    peer, probes = history.peer, history.probes
+    if peer.window != 0 or came.seq is None or came.seq > history.their_una:
         return False
-    if not history.peer.plain or history.peer.fin:
+    if not peer.plain or peer.fin:
         # What is odd, or ends the stream, may be answered by what looks like a probe.
         return False
-    if history.probes and came.at - history.probes[-1] <= REAL:
-        # It answers an ACK.
+    if probes and (came.at - probes[-1] <= REAL or (peer.sure_at or 0.0) > probes[0]):
+        # It answers an ACK; or a probe was taken, and the timeout begins anew.
         return False
-    times = [*history.probes, came.at]
-    gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
+    gaps = [later - earlier for earlier, later in itertools.pairwise([*probes, came.at])]
     if gaps and gaps[-1] >= _GROWN * gaps[0]:
         # It has grown, and no text says how long a gap may become.
         return True
