@@ -42,8 +42,9 @@ def _ends_the_stream(link: Connection, it: Arrival) -> bool:
 def progress(link: Connection, it: Arrival) -> bool:
     """The recent timestamp (RFC 7323 section 4.3), what was acknowledged, and the window."""
     sent, ack, inbound = it.sent, it.ack, link.inbound
-    # Last.ACK.sent of RFC 7323 section 4.3 is at least what came.
-    fresh = it.in_order and sent.seq <= link.outbound.acked and ack >= inbound.our_ack
+    # Last.ACK.sent of RFC 7323 section 4.3 is at least what came. An acknowledgement that may be an
+    # old one is where Linux stops reading.
+    fresh = it.in_order and sent.seq <= link.outbound.acked and ack >= inbound.may_ack
     if it.must and fresh and sent.offer.times is not None:
         link.times.advance(sent.offer.times[0])
     if ack > inbound.our_ack and it.must_ack:

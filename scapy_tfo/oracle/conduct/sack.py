@@ -50,11 +50,11 @@ def block_of_nothing(history: History, came: Came) -> Judged:
 
 
 def _came_below(history: History, start: int, end: int) -> bool:
-    """Whether a segment had these numbers before the first one: who looks at its end alone takes it
-    for a duplicate, and reports it (RFC 2883 section 4)."""
+    """Whether a segment began with these numbers before the first one: who looks at its end alone
+    takes it, or what is old of it, for a duplicate, and reports that (RFC 2883 section 4)."""
     assert history.isn is not None
     return any(
-        (distance(history.isn, each.seq), distance(history.isn, each.end)) == (start, end)
+        distance(history.isn, each.seq) == start < end <= distance(history.isn, each.end)
         for each in history.last_sent
     )
 
