@@ -23,7 +23,7 @@ from typing import Any
 from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.fuzz.campaign.triage import CONFIRMATIONS, Rule, breaks
 from scapy_tfo.fuzz.findings.naming import named as clause_named
-from scapy_tfo.fuzz.generation.grammar import VERSION, program_for
+from scapy_tfo.fuzz.generation.grammar import VERSION, sent_for
 from scapy_tfo.mutants.registry import Mutant, all_mutants, named
 from scapy_tfo.oracle.parts.violation import Violation
 from scapy_tfo.program.program import Program, to_json
@@ -80,7 +80,7 @@ def hunted(limit: float, name: str) -> Entry:
     bench = SimulatedBench(f"sim:{name}")
     number = 0
     while time.process_time() - began < limit:
-        program = program_for(number)
+        program = sent_for(number)
         number += 1
         found = _first(bench, program)
         if found is None:

@@ -12,6 +12,9 @@ from scapy_tfo.suite.outcome import Absent, Unsupported
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
 
+ANSWER = "send:20000"
+AGAIN = 10.0
+"""Seconds in which text that nobody acknowledged comes again, for a second time as well."""
 FORGED = b"\x5a\xa5" * 4
 PIECE = 50
 """Bytes of each segment that is sent, or left out."""
@@ -102,6 +105,63 @@ async def names_what_came(flow: Flow, gaps: int) -> None:
     await flow.finish()
     if not named.issuperset(ends[1::2]):
         raise Absent("SACK is agreed to, and names not all that came past a gap")
+
+
+@case("AFT-11", needs=["listeners"], slow=True)
+async def what_sack_named_is_sent_again(peer: Peer) -> None:
+    """SACK names the second segment of an answer; the ACK of the first takes that back, as a
+    receiver may: the second one comes again (RFC 2018 section 8)."""
+    service = await peer.listen(ANSWER)
+    flow = peer.flow(service)
+    flow.syn(cookie=await peer.cookie(service), data=b"GET", options=[opt.sack_permitted()])
+    syn_ack = await flow.syn_ack()
+    if not syn_ack.option(opt.SACK_PERMITTED):
+        raise Unsupported("the target agrees to no SACK")
+    start, (first, second) = await two_under_way(flow)
+    block = opt.RawOption(opt.SACK, 10, b"".join(at.to_bytes(4, "big") for at in second))
+    known = len(flow.heard)
+    flow.send(ACK, ack=start, options=[block])
+    for what, number, told in (("first", start, first[1]), ("second", second[0], second[1])):
+        await comes_again(flow, what, number, known)
+        flow.send(ACK, ack=told)
+
+
+async def two_under_way(flow: Flow) -> tuple[int, list[Block]]:
+    """Acknowledge text until two segments are under way; the number that is acknowledged then, and
+    the edges of the two."""
+    start = seq.add(flow.irs or 0, 1)
+    for _ in range(TRIES):
+        flow.send(ACK, ack=start)
+        await text_from(flow, start)
+        await flow.pause(LATER)
+        found = segments_from(flow, start)
+        if len(found) > 1:
+            return start, found[:2]
+        start = flow.rcv_nxt
+    raise Unsupported("the target has one segment under way at a time")
+
+
+async def text_from(flow: Flow, start: int) -> None:
+    """Wait for text that begins there, or later."""
+    await flow.until("text", lambda: bool(segments_from(flow, start)), within=AGAIN)
+
+
+def segments_from(flow: Flow, start: int) -> list[Block]:
+    """The edges of what came of the text from there on, in order."""
+    ends = {each.seq: each.end for each in flow.heard if each.payload}
+    later = [each for each in ends.items() if seq.at_most(start, each[0])]
+    return sorted(later, key=lambda each: seq.distance(start, each[0]))
+
+
+async def comes_again(flow: Flow, what: str, number: int, known: int) -> None:
+    """Wait for text that has the byte of a number, behind so many segments."""
+    await flow.until(
+        f"the {what} segment again",
+        lambda: any(
+            0 <= seq.distance(each.seq, number) < len(each.payload) for each in flow.heard[known:]
+        ),
+        within=AGAIN,
+    )
 
 
 @case("AFT-11", needs=["answer"])

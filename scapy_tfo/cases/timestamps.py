@@ -18,6 +18,8 @@ START = 1_000_000
 BEFORE_WRAP = (1 << 32) - 5
 NARROW = 500
 """Bytes: a window that one segment fills."""
+AGAIN = 4.0
+"""Seconds in which text that nobody acknowledged comes again."""
 OLD = 500_000
 """How far an old TSval lies back: long before the SYN, and far from half the number space."""
 
@@ -189,6 +191,32 @@ async def old_data_is_rejected(flow: Flow) -> None:
     flow.snd_nxt, flow.timestamp = place, newest
     tick(flow)
     flow.request()
+    await flow.finish()
+
+
+@case("AFT-6", needs=["answer"], waits=1.0)
+async def old_timestamp_of_an_acknowledgement_is_rejected(peer: Peer) -> None:
+    """An ACK without data that has an old TSval acknowledges nothing: the answer comes again."""
+    await uses_paws(peer)
+    flow = await opened(peer)
+    tick(flow)
+    flow.ack()
+    await flow.answered()
+    flow.ack()
+    tick(flow)
+    flow.request()
+    await flow.answered(acking=False)
+    known = len(flow.heard)
+    first = next(each for each in flow.heard[::-1] if each.payload).seq
+    newest = flow.timestamp or 0
+    flow.timestamp = newest - OLD
+    flow.send(ACK)
+    flow.timestamp = newest
+    await flow.until(
+        "the answer again: its ACK has an old TSval",
+        lambda: any(each.payload and each.seq == first for each in flow.heard[known:]),
+        within=AGAIN,
+    )
     await flow.finish()
 
 

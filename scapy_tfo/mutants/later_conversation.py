@@ -7,7 +7,7 @@ from scapy_tfo import seq
 from scapy_tfo.mutants.registry import mutant
 from scapy_tfo.reference.parts.pending import Ticket
 from scapy_tfo.reference.recvside import ReceiveSide
-from scapy_tfo.reference.sendside import SendSide
+from scapy_tfo.reference.sendside import Chunk, SendSide
 from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.reference.settings import Cookieless, Settings
 from scapy_tfo.reference.states import State
@@ -231,3 +231,30 @@ class SackLeavesWhatWasRefusedOut(SackLeavesTheSynDataOut):
     def open_slowly(self, syn: Segment, now: float) -> None:
         self.early_bytes = len(syn.payload)
         super().open_slowly(syn, now)
+
+
+class _SkipsWhatWasNamed(SendSide):
+    """named: the first number, and the one behind the last, of each block."""
+
+    named: tuple[tuple[int, int], ...] = ()
+
+    def next_chunk(self, *, probe: bool = False) -> Chunk | None:
+        for left, right in self.named:
+            if seq.at_most(left, self.point) and seq.before(self.point, right):
+                self.point = right
+        return super().next_chunk(probe=probe)
+
+
+@mutant("AFT-11")
+class BelievesSackForEver(PassiveConnection):
+    """What a SACK block named is never sent again, not even by a timer."""
+
+    send_side_class = _SkipsWhatWasNamed
+    send: _SkipsWhatWasNamed
+
+    def ack_arrives(self, segment: Segment, start: int, now: float) -> bool:
+        option = segment.option(opt.SACK) if self.sack else None
+        edges = option.data if option is not None else b""
+        numbers = [int.from_bytes(edges[at : at + 4], "big") for at in range(0, len(edges), 4)]
+        self.send.named += tuple(zip(numbers[::2], numbers[1::2], strict=False))
+        return super().ack_arrives(segment, start, now)

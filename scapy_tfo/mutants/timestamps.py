@@ -91,6 +91,14 @@ class BelievesOldTimestampsInSynRcvd(PassiveConnection):
 
 
 @mutant("AFT-6")
+class BelievesOldTimestampsOfAcks(PassiveConnection):
+    """A segment without data or FIN is taken whatever its TSval."""
+
+    def passes_paws(self, segment: Segment, now: float) -> bool:
+        return not segment.length or super().passes_paws(segment, now)
+
+
+@mutant("AFT-6")
 class RejectsEqualTimestamps(PassiveConnection):
     """A TSval that is not newer than the last one is rejected."""
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from scapy_tfo import seq
+from scapy_tfo.icmp import unreachable
 from scapy_tfo.segment import ACK, PSH
 from scapy_tfo.stimuli.windows import CROSSED, LATER, acknowledged_one_by_one
 from scapy_tfo.suite.flow import Flow
-from scapy_tfo.suite.outcome import Missing
+from scapy_tfo.suite.outcome import Missing, Unsupported
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import stimulus
 
-TEXT, MORE_TEXT, MUCH_TEXT = "send:60000", "send:120000", "reno:900000"
+TEXT, MORE_TEXT, LONG_TEXT = "send:60000", "send:120000", "send:900000"
+MUCH_TEXT = "reno:900000"
 TRIP = 0.5
 """Seconds that the handshake takes: the first timeout is three times that (RFC 6298 2.2)."""
 JUST_IN_TIME = 2.7 * TRIP
@@ -21,7 +25,12 @@ LOSSES = 18
 """More than the tries that any known stack has for one segment."""
 ROUNDS = 3
 """Flights after which some segments are under way at a time."""
+SOURCE_QUENCH = 4
+"""Of ICMP (RFC 792)."""
 NARROW, WIDE = 14_000, 65_535
+WINDOWS, STEP, SOON = 6, 500, 0.02
+"""How often a window grows, by how many bytes, and how many seconds apart: before a timer sends
+anything again."""
 DUPLICATES = 40
 """More than there are segments in the wide window, less those in the narrow one."""
 
@@ -99,6 +108,26 @@ async def duplicate_acknowledgements_apart(peer: Peer) -> None:
     await flow.pause(LATER)
 
 
+@stimulus("TCP-FR-2", needs=["listeners"])
+async def windows_that_grow_while_text_is_under_way(peer: Peer) -> None:
+    """Six ACKs of one number come, each with a larger window: they are no duplicates (RFC 5681
+    section 2)."""
+    flow = peer.flow(await peer.listen(TEXT))
+    flow.window = NARROW
+    flow.syn()
+    await flow.syn_ack()
+    flow.ack()
+    await flow.until("text", lambda: len(flow.stream.data) > 0)
+    await flow.pause(LATER)
+    first = next(each for each in flow.heard if each.payload).seq
+    for _ in range(WINDOWS):
+        flow.window += STEP
+        flow.send(ACK, ack=first)
+        await flow.pause(SOON)
+    flow.ack()
+    await flow.pause(LATER)
+
+
 @stimulus("TCP-CC-5", "TCP-FR-7", needs=["listeners"])
 async def congestion_avoidance(peer: Peer) -> None:
     """A flight is answered with three duplicate ACKs, and what follows is acknowledged, round trip
@@ -114,6 +143,30 @@ async def congestion_avoidance(peer: Peer) -> None:
     flow.ack()
     flow.conduct.avoids(flight)
     await acknowledged_one_by_one(flow, AVOIDING, told=flow.rcv_nxt)
+
+
+@stimulus("TCP-ICMP-4", needs=["listeners"])
+async def a_source_quench(peer: Peer) -> None:
+    """Two flights are acknowledged at once each, and a source quench comes between the two."""
+    if peer.family == 6:
+        raise Unsupported("ICMPv6 has no source quench")
+    flow = await peer.connect(await peer.listen(LONG_TEXT))
+    await flow.until("text", lambda: len(flow.stream.data) > 0)
+    await acknowledged_one_by_one(flow, 2)
+    await flow.pause(LATER)
+    told = flow.rcv_nxt
+    await acknowledged_at_once(flow)
+    flow.conduct.has_no_reason_to_slow(seq.distance(told, flow.rcv_nxt))
+    last = next(each for each in flow.heard[::-1] if each.payload)
+    flow.send_icmp(replace(unreachable(last.to_bytes(), code=0), type=SOURCE_QUENCH))
+    await acknowledged_at_once(flow)
+    await acknowledged_at_once(flow)
+
+
+async def acknowledged_at_once(flow: Flow) -> None:
+    """Acknowledge all that came, and wait for what follows."""
+    flow.ack()
+    await flow.pause(LATER)
 
 
 def max_end(flow: Flow, since: int) -> int:

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from scapy_tfo import option as opt
 from scapy_tfo import seq
+from scapy_tfo.icmp import IcmpError
 from scapy_tfo.mutants.registry import tcp_mutant
+from scapy_tfo.reference.icmp import quoted_segment
 from scapy_tfo.reference.recvside import ReceiveSide
 from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.reference.settings import Settings
@@ -309,3 +311,18 @@ class ReportsDuplicatesTwice(PassiveConnection):
         if told is not None and self.sack:
             self.recv._duplicate = told
             super().send_ack(now)
+
+
+@tcp_mutant("slows-for-a-quench", "TCP-ICMP-4.a-source-quench")
+class HeedsSourceQuenches(Stack):
+    """A source quench begins slow start (RFC 1122 section 4.2.3.9, which RFC 9293 forbids)."""
+
+    def receive(self, packet: bytes, now: float) -> None:
+        error = IcmpError.from_bytes(packet)
+        if error is None or (error.src.version, error.type) != (4, 4):
+            super().receive(packet, now)
+            return
+        quoted = quoted_segment(error.quoted)
+        connection = self.connections.get(quoted[:4]) if quoted is not None else None
+        if connection is not None:
+            connection.send.cwnd = connection.send.mss

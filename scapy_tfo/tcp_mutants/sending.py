@@ -113,36 +113,6 @@ class BeginsWithTwenty(Stack):
     """Twenty segments go out before any is acknowledged."""
 
 
-@tcp_mutant("no-backoff", "TCP-RTO-10.text-that-nobody-acknowledges")
-class NeverBacksOff(SendSide):
-    """Text is sent again every second."""
-
-    def timed_out(self) -> bool:
-        super().timed_out()
-        self.rto = 1.0
-        return True
-
-
-@tcp_mutant("timer-skips-text", FLIGHT)
-class SkipsTheFirst(SendSide):
-    """A timer sends the second segment that is not acknowledged."""
-
-    def timed_out(self) -> bool:
-        going = super().timed_out()
-        if self.outstanding > self.mss:
-            self.point = seq.add(self.point, self.mss)
-            self.cwnd = 2 * self.mss
-        return going
-
-
-@tcp_mutant("not-repeated", FLIGHT)
-class NeverSendsAgain(PassiveConnection):
-    """Nothing is sent again."""
-
-    def retransmit(self, now: float) -> None:
-        self.send.timer = None
-
-
 @tcp_mutant("fin-again", "TCP-FIN-8.text-behind-the-fin-of-the-target")
 class FinForEver(PassiveConnection):
     """A FIN that is acknowledged comes again with each ACK."""
@@ -154,37 +124,12 @@ class FinForEver(PassiveConnection):
             super().send_ack(now)
 
 
-@tcp_mutant("timer-bursts", FLIGHT)
-class SendsAllAgain(SendSide):
-    """When the timer runs out, all that is not acknowledged is sent again."""
-
-    def timed_out(self) -> bool:
-        window = self.cwnd
-        going = super().timed_out()
-        self.cwnd = window
-        return going
-
-
-@tcp_mutant("timeout-after-lost-handshake", LOST, settings=Settings(rto_after_lost_handshake=1.0))
-class ForgetsTheLostHandshake(Stack):
-    """After a lost handshake the timeout of the first text is a second."""
-
-
 @tcp_mutant("window-after-lost-handshake", LOST)
 class FullWindowAfterALostHandshake(SendSide):
     """After a lost handshake the initial window is the usual one."""
 
     def window_after_lost_handshake(self) -> int:
         return self.initial_window()
-
-
-@tcp_mutant(
-    "timeout-limited",
-    "TCP-RTO-10.text-that-nobody-acknowledges",
-    settings=Settings(max_rto=30.0, data_retries=20),
-)
-class ShortLongestTimeout(Stack):
-    """No timeout is longer than half a minute."""
 
 
 @tcp_mutant("flight-too-large", DUPLICATES)
@@ -224,6 +169,15 @@ class BelievesOneDuplicate(SendSide):
         return super().duplicate()
 
 
+@tcp_mutant("resends-too-soon", "TCP-FR-2.windows-that-grow-while-text-is-under-way")
+class CountsWindows(SendSide):
+    """An ACK that changes the window counts as a duplicate."""
+
+    def update_window(self, field: int, segment_seq: int, ack: int, *, scaled: bool = True) -> bool:
+        super().update_window(field, segment_seq, ack, scaled=scaled)
+        return False
+
+
 @tcp_mutant("resends-too-soon", "TCP-FR-2.duplicate-acknowledgements-apart")
 class CountsOn(SendSide):
     """Duplicate ACKs count on, whatever is acknowledged between them."""
@@ -259,17 +213,6 @@ class SizesByTheHost(PassiveConnection):
                 other.resize()
 
 
-@tcp_mutant("rst-unprovoked", "TCP-RST-6.losses-with-answers-between")
-class CountsTriesOn(SendSide):
-    """Retransmissions of one segment after the other count together, until it gives up."""
-
-    def acknowledged(self, ack: int, now: float) -> bool:
-        before = self.retries
-        again = super().acknowledged(ack, now)
-        self.retries = before
-        return again
-
-
 @tcp_mutant("rate-kept", "TCP-CC-5.congestion-avoidance")
 class KeepsItsRate(SendSide):
     """The threshold after a loss is all that is under way, not half of it."""
@@ -300,46 +243,6 @@ class SendsTheNextAgain(PassiveConnection):
         super().send_head(now)
 
 
-@tcp_mutant("probes-end", "TCP-PROBE-4.a-window-that-stays-closed-for-minutes")
-class ProbesInVain(SendSide):
-    """Probes of a closed window are given up after some, though each is answered."""
-
-    def heard(self) -> None:
-        """Count what was sent since something was acknowledged."""
-
-
-@tcp_mutant("keepalive-early", "TCP-TS-6.some-seconds-of-silence")
-class ImpatientKeepalive(PassiveConnection):
-    """A connection that is idle for two seconds is probed."""
-
-    def arrive(self, segment: Segment, now: float) -> None:
-        self.alarms["keep-alive"] = (now + 2.5, self.probe)
-        super().arrive(segment, now)
-
-    def probe(self, now: float) -> None:
-        """Ask whether the peer is there."""
-        self.transmit(seq.add(self.send.nxt, -1), ACK, now)
-
-
-@tcp_mutant("probe-missing", "TCP-PROBE-1.a-window-that-stays-closed")
-class NeverProbes(SendSide):
-    """A closed window is not probed."""
-
-    def next_chunk(self, *, probe: bool = False) -> Chunk | None:
-        return None if probe and not self.wnd else super().next_chunk(probe=probe)
-
-
-@tcp_mutant("probes-too-soon", "TCP-PROBE-1.a-window-that-stays-closed")
-class ProbesAtOnce(SendSide):
-    """A window that closes is probed after a twentieth of a second."""
-
-    def keep_probing(self, now: float) -> None:
-        idle = self.timer is None
-        super().keep_probing(now)
-        if idle and self.timer is not None and not self.wnd:
-            self.timer = now + 0.05
-
-
 @tcp_mutant("text-unpushed", "TCP-SEND-3.answers-that-fill-their-segments")
 class PushesShortSegments(Dressed):
     """Only segments that are not full have PSH."""
@@ -357,16 +260,6 @@ class FillsEachWindow(SendSide):
         return True
 
 
-@tcp_mutant("probes-too-often", "TCP-PROBE-1.a-window-that-stays-closed")
-class ProbesEachSecond(SendSide):
-    """A closed window is probed each second."""
-
-    def timed_out(self) -> bool:
-        going = super().timed_out()
-        self.rto = 1.0 if not self.wnd else self.rto
-        return going
-
-
 @tcp_mutant("into-a-shrunk-window", "TCP-WIN-2.a-window-that-is-taken-back")
 class EdgeNeverRetreats(SendSide):
     """A window that shrinks is not believed."""
@@ -376,14 +269,3 @@ class EdgeNeverRetreats(SendSide):
         changed = super().update_window(field, segment_seq, ack, scaled=scaled)
         self.wnd += max(seq.distance(seq.add(ack, self.wnd), edge), 0)
         return changed
-
-
-@tcp_mutant("not-repeated", "TCP-RTO-3.text-comes-while-text-is-lost")
-class TextPutsTheTimerOff(PassiveConnection):
-    """Whatever comes, the timer starts anew (RFC 6298 section 5.3: only for new data)."""
-
-    def ack_arrives(self, segment: Segment, start: int, now: float) -> bool:
-        taken = super().ack_arrives(segment, start, now)
-        if self.send.timer is not None and segment.payload:
-            self.send.timer = now + self.send.rto
-        return taken

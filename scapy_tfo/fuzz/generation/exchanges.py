@@ -15,6 +15,7 @@ from scapy_tfo.program.program import Cookie, Flow, Option, Program, Send, Step,
 _SIZES = (1, 3, 20, 20, 100, 100, 536, 1000, 1400)
 _WINDOWS = (65535, 65535, 5000, 1000, 100, 0, 0)
 _SPOILT = Option("fo", cookie=Cookie("own", (("flip", 9),)))
+_OF_OTHER = Option("fo", cookie=Cookie("other"))
 _PIECES = 40
 """Into which a client's stream is cut."""
 
@@ -42,7 +43,8 @@ class _Client:
 
     is_early: the text of the SYN is taken; it comes again otherwise. pieces: where each begins and
     ends that may be sent. done: how many of them were sent in order. top: how many the stream has,
-    once it ended. answered: the number up to which text was sent before the last wait.
+    once it ended. begun: how many of them were sent at least in part. answered: the number up to
+    which text was sent before the last wait.
     """
 
     def __init__(
@@ -62,7 +64,7 @@ class _Client:
             size = dice.choice(_SIZES)
             self.pieces.append((begin, begin + size))
             begin += size
-        self.done = 0
+        self.done = self.begun = 0
         self.top = _PIECES
         self.early: set[int] = set()
         self.ended = False
@@ -92,6 +94,7 @@ class _Client:
             at = dice.choice([*range(max(0, self.done - 3), self.done), *sorted(self.early)])
         begin, end = self.pieces[at]
         if roll and dice.random() < 0.07 and end - begin > 1:
+            self.begun = max(self.begun, at + 1)
             return begin, end - 1
         self._sent(at)
         if roll and dice.random() < 0.07 and at + 1 < self.top:
@@ -100,6 +103,7 @@ class _Client:
         return begin, end
 
     def _sent(self, at: int) -> None:
+        self.begun = max(self.begun, at + 1)
         if at >= self.done:
             self.early.add(at)
         while self.done in self.early:
@@ -109,7 +113,7 @@ class _Client:
     def fin(self) -> Send:
         """Behind all that was sent, also where some of it is missing."""
         self.ended = True
-        self.top = max(self.early, default=self.done - 1) + 1
+        self.top = self.begun
         if self._dice.random() < 0.3:
             self.top += 1
             begin, end = self.pieces[self.top - 1]
@@ -213,7 +217,7 @@ def _beside(dice: Random, first: Flow) -> Flow:
 def _opened(dice: Random, number: int, flow: Flow, traits: frozenset[str]) -> _Client:
     size = dice.choice((0, 0, 20, 1000))
     of_fast_open = (GOOD,) * 6 + ((REQUEST, _SPOILT) if size else (REQUEST, REQUEST, None, None))
-    cookie = dice.choice(of_fast_open)
+    cookie = dice.choice((*of_fast_open, _OF_OTHER, _OF_OTHER) if number and size else of_fast_open)
     options = (*_options(dice), *((cookie,) if cookie else ()))
     syn = Send(number, "SEW" if "marks" in traits else "S", size=size, options=options)
     return _Client(dice, flow, syn, traits, is_early=cookie == GOOD and flow.port != "plain")

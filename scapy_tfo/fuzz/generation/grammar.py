@@ -25,7 +25,7 @@ from scapy_tfo.fuzz.generation.option_lists import (
 )
 from scapy_tfo.program.program import Cookie, Flow, Option, Program, Send, Step, Wait, check
 
-VERSION = 3
+VERSION = 4
 """Of what campaigns send: a number means the same program only within one."""
 _DICE = 1
 """Of the themes: a seed means the same program only within one."""

@@ -10,6 +10,7 @@ from scapy_tfo.program.program import Icmp, Option, Send
 _FAR = 1 << 29
 _SOFT = {4: (0, 1, 5), 6: (0, 3)}
 """Codes of unreachable that are soft errors, by family (RFC 1122 section 4.2.3.9, RFC 4443)."""
+_OLD = (NOP, NOP, Option("ts", -100_000))
 
 
 def harmless_segment(dice: Random, syn: Send, after: int) -> Send:
@@ -18,7 +19,7 @@ def harmless_segment(dice: Random, syn: Send, after: int) -> Send:
     flow = syn.flow
     stamped = any(each.name == "ts" for each in syn.options or ())
     kinds = ["probe", "probe", "probe-byte", "syn", "rst", "rst-far", "beyond", "old-ack"]
-    kinds += ["no-ack", "far", "spoilt", *(("old-time",) * 2 if stamped else ())]
+    kinds += ["no-ack", "far", "spoilt", *(("old-time", "old-time-ack") if stamped else ())]
     match dice.choice(kinds):
         case "probe":
             return Send(flow, ".", after - 1, "all")
@@ -40,9 +41,10 @@ def harmless_segment(dice: Random, syn: Send, after: int) -> Send:
             return Send(flow, "P.", after + dice.choice((_FAR, -_FAR)), "all", 10, wrong=True)
         case "spoilt":
             return Send(flow, "P.", after, "all", 10, checksum=77)
+        case "old-time-ack":
+            return Send(flow, ".", after, "all", options=_OLD)
         case _:
-            old = (NOP, NOP, Option("ts", -100_000))
-            return Send(flow, "P.", after, "all", 10, wrong=True, options=old)
+            return Send(flow, "P.", after, "all", 10, wrong=True, options=_OLD)
 
 
 def icmp_error(dice: Random, flow: int, after: int, family: int) -> Icmp:

@@ -134,6 +134,12 @@ class Conduct:
         threshold = flight // 2 + 2 * history.largest
         history.rounds = Rounds(flight, threshold, history.theirs.end)
 
+    def has_no_reason_to_slow(self, flight: int) -> None:
+        """So many bytes were under way when all before them was acknowledged at once. The same is
+        done again, and nothing between that tells of a loss."""
+        history = self.history
+        history.rounds = Rounds(flight, 0, history.theirs.end, lossless=True)
+
     def _settle(self, name: str, judged: Judged) -> None:
         number = _NUMBERS[name]
         if judged is False:

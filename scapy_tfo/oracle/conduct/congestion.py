@@ -13,6 +13,7 @@ from scapy_tfo.oracle.conduct.parts.conditions import (
     IDLE,
     REPEATED,
 )
+from scapy_tfo.oracle.conduct.parts.rounds import Rounds
 from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, strict
 from scapy_tfo.segment import ACK, PSH, RST, SYN, Segment
 from scapy_tfo.seq import distance
@@ -79,9 +80,11 @@ def resends_fast(history: History, segment: Segment, at: float) -> Due | None:
 
 
 def _comes_again(history: History, came: Came) -> bool:
-    """Whether text comes again in answer to a duplicate ACK, by what RFC 5681 knows of."""
-    sent_at = history.peer.sent_at
-    if not _is_text(came) or sent_at is None or not history.peer.idle or _sack(history):
+    """Whether text comes again in answer to a duplicate ACK, by what RFC 5681 knows of, or to a
+    window that changes."""
+    peer, sent_at = history.peer, history.peer.sent_at
+    asks = peer.idle or (peer.widened and not history.narrowed)
+    if not _is_text(came) or sent_at is None or not asks or _sack(history):
         return False
     assert came.seq is not None
     old = came.seq + came.length <= history.theirs.end
@@ -110,11 +113,29 @@ def resends_what_is_asked_for(history: History, came: Came) -> Judged:
     return came.seq <= una or Breach(f"text at {una} again", f"at {came.seq}")
 
 
+def _rounds(history: History, came: Came, *, lossless: bool) -> Rounds | None:
+    """The round trips that text may be judged by."""
+    rounds = history.rounds
+    if rounds is None or rounds.lossless != lossless or not _is_text(came):
+        return None
+    # A host that may be late makes one round trip of two.
+    return None if history.grace else rounds
+
+
+def heeds_a_quench(history: History, came: Came) -> Judged:
+    """A source quench lets no less out (RFC 9293 section 3.9.2.2, MUST-55)."""
+    rounds = _rounds(history, came, lossless=True)
+    if rounds is None or len(rounds.sizes) != 1 or history.repeated:
+        return False
+    least, size = rounds.flight // 2, rounds.sizes[0]
+    return size >= least or Breach(f"{least} bytes under way at least", f"{size}")
+
+
 def slows_down(history: History, came: Came) -> Judged:
     """In the round trip behind a recovery half as much is under way as when the loss was noticed
     (RFC 5681 section 4.3)."""
-    rounds = history.rounds
-    if rounds is None or len(rounds.sizes) != 1 or not _is_text(came) or history.grace:
+    rounds = _rounds(history, came, lossless=False)
+    if rounds is None or len(rounds.sizes) != 1:
         return False
     most = max(rounds.flight // 2 + _MORE * history.largest, 2 * _MORE * history.largest)
     size = rounds.sizes[0]
@@ -123,9 +144,9 @@ def slows_down(history: History, came: Came) -> Judged:
 
 def avoids_congestion(history: History, came: Came) -> Judged:
     """In congestion avoidance the window grows by a segment a round trip (RFC 5681 section 3.1)."""
-    growth = None if history.rounds is None else history.rounds.growth(_ROUNDS)
-    if growth is None or not _is_text(came) or history.grace:
-        # A host that may be late makes one round trip of two.
+    rounds = _rounds(history, came, lossless=False)
+    growth = None if rounds is None else rounds.growth(_ROUNDS)
+    if growth is None:
         return False
     most = (_ROUNDS + _MORE) * history.largest
     return growth <= most or Breach(
@@ -171,6 +192,7 @@ def window_after_lost_handshake(history: History, came: Came) -> Judged:
 RULES: tuple[Rule, ...] = (
     strict("flight-too-large", grows_slowly, "a", ACKED, text=True),
     strict("fills-small-windows", waits_for_room, "a", ACKED, text=True),
+    strict("slows-for-a-quench", heeds_a_quench, "a", AVOIDS, text=True),
     strict("rate-kept", slows_down, "a", AVOIDS, text=True),
     strict("avoidance-too-fast", avoids_congestion, "a", AVOIDS, text=True),
     strict("stays-inflated", deflates, "a", ACKED, text=True),

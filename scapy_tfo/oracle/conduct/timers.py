@@ -23,6 +23,8 @@ _LARGE = 16.0
 """Seconds from which on a timer may be at its limit, which is a minute at least."""
 _GROWTH = 1.5
 """Of four, as two steps should have it: what is lost on the way makes gaps longer."""
+_FAST_GROWTH, _ALIKE = 2.5, 1.1
+"""By what a gap grows at least that grows by more than twice, and how alike two such steps are."""
 _LATE, _OF_IT = 0.2, 0.9
 """Seconds that each timer may run out late, to wait for a delayed ACK, and the share of a gap that
 such seconds may be: they do not double (RFC 6298 says how long a timeout is, not how punctual)."""
@@ -79,7 +81,19 @@ def textbacks_off(history: History, came: Came) -> Judged:
     may_be_shut = peer.shut_at is not None or (peer.ever_shut and not peer.plain)
     if came.flags & SYN or may_be_shut:
         return False
-    return backs_off(_gaps(history, came))
+    gaps = _gaps(history, came)
+    if history.whole and history.ordered and not history.grace and _grows_too_fast(gaps):
+        return Breach("gaps that double", ", ".join(f"{each:.2f}" for each in gaps))
+    return backs_off(gaps)
+
+
+def _grows_too_fast(gaps: list[float]) -> bool:
+    """Whether each gap is the same multiple of the one before, and that is more than two: a copy
+    that is lost makes one gap longer, and the next one longer by less."""
+    if len(gaps) < 3 or min(gaps) < REAL:
+        return False
+    first, second = gaps[1] / gaps[0], gaps[2] / gaps[1]
+    return min(first, second) > _FAST_GROWTH and max(first, second) < _ALIKE * min(first, second)
 
 
 def _by_timer(history: History, came: Came) -> list[float]:

@@ -43,6 +43,10 @@ MORE: dict[str, tuple[Script, Script]] = {
         lambda talk: sending.avoiding(talk, 1, first=7),
         lambda talk: sending.avoiding(talk, 1, first=5),
     ),
+    "slows-for-a-quench": (
+        lambda talk: sending.quenched(talk, 10, 2),
+        lambda talk: sending.quenched(talk, 10, 5),
+    ),
     "resent-for-the-same": (
         lambda talk: sending.told_twice(talk, 0.05),
         lambda talk: sending.told_twice(talk, 0.3),

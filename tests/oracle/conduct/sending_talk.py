@@ -117,6 +117,23 @@ def avoiding(talk: Conversation, more: int, first: int = 5) -> None:
             talk.ours(ack=end - 1460 * (size - 1 - each))
 
 
+def quenched(talk: Conversation, *sizes: int) -> None:
+    """So many segments are under way when each flight is acknowledged; a source quench comes
+    behind the first, and one segment more at the end."""
+    opened(talk)
+    end = 4
+    for number, size in enumerate((*sizes, 1)):
+        for _ in range(size):
+            talk.theirs(ACK, FULL, seq=end)
+            end += 1460
+        talk.rest(0.1)
+        if not number:
+            talk.conduct.has_no_reason_to_slow(1460 * size)
+            talk.icmp(4, 0)
+            talk.rest(0.1)
+        talk.ours(ack=end)
+
+
 def narrow(talk: Conversation, size: int) -> None:
     opened(talk)
     talk.theirs(ACK, b"x" * 1400, seq=4)

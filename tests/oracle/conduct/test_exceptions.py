@@ -211,28 +211,6 @@ def test_text_that_comes_at_once_probes_nothing() -> None:
     assert "over-the-unscaled-window" in talk.theirs(ACK, b"y" * 1460, ack=11)
 
 
-LATE = {
-    "0.2 s more, of a timeout that doubles from 0.03 s": (0.23, 0.26, 0.32, 0.44, 0.68),
-    "the first of them on a busy host": (0.26, 0.26, 0.32, 0.44, 0.68),
-    "the second": (0.23, 0.29, 0.32, 0.44, 0.68),
-    "doubled exactly": (0.25, 0.5, 1.0, 2.0),
-}
-
-
-@pytest.mark.parametrize("gaps", LATE.values(), ids=LATE)
-def test_a_timer_may_always_be_some_time_late(gaps: tuple[float, ...]) -> None:
-    talk = rules.conversation("no-backoff")
-    rules._copies(talk, gaps)
-    assert talk.broken == []
-
-
-@pytest.mark.parametrize("gap", [0.2, 0.21, 0.3, 1.0, 3.0, 15.6])
-def test_a_timeout_that_never_grows_is_no_late_one(gap: float) -> None:
-    talk = rules.conversation("no-backoff")
-    rules._copies(talk, (gap, gap + 0.004, gap, gap + 0.002))
-    assert "no-backoff" in talk.broken
-
-
 TIMES = opt.timestamps(100, 0)
 
 

@@ -190,7 +190,7 @@ def _of_past(facts: Facts, came: Came) -> int:
         found |= ERRORS
     if facts.echoes or peer.unanswered:
         found |= ECHOES
-    if peer.idle:
+    if peer.idle or peer.widened:
         found |= IDLE
     if peer.window == 0:
         found |= CLOSED

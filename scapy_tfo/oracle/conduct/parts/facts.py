@@ -72,12 +72,13 @@ class Facts:
     routers may cut; same_ids: how many in a row differed from the one before, and not in its
     identification. fitted_at: when text came last that fills a path of which a router told.
     sent_at: when its latest segments with text came, by where they start; none once some came
-    twice. far_edge: the furthest right edge that the peer offered behind its SYN; taken_back: the
-    one that it offers now, and since when, while that is to the left of it. closes: the application
-    of the judged end closes as soon as it has written. has_more: it has written more than any
-    window lets out. intake: how that end takes text. acked_while_shut: what the peer acknowledged
-    last while the window of that end was closed, and when. rounds: set while that end avoids
-    congestion as in RFC 5681. refuses_ecn: one of its SYN-ACKs does not agree to ECN.
+    twice. far_edge: the furthest right edge that the peer offered behind its SYN; narrowed: it
+    offered less later; taken_back: the one that it offers now, and since when, while that is to the
+    left of it. closes: the application of the judged end closes as soon as it has written.
+    has_more: it has written more than any window lets out. intake: how that end takes text.
+    acked_while_shut: what the peer acknowledged last while the window of that end was closed, and
+    when. rounds: set while that end avoids congestion as in RFC 5681, or has no reason to slow.
+    refuses_ecn: one of its SYN-ACKs does not agree to ECN.
     """
 
     complete: bool = True
@@ -152,6 +153,7 @@ class Facts:
     repeated: bool = False
     sent_at: dict[int, float] = field(default_factory=dict)
     far_edge: int = 0
+    narrowed: bool = False
     taken_back: tuple[int, float] | None = None
     spoke_since: bool = False
     closes: bool = False
@@ -185,7 +187,7 @@ class Facts:
         more, without which some stacks take no smaller one."""
         at, back = self.peer.sent_at, self.taken_back
         shrinks = edge + (1 << self.offered.shift) <= self.far_edge
-        self.far_edge = max(self.far_edge, edge)
+        self.far_edge, self.narrowed = max(self.far_edge, edge), self.narrowed or shrinks
         if at is None or not self.peer.plain or not shrinks:
             self.taken_back = None
         elif back is not None and edge >= back[0]:

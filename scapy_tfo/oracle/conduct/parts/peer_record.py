@@ -46,9 +46,10 @@ class PeerRecord:
     is over, as text behind it was acknowledged, and both ends know all of each other's. sent_at:
     when it sent last, None where times are not known; rest: how long it had been silent then.
     fresh: its last segment is plain and has text or a FIN that it had not sent before. idle: its
-    last segment is an acknowledgement alone that says nothing new; idles, unanswered: how many of
-    them in a row, and in all, since the other end sent something; asked: it sent something else,
-    too. duplicates: how many in a row while text was under way; alike: the same, with text between
+    last segment is an acknowledgement alone that says nothing new; widened: it is one that says
+    nothing new but a larger window; idles, unanswered: how many idle ones in a row, and in all,
+    since the other end sent something; asked: it sent something else, too. duplicates: how many in
+    a row while text was under way; alike: the same, with text between
     them; inflation: in all. soft, hard: ICMP errors that it sent. mtu, mtu_at: of IPv6, as the last
     packet-too-big told it, and when. unlikely_mtu: one that no path has, or 0. told_again_at: when
     it told no less than before, if it did so last. reset_at: when it sent a RST that ends the
@@ -76,6 +77,7 @@ class PeerRecord:
     sent_at: float | None = None
     fresh: bool = False
     idle: bool = False
+    widened: bool = False
     duplicates: int = 0
     inflation: int = 0
     alike: int = 0
@@ -293,13 +295,15 @@ class PeerRecord:
     def _count(self, segment: Segment, place: Place) -> None:
         text = bool(segment.payload or segment.flags & FIN)
         ack = place.ack
-        self.fresh = self.idle = False
+        self.fresh = self.idle = self.widened = False
         if self.plain and not segment.flags & SYN:
             if text:
                 fits = place.edge is None or place.start + place.length <= place.edge
                 self.fresh = fits and place.start + place.length > place.next
             else:
-                self.idle = segment.window == self.window and ack == place.una and place.open
+                alike = ack == place.una and place.open
+                self.idle = alike and segment.window == self.window
+                self.widened = alike and segment.window > (self.window or 0)
         if ack is not None and ack > place.una:
             self.alike = 0
         if not self.idle:

@@ -7,16 +7,18 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True, eq=False)
 class Rounds:
-    """An end in congestion avoidance, that uses the congestion control of RFC 5681.
+    """An end in congestion avoidance, that uses the congestion control of RFC 5681; or one that has
+    no reason to send less.
 
-    flight: bytes that were under way when a loss was noticed. threshold: from how many on it surely
-    avoids congestion. end: the number at which a round trip ends. sizes: bytes that were under way
-    when each one did.
+    flight: bytes that were under way when a loss was noticed, or before the first round trip.
+    threshold: from how many on it surely avoids congestion. end: the number at which a round trip
+    ends. lossless: nothing was lost. sizes: bytes that were under way when each one did.
     """
 
     flight: int
     threshold: int
     end: int
+    lossless: bool = False
     sizes: list[int] = field(default_factory=list)
 
     def learn(self, una: int, end: int) -> None:
