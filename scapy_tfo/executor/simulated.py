@@ -26,7 +26,7 @@ from scapy_tfo.program.program import SMALL, Program
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.reference.states import Accepted, EndOfStream, Endpoint, Event, Received
-from scapy_tfo.variants.registry import AnyStack, named
+from scapy_tfo.variants.registry import UPTIME, AnyStack, named
 
 TARGETS = {4: ip_address("192.0.2.1").packed, 6: ip_address("fd00:7413::1").packed}
 CLIENTS = {
@@ -197,7 +197,7 @@ class SimulatedBench:
         return self._play(program, keep=True)
 
     def _new_world(self) -> World:
-        return World(new_stack(self._stack), first_port=self.first_port)
+        return World(new_stack(self._stack), now=UPTIME, first_port=self.first_port)
 
     def _play(
         self,
@@ -298,7 +298,7 @@ def _introduce(world: World, program: Program, jar: Jar) -> None:
     for family, client in sorted(wanted):
         cookie = _ask(world, family, client)
         if cookie is not None:
-            jar.grant((family, client), cookie)
+            jar.grant((family, client), cookie, world.now)
 
 
 def _wants_other(program: Program) -> bool:

@@ -24,7 +24,7 @@ class Jar:
     good: dict[Client, set[bytes]] = field(default_factory=dict)
     granted_at: dict[bytes, float] = field(default_factory=dict)
 
-    def grant(self, client: Client, cookie: bytes, now: float = 0.0) -> None:
+    def grant(self, client: Client, cookie: bytes, now: float) -> None:
         """Remember a cookie that came for a client at `now`, in seconds."""
         self.granted_at.setdefault(cookie, now)
         self.current[client] = cookie

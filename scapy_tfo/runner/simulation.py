@@ -21,7 +21,7 @@ from scapy_tfo.suite.context.surroundings import delay_in, isn_in, mtu_in
 from scapy_tfo.suite.registry import Case
 from scapy_tfo.suite.result import Breach, CapturedPacket, Result, Run, Verdict, moved
 from scapy_tfo.targets.own import reference_target
-from scapy_tfo.variants.registry import AnyStack, named
+from scapy_tfo.variants.registry import UPTIME, AnyStack, named
 
 
 def simulate(
@@ -53,7 +53,10 @@ def simulate(
             path = _path_in(options.context.without(case.fixed), options.impairment)
             alone = replace(options, families=(family,), seed=seed, impairment=path)
             try:
-                run = run_virtually(_one(name, mutant, case, family, catalogue, alone, started))
+                run = run_virtually(
+                    _one(name, mutant, case, family, catalogue, alone, started - UPTIME),
+                    start=UPTIME,
+                )
             except TargetError as error:
                 if options.impairment is None:
                     raise

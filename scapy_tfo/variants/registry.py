@@ -26,6 +26,10 @@ from scapy_tfo.reference.stack import Stack
 
 Part = TypeVar("Part", bound=type[Any])
 
+UPTIME = 7_000.25
+"""Seconds that the clock of a simulated stack shows when it is first met: at zero, a time and a
+difference of times would be the same."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:

@@ -36,7 +36,7 @@ LINUX = Profile(forms=frozenset((opt.TFO, opt.EXPERIMENT_2)))
 def _jar():
     jar = Jar()
     for client, cookie in COOKIES.items():
-        jar.grant(client, cookie)
+        jar.grant(client, cookie, 0.0)
     return jar
 
 

@@ -38,8 +38,8 @@ _MASK = 0xFFFFFFFF
 def full_jar() -> Jar:
     jar = Jar()
     for family in (4, 6):
-        jar.grant((family, 0), GRANTED)
-        jar.grant((family, 1), ANOTHER)
+        jar.grant((family, 0), GRANTED, 0.0)
+        jar.grant((family, 1), ANOTHER, 0.0)
     return jar
 
 

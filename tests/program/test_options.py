@@ -21,8 +21,8 @@ TIMES = Times(1000, 2000)
 
 def jar() -> Jar:
     held = Jar()
-    held.grant(OURS, GRANTED)
-    held.grant(OTHER, ANOTHER)
+    held.grant(OURS, GRANTED, 0.0)
+    held.grant(OTHER, ANOTHER, 0.0)
     return held
 
 
@@ -178,7 +178,7 @@ class TestCookies:
 
     def test_what_was_granted_stays_good(self) -> None:
         held = jar()
-        held.grant(OURS, SEEN)
+        held.grant(OURS, SEEN, 0.0)
         assert held.resolve(Cookie(), OURS, {}) == SEEN
         assert held.is_good(OURS, GRANTED)
         assert held.is_good(OURS, SEEN)

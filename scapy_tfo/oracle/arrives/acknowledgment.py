@@ -124,8 +124,9 @@ def _acceptable(link: Connection, it: Arrival) -> bool:
     if it.must_ack:
         inbound = link.inbound
         inbound.extend(it.ack + (it.sent.window << (inbound.scale or 0)))
-        # Some read it in old text, too.
-        inbound.may_acknowledge(it.ack)
+        if it.may_time:
+            # Some read it in old text, too.
+            inbound.may_acknowledge(it.ack)
     if not (it.may_seq and it.may_time):
         bare = not it.may_time and not it.length
         link.want_answer(it.old == OPEN and not (bare or _is_discarded(link, it)), it.sent.now)
