@@ -53,10 +53,8 @@ def simulate(
             path = _path_in(options.context.without(case.fixed), options.impairment)
             alone = replace(options, families=(family,), seed=seed, impairment=path)
             try:
-                run = run_virtually(
-                    _one(name, mutant, case, family, catalogue, alone, started - UPTIME),
-                    start=UPTIME,
-                )
+                one = _one(name, mutant, case, family, catalogue, alone, started - UPTIME)
+                run = run_virtually(one, start=UPTIME)
             except TargetError as error:
                 if options.impairment is None:
                     raise

@@ -84,6 +84,7 @@ KNOWN: dict[str, str] = {
     "our_ack": "inbound.our_ack",
     "sure_ack": "inbound.sure_ack",
     "may_ack": "inbound.may_ack",
+    "widest": "inbound.widest",
     "perhaps_reset_at": "history.perhaps_reset_at",
     "room_end": "outbound.room_end",
     "limit": "inbound.limit",

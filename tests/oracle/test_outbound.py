@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from scapy_tfo.oracle.parts.profile import Profile
+from scapy_tfo.program.payload import text
 from scapy_tfo.program.program import Option
 from tests.oracle.conversations import GOOD, MSS, SPOILT, TIMED, Conversation, crowd
 
@@ -108,6 +109,21 @@ DEBTS: dict[str, tuple[Callable[[], Conversation], tuple[str, str] | None]] = {
         ("no-text", "ACC-9"),
     ),
     "the window is closed": (lambda: half_open().send(".", 21, 1, window=0), None),
+    "a copy of text closes the window, before any ACK of it": (
+        lambda: opened(0).send("P.", 1, 1, 10).send("P.", 1, 1, 10, window=0).came(".", 1, 11),
+        None,
+    ),
+    "a copy of text closes the window, after the ACK of what followed": (
+        lambda: (
+            opened(0)
+            .send("P.", 1, 1, 10)
+            .send("P.", 11, 1, 10)
+            .came(".", 1, 21)
+            .send("P.", 1, 1, 10, window=0)
+            .came(".", 1, 21)
+        ),
+        ("no-text", "ACC-5"),
+    ),
     "a FIN": (lambda: opened(0).send("F.", 1, 1), ("no-ack", "AFT-2")),
     "a FIN that was acknowledged": (
         lambda: opened(0).send("F.", 1, 1).came(".", 1, 2),
@@ -203,6 +219,12 @@ def test_text_before_its_turn_may_use_up_the_answers() -> None:
     assert it.syn(-500).owed is None
 
 
+def timed_echo() -> Conversation:
+    """The text of a SYN came back, on a connection with timestamps."""
+    it = timed()
+    return it.came("P.", 1, 21, text(it.link.index, 1, 20), TIMED)
+
+
 OVERDUE: dict[str, tuple[Callable[[], Conversation], str | None]] = {
     "a SYN-ACK, soon": (lambda: half_open().at(3.0), None),
     "a SYN-ACK, late": (lambda: half_open().at(4.0), "no-repeat"),
@@ -213,6 +235,14 @@ OVERDUE: dict[str, tuple[Callable[[], Conversation], str | None]] = {
     "text, late": (lambda: opened().echoed(1, 20).at(4.0), "no-repeat"),
     "text that was acknowledged": (
         lambda: opened().echoed(1, 20).send(".", 21, 21).at(9.0),
+        None,
+    ),
+    "text whose ACK has an old timestamp": (
+        lambda: timed_echo().send(".", 21, 21, options=OLD).at(9.0),
+        "no-repeat",
+    ),
+    "text whose ACK has a new one": (
+        lambda: timed_echo().send(".", 21, 21, options=TIMED).at(9.0),
         None,
     ),
     "a closed window, soon": (lambda: half_open().send(".", 21, 1, window=0).at(5.0), None),

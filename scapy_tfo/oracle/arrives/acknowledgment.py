@@ -84,7 +84,7 @@ def _certainty(link: Connection, it: Arrival) -> bool:
     outbound = link.outbound
     ended = outbound.may.ended
     it.may_ack = it.ack <= 1 + link.answer_size + ended
-    it.must_ack = 1 <= it.ack <= link.inbound.received
+    it.must_ack = link.inbound.oldest <= it.ack <= link.inbound.received
     sure = it.must_time and it.must_ack and not (link.vague or it.dropped)
     if it.sent.size and ended:
         # Behind its FIN nothing is text (seventh step); to an application that has closed it is a
@@ -123,10 +123,13 @@ def _acceptable(link: Connection, it: Arrival) -> bool:
     offered."""
     if it.must_ack:
         inbound = link.inbound
-        inbound.extend(it.ack + (it.sent.window << (inbound.scale or 0)))
+        edge = it.ack + (it.sent.window << (inbound.scale or 0))
+        inbound.extend(edge)
         if it.may_time:
             # Some read it in old text, too.
             inbound.may_acknowledge(it.ack)
+        if it.length and not it.may_seq and link.outbound.may_still_read(it.sent.seq + it.length):
+            inbound.offer(it.sent.seq, edge, it.sent.now, sure=False)
     if not (it.may_seq and it.may_time):
         bare = not it.may_time and not it.length
         link.want_answer(it.old == OPEN and not (bare or _is_discarded(link, it)), it.sent.now)

@@ -45,7 +45,7 @@ def syn(link: Connection, sent: Sent) -> None:
         link.note("duplicate-syn" if again else "other-syn")
         if again and size and (sent.wrong or size != shake.size):
             link.note("other-data-in-syn")
-    end = seq if again and link.states == RCVD else seq + 1 + size
+    end = seq if again and link.states == RCVD else seq + 1 + size + bool(flags & FIN)
     low = outbound.must.next
     if (seq < outbound.may.next + ANY_WINDOW and end > low) or seq == low:
         # RFC 9293 lets it reset the connection, RFC 5961 section 4.2 has it challenged.

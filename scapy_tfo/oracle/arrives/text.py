@@ -61,4 +61,6 @@ def progress(link: Connection, it: Arrival) -> bool:
     inbound.may_acknowledge(ack)
     sure = it.must and it.must_ack and ack >= inbound.may_ack
     inbound.offer(sent.seq, ack + scaled, sent.now, sure=sure)
+    if sure:
+        inbound.widen(scaled)
     return True

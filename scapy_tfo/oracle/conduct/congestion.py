@@ -93,7 +93,11 @@ def _comes_again(history: History, came: Came) -> bool:
 
 def waits_for_three(history: History, came: Came) -> Judged:
     """One duplicate ACK or two are no sign of loss (RFC 5681 section 3.2)."""
-    quick = came.at - history.text_at < _REAL
+    sent_at = history.text_at
+    if history.peer.widened:
+        # What a window lets out does not put the timer of the first off (RFC 6298 section 5.1).
+        sent_at = history.sent_at.get(came.seq or 0, -_REAL)
+    quick = came.at - sent_at < _REAL
     if not _comes_again(history, came) or history.repeated or not quick:
         return False
     return history.peer.alike >= _DUPLICATES or Breach(

@@ -112,6 +112,11 @@ class Outbound:
             must = seq == low == high
         return may, must
 
+    def may_still_read(self, end: int) -> bool:
+        """Whether a copy of text may be read that ends there: some count as old only what ends
+        before their last acknowledgement."""
+        return end >= self.acked
+
     def reaches(self, seq: int, length: int) -> bool:
         """Whether a segment begins within what must be taken, and ends beyond it."""
         return seq <= self.must.next < seq + length <= self.room_end
@@ -122,14 +127,14 @@ class Inbound:
 
     stream: what came; received: RCV.NXT; fin: its number, None unless it came. our_ack, sure_ack:
     what we acknowledged at most, and in segments that the target must have taken; may_ack: perhaps
-    before it was sent. limit: the
-    highest right edge that we offered; edge: that of the window that the target has, offered at
-    edge_at; newest: SND.WL1 of the target. mss, scale, sack: of what we offered, as agreed on.
+    before it was sent. limit: the highest right edge that we offered; widest: bytes of the largest
+    window behind our SYN; edge: that of the window that the target has, offered at edge_at; newest:
+    SND.WL1 of the target. mss, scale, sack: of what we offered, as agreed on.
     """
 
     __slots__ = (
         *("stream", "received", "fin", "our_ack", "sure_ack", "may_ack"),
-        *("limit", "edge", "edge_at", "newest", "mss", "scale", "sack"),
+        *("limit", "widest", "edge", "edge_at", "newest", "mss", "scale", "sack"),
     )
 
     def __init__(self, family: int, base: int) -> None:
@@ -137,7 +142,7 @@ class Inbound:
         self.received = 1
         self.fin: int | None = None
         self.our_ack = self.sure_ack = self.may_ack = 0
-        self.limit = self.edge = 0
+        self.limit = self.edge = self.widest = 0
         self.edge_at = 0.0
         self.newest = base
         self.mss = _DEFAULT_MSS[family]
@@ -165,6 +170,16 @@ class Inbound:
         """The target may use a window up to `limit`, even one of an old segment."""
         if limit > self.limit:
             self.limit = limit
+
+    @property
+    def oldest(self) -> int:
+        """What is read for sure as an acknowledgement is not below this number: SND.UNA less
+        MAX.SND.WND (RFC 5961 section 5.2), where Linux leaves the window of a SYN out."""
+        return max(1, max(self.our_ack, self.may_ack) - self.widest)
+
+    def widen(self, window: int) -> None:
+        """The target has taken a window of so many bytes."""
+        self.widest = max(self.widest, window)
 
     def may_acknowledge(self, ack: int) -> None:
         """We acknowledged so much, perhaps before it was sent."""

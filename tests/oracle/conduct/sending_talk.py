@@ -201,3 +201,20 @@ def closing(talk: Conversation, after: float) -> None:
     talk.theirs(ACK | PSH, b"abc")
     talk.rest(after)
     talk.theirs(FIN | ACK, seq=4)
+
+
+def widened(talk: Conversation, *pauses: float) -> None:
+    """Three segments are under way; so many seconds apart ACKs widen the window, and each lets one
+    more out. Then the first comes again."""
+    talk.ours(SYN, options=(MSS,), window=30_000)
+    talk.theirs(SYN | ACK, options=(MSS,))
+    talk.ours(window=30_000)
+    for number in range(3):
+        talk.theirs(ACK, FULL, seq=1 + 1460 * number)
+    for number, pause in enumerate(pauses):
+        talk.rest(pause)
+        talk.ours(ack=1, window=40_000 + 2_000 * number)
+        talk.theirs(ACK, FULL, seq=1 + 1460 * (3 + number))
+    talk.rest(0.01)
+    talk.ours(ack=1, window=60_000)
+    talk.theirs(ACK, FULL, seq=1)

@@ -372,3 +372,14 @@ def test_a_segment_outside_of_the_window_tells_of_no_window() -> None:
     talk.ours(ACK, b"x" * 50, seq=1, ack=97, window=0)
     talk.theirs(ACK, b"x" * 96, seq=97, ack=101, window=100)
     assert "over-the-unscaled-window" not in talk.broken
+
+
+@pytest.mark.parametrize(
+    ("pauses", "broken"), [((0.02,) * 4, ["resends-too-soon"]), ((0.06,) * 4, [])]
+)
+def test_a_window_that_grows_is_no_sign_of_loss_but_the_timer_runs_on(
+    pauses: tuple[float, ...], broken: list[str]
+) -> None:
+    talk = Conversation(ordered=True)
+    sending_talk.widened(talk, *pauses)
+    assert [each for each in talk.broken if each == "resends-too-soon"] == broken
