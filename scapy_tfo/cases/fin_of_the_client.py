@@ -18,6 +18,8 @@ from scapy_tfo.suite.target import Service
 FORGED = bytes(range(8))
 PIECE, SEGMENT = 10, 1000
 """Bytes at the edge of a window, and of each segment up to there."""
+REST, EVERY = 70, 5
+"""Seconds: more than TIME-WAIT takes in most stacks, and between signs of life of ours."""
 
 
 @shows(missing=Symptom.NEVER_CLOSES)
@@ -182,6 +184,29 @@ async def half_closed_client_gets_the_whole_answer(peer: Peer) -> None:
     flow.require(
         flow.stream.data == pattern(50_000),
         "the answer to a half-closed client is wrong",
+        "50,000 bytes of the pattern",
+        f"{len(flow.stream.data)} bytes",
+    )
+
+
+@case("AFT-2", needs=["listeners"], slow=True)
+async def fin_that_comes_again_ends_nothing(peer: Peer) -> None:
+    """Our FIN comes three times, and then the window stays closed for more than a minute: the rest
+    of the answer comes when it opens."""
+    flow = await peer.open(await peer.listen("send:50000"), data=b"")
+    flow.window = 0
+    fin = flow.fin()
+    for _ in range(2):
+        flow.fin(seq=fin.seq)
+    for _ in range(REST // EVERY):
+        await flow.pause(EVERY)
+        flow.ack()
+    flow.window = 65535
+    flow.ack()
+    await flow.until("50,000 bytes and FIN", lambda: flow.stream.ended, acking=True)
+    flow.require(
+        flow.stream.data == pattern(50_000),
+        "the answer to a client that has closed is wrong",
         "50,000 bytes of the pattern",
         f"{len(flow.stream.data)} bytes",
     )

@@ -9,7 +9,7 @@ from scapy_tfo.reference.sendside import Chunk, SendSide
 from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.states import State
-from scapy_tfo.segment import ACK, RST
+from scapy_tfo.segment import ACK, RST, Segment
 
 
 @mutant("AFT-3", bug="BSD-02")
@@ -205,3 +205,13 @@ class EarlyAbortResetsBehindTheSyn(PassiveConnection):
         if flags == RST | ACK and self.state is State.SYN_RCVD:
             number = seq.add(self.send.iss, 1)
         super().transmit(number, flags, now, payload, raw_options)
+
+
+@mutant("AFT-2", settings=Settings(time_wait=60.0))
+class FinAgainStartsTimeWait(PassiveConnection):
+    """A FIN that comes again starts the timer of TIME-WAIT, in whatever state."""
+
+    def unacceptable_arrives(self, segment: Segment, now: float) -> None:
+        super().unacceptable_arrives(segment, now)
+        if segment.is_fin:
+            self.time_wait_timer = now + self.settings.time_wait_length

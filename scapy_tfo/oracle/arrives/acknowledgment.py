@@ -121,8 +121,8 @@ def _ack_field(link: Connection, it: Arrival) -> bool:
 def _acceptable(link: Connection, it: Arrival) -> bool:
     """An ACK is owed for what is not acceptable, and nothing else happens; but its window was
     offered."""
-    if it.must_ack:
-        inbound = link.inbound
+    inbound = link.inbound
+    if 1 <= it.ack <= inbound.received:
         edge = it.ack + (it.sent.window << (inbound.scale or 0))
         inbound.extend(edge)
         if it.may_time:

@@ -60,7 +60,7 @@ def progress(link: Connection, it: Arrival) -> bool:
     # for some, and for others not.
     inbound.may_acknowledge(ack)
     sure = it.must and it.must_ack and ack >= inbound.may_ack
-    inbound.offer(sent.seq, ack + scaled, sent.now, sure=sure)
-    if sure:
+    if sure and sent.seq >= inbound.newest:
         inbound.widen(scaled)
+    inbound.offer(sent.seq, ack + scaled, sent.now, sure=sure)
     return True

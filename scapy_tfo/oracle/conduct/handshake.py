@@ -95,7 +95,8 @@ def same_iss(history: History, came: Came) -> Judged:
     """A repeated SYN-ACK has the ISS of the first, while its connection lives."""
     answer = history.answer
     again = came.segment.is_syn_ack and answer is not None
-    if not again or history.resets or history.errors or history.mixed:
+    over = history.resets or history.reset is not None
+    if not again or over or history.errors or history.mixed:
         return False
     assert answer is not None
     lasts = came.at - answer.at <= 1.0 and history.is_timed(answer.at)

@@ -175,7 +175,8 @@ class Inbound:
     def oldest(self) -> int:
         """What is read for sure as an acknowledgement is not below this number: SND.UNA less
         MAX.SND.WND (RFC 5961 section 5.2), where Linux leaves the window of a SYN out."""
-        return max(1, max(self.our_ack, self.may_ack) - self.widest)
+        una = max(self.our_ack, min(self.may_ack, self.received))
+        return max(1, una - self.widest)
 
     def widen(self, window: int) -> None:
         """The target has taken a window of so many bytes."""
