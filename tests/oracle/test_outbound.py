@@ -32,6 +32,14 @@ def timed() -> Conversation:
     return it.send(".", 21, 1, options=TIMED)
 
 
+def narrow() -> Conversation:
+    """A thousand bytes came back, and no window behind the SYN was larger than 500."""
+    it = new().syn(options=GOOD).answered().send(".", 1, 1, window=500)
+    it.send("P.", 1, 1, 1000, window=500).echoed(1, 500, ack=1001)
+    it.send(".", 1001, 501, window=500).echoed(501, 500, ack=1001)
+    return it.send(".", 1001, 1001, window=500)
+
+
 STATES: dict[str, tuple[Callable[[], Conversation], str]] = {
     "before anything": (new, "LISTEN"),
     "after a SYN": (lambda: new().syn(), "SYN-RCVD"),
@@ -52,6 +60,8 @@ STATES: dict[str, tuple[Callable[[], Conversation], str]] = {
     "after the SYN again": (lambda: half_open().syn(size=20, options=GOOD), "SYN-RCVD"),
     "after a SYN in the window": (lambda: opened().syn(25), "LISTEN or OPEN"),
     "after an old SYN": (lambda: opened().syn(-500), "OPEN"),
+    "after an old SYN whose FIN is old as well": (lambda: opened().send("SF", 19), "OPEN"),
+    "after an old SYN whose FIN is not": (lambda: opened().send("SF", 20), "LISTEN or OPEN"),
     "after SYN-ACK": (lambda: half_open().send("S.", 0, 1), "LISTEN or SYN-RCVD"),
     "after RST of its own": (
         lambda: half_open().send(".", 21, 5000).came("R", 5000),
@@ -123,6 +133,14 @@ DEBTS: dict[str, tuple[Callable[[], Conversation], tuple[str, str] | None]] = {
             .came(".", 1, 21)
         ),
         ("no-text", "ACC-5"),
+    ),
+    "text beside an old ACK": (
+        lambda: narrow().send("P.", 1001, 501, 10, window=500),
+        ("no-ack", "AFT-7"),
+    ),
+    "text beside an ACK that is older than any window behind the SYN": (
+        lambda: narrow().send("P.", 1001, 500, 10, window=500),
+        None,
     ),
     "a FIN": (lambda: opened(0).send("F.", 1, 1), ("no-ack", "AFT-2")),
     "a FIN that was acknowledged": (

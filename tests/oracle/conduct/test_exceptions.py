@@ -383,3 +383,17 @@ def test_a_window_that_grows_is_no_sign_of_loss_but_the_timer_runs_on(
     talk = Conversation(ordered=True)
     sending_talk.widened(talk, *pauses)
     assert [each for each in talk.broken if each == "resends-too-soon"] == broken
+
+
+@pytest.mark.parametrize(("reset", "broken"), [(False, ["another-iss"]), (True, [])])
+def test_behind_a_rst_of_its_own_another_connection_has_another_iss(
+    reset: bool, broken: list[str]
+) -> None:
+    talk = Conversation(ordered=True)
+    talk.ours(SYN, options=(MSS,))
+    talk.theirs(SYN | ACK, options=(MSS,))
+    if reset:
+        talk.theirs(RST)
+    talk.ours(SYN, options=(MSS,))
+    talk.theirs(SYN | ACK, options=(MSS,), iss=7_001)
+    assert [each for each in talk.broken if each == "another-iss"] == broken
