@@ -27,7 +27,7 @@ from scapy_tfo.segment import Address
 from scapy_tfo.spec import Catalogue
 from scapy_tfo.suite.registry import Case
 from scapy_tfo.suite.result import Breach, CapturedPacket, Result, Run, moved
-from scapy_tfo.variants.registry import UPTIME, AnyStack
+from scapy_tfo.variants.registry import AnyStack
 from scapy_tfo.wire.link import Link
 
 CLIENTS: tuple[Address, ...] = (ip_address("192.0.2.1"), ip_address("fd00:7413::1"))
@@ -142,9 +142,7 @@ def simulate(
         for case in cases:
             seed = zlib.crc32(f"{options.seed} {case.id} {family}".encode())
             alone = replace(quiet, families=(family,), seed=seed)
-            run = run_virtually(
-                _one(name, mutant, case, catalogue, alone, started - UPTIME, boxes), start=UPTIME
-            )
+            run = run_virtually(_one(name, mutant, case, catalogue, alone, started, boxes))
             notes |= dict.fromkeys(run.notes)
             shift = len(packets)
             packets += (replace(each, number=each.number + shift) for each in run.packets)
