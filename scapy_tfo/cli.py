@@ -42,6 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as ended:
         _flushed(0)
         raise ended from None
+    except BrokenPipeError:
+        # Python 3.11.2 does not expect this where it prints help.
+        return _flushed(_NOBODY_READS)
     return _flushed(_run(chosen, given))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -16,11 +17,19 @@ from scapy_tfo.pkt.library import find_scripts, own_directory
 TEXT = GRAMMAR.read_text(encoding="utf-8")
 
 
+MOST = re.compile(r"\b(4294967295|18446744073709551616)\b")
+"""How many characters a pattern without an end may match, by version of Python."""
+
+
+def comparable(table: dict[str, object]) -> str:
+    return MOST.sub('"any"', json.dumps(table, sort_keys=True))
+
+
 def test_the_table_is_that_of_the_grammar() -> None:
     stored, fresh = json.loads(TABLE.read_text(encoding="utf-8")), table_of(TEXT)
     if stored["key"] != fresh["key"] and lark.__version__ != stored["lark"]:
         pytest.skip(f"the table is for lark {stored['lark']}, this is {lark.__version__}")
-    assert stored == fresh, "run `make grammar`"
+    assert comparable(stored) == comparable(fresh), "run `make grammar`"
 
 
 def test_what_is_loaded_parses_as_what_is_made() -> None:

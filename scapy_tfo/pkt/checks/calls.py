@@ -117,6 +117,9 @@ def _in_code(code: tree.Code) -> str:
         compile(code.text.strip(" \t") + "\n", "the script", "exec")
     except SyntaxError as error:
         return f"the code is not Python: {error.msg}"
+    except ValueError as error:
+        # What Python 3.11.2 raises for a null byte.
+        return f"the code is not Python: {error}"
     return ""
 
 
