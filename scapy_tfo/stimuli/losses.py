@@ -108,18 +108,23 @@ async def duplicate_acknowledgements_apart(peer: Peer) -> None:
     await flow.pause(LATER)
 
 
-@stimulus("TCP-FR-2", needs=["listeners"])
-async def windows_that_grow_while_text_is_under_way(peer: Peer) -> None:
-    """Six ACKs of one number come, each with a larger window: they are no duplicates (RFC 5681
-    section 2)."""
-    flow = peer.flow(await peer.listen(TEXT))
+async def into_a_narrow_window(peer: Peer, app: str) -> tuple[Flow, int]:
+    """A connection with a narrow window whose text is under way; the first number of that."""
+    flow = peer.flow(await peer.listen(app))
     flow.window = NARROW
     flow.syn()
     await flow.syn_ack()
     flow.ack()
     await flow.until("text", lambda: len(flow.stream.data) > 0)
     await flow.pause(LATER)
-    first = next(each for each in flow.heard if each.payload).seq
+    return flow, next(each for each in flow.heard if each.payload).seq
+
+
+@stimulus("TCP-FR-2", needs=["listeners"])
+async def windows_that_grow_while_text_is_under_way(peer: Peer) -> None:
+    """Six ACKs of one number come, each with a larger window: they are no duplicates (RFC 5681
+    section 2)."""
+    flow, first = await into_a_narrow_window(peer, TEXT)
     for _ in range(WINDOWS):
         flow.window += STEP
         flow.send(ACK, ack=first)
@@ -177,14 +182,7 @@ def max_end(flow: Flow, since: int) -> int:
 @stimulus("TCP-FR-6", needs=["listeners"])
 async def a_recovery_of_many_duplicate_acknowledgements(peer: Peer) -> None:
     """Forty duplicate ACKs come into a narrow window, then all is acknowledged with a wide one."""
-    flow = peer.flow(await peer.listen(MORE_TEXT))
-    flow.window = NARROW
-    flow.syn()
-    await flow.syn_ack()
-    flow.ack()
-    await flow.until("text", lambda: len(flow.stream.data) > 0)
-    await flow.pause(LATER)
-    lost = next(each for each in flow.heard if each.payload).seq
+    flow, lost = await into_a_narrow_window(peer, MORE_TEXT)
     for _ in range(DUPLICATES):
         flow.send(ACK, ack=lost)
     await flow.pause(CROSSED)
