@@ -4,8 +4,9 @@
 Programs of the seeds from 0 on are run against each mutant until one shows a violation every time;
 that program is reduced. `--write` writes the file and, next to it, a table; with names, only their
 entries in the file are made anew. A mutant shows on the wire if it is caught by a case that needs
-only an echo on a few ports from its target; the file lists the names of the other mutants. Exits
-with 1 if fewer than 90 in 100 are found.
+only an echo on a few ports from its target; the file lists the names of the other mutants, and of
+those that are nothing but a setting which a legal stack has as well: a campaign does not know which
+stacks may have it. Exits with 1 if fewer than 90 in 100 are found.
 """
 
 from __future__ import annotations
@@ -28,8 +29,10 @@ from scapy_tfo.mutants.registry import Mutant, all_mutants, named
 from scapy_tfo.oracle.parts.violation import Violation
 from scapy_tfo.program.program import Program, to_json
 from scapy_tfo.program.reduce import reduced
+from scapy_tfo.reference.settings import Settings
 from scapy_tfo.suite.registry import all_cases
 from scapy_tfo.trust.matrix import hunt
+from scapy_tfo.variants.registry import all_variants
 
 NEEDS = frozenset(("answer", "echo", "bulk", "two_addresses", "plain_port", "second_port"))
 """Of a case that sees no more of its target than the wire shows."""
@@ -51,7 +54,10 @@ def main() -> int:
     if chosen.write is not None and chosen.write.exists():
         held = json.loads(chosen.write.read_text(encoding="utf-8"))
     hidden = _hidden(held, chosen.jobs) if chosen.write is not None or not chosen.names else []
-    visible = [each for each in all_mutants() if not each.equivalent and each.name not in hidden]
+    free = sorted(each.name for each in all_mutants() if uses_a_freedom(each))
+    visible = [
+        each for each in all_mutants() if not each.equivalent and each.name not in {*hidden, *free}
+    ]
     entries: dict[str, Entry] = {}
     if chosen.names:
         entries = dict(held.get("mutants", {}))
@@ -66,7 +72,13 @@ def main() -> int:
     entries = {each.name: entries[each.name] for each in visible if each.name in entries}
     print(*summary(entries.values()), sep="\n")
     if chosen.write is not None:
-        made = {"grammar": VERSION, "limit": chosen.limit, "hidden": hidden, "mutants": entries}
+        made = {
+            "grammar": VERSION,
+            "limit": chosen.limit,
+            "hidden": hidden,
+            "free": free,
+            "mutants": entries,
+        }
         chosen.write.write_text(_text(made), encoding="utf-8")
         chosen.write.with_suffix(".md").write_text(markdown(made), encoding="utf-8")
     missed = sum("rule" not in each for each in entries.values())
@@ -126,6 +138,13 @@ def _verdict(bench: SimulatedBench, program: Program) -> Any:
     return verdict
 
 
+def uses_a_freedom(mutant: Mutant) -> bool:
+    """Whether it overrides nothing, and a legal stack has the same settings."""
+    own = any(name == "__init__" or not name.startswith("__") for name in vars(mutant.stack))
+    legal = any(each.settings == mutant.settings for each in all_variants())
+    return legal and not own and mutant.settings != Settings()
+
+
 def _hidden(held: Mapping[str, Any], jobs: int) -> list[str]:
     """Names of the mutants that no case catches which sees the wire alone; those that the file
     knows already are not tried again."""
@@ -176,7 +195,9 @@ def markdown(made: Mapping[str, Any]) -> str:
         *summary(entries.values()),
         "",
         f"{len(made['hidden'])} mutants are left out, because no case that needs only an echo on",
-        "three ports from its target catches them.",
+        "three ports from its target catches them, and "
+        f"{len(made['free'])}, because they are a setting that legal",
+        f"stacks have as well: {', '.join(made['free'])}.",
         "",
         "A requirement in bold is not the mutant's own.",
         "",

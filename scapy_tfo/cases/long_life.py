@@ -4,6 +4,8 @@ after idling, loss and a bulk transfer, no trace of its handshake shows.
 
 from __future__ import annotations
 
+import asyncio
+
 from scapy_tfo import seq
 from scapy_tfo.cases.data_with_the_ack import BULK, transfer
 from scapy_tfo.lab.apps import pattern
@@ -22,6 +24,9 @@ LATE = 130
 """Seconds: over the longest timeout of Linux; RFC 6298 section 2.5 lets it be a minute or more."""
 LONG = 60_000
 """Bytes: more than several flights."""
+MANY = 10
+"""Losses in turn, more than some stacks allow one segment. Without timestamps each doubles the
+timeout (RFC 6298 section 5), so that ten take up to five minutes."""
 LOST = 3
 """Retransmissions that we leave without acknowledgement."""
 
@@ -39,16 +44,17 @@ async def lives_on(peer: Peer, flow: Flow, lost: int = LOST) -> None:
     await flow.finish()
 
 
-async def left_unacknowledged(flow: Flow, start: int, times: int) -> None:
+async def left_unacknowledged(flow: Flow, start: int, times: int, *, soon: float = SOON) -> None:
     """Wait until what begins at that number has come, and `times` more.
 
-    The first repetition comes soon: the timeout begins near the round-trip time (RFC 6298).
+    The first repetition comes soon: the timeout begins near the round-trip time (RFC 6298). soon:
+    seconds that it may take.
     """
     for number in range(1 + times):
         await flow.expect(
             "the answer, again and again",
             lambda each: each.seq == start and len(each.payload) > 0,
-            within=SOON if number < 2 else LATE,
+            within=soon if number < 2 else LATE,
         )
 
 
@@ -104,6 +110,29 @@ async def loss_is_forgotten_once_it_is_over(peer: Peer) -> None:
         for _ in range(5):
             flow.request()
             await flow.answered()
+    await flow.finish()
+
+
+@case("AFT-11", needs=["answer"], slow=True)
+async def losses_of_different_answers_do_not_add_up(peer: Peer) -> None:
+    """Each of many answers in turn is acknowledged only once it has come again."""
+    cookie = await peer.cookie()
+    flow = peer.flow()
+    # With timestamps the round trip of what comes again can be measured: the timeout stays short.
+    flow.timestamp = 1
+    flow.syn(cookie=cookie)
+    await flow.syn_ack()
+    flow.ack()
+    loop = asyncio.get_running_loop()
+    for _ in range(MANY):
+        start, began = flow.rcv_nxt, loop.time()
+        flow.request()
+        await left_unacknowledged(flow, start, 1, soon=2 * LATE)
+        flow.timestamp += 1
+        flow.ack()
+        if loop.time() - began > LATE / 2:
+            # Without a longest timeout the next ones would take many minutes.
+            break
     await flow.finish()
 
 

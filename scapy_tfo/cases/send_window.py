@@ -18,6 +18,9 @@ SHIFT = 7
 REQUEST = b"GET"
 LATER = 0.1
 """Seconds in which whatever is sent at once has come."""
+SMALL, OVERRIDDEN = 100, 10.0
+"""Bytes: less than half of what any other window offered; seconds after which text goes out all the
+same, as probes of a closed window do at the latest."""
 _FIRST_PROBE = 0.2
 """Seconds after which stacks probe a closed window at the earliest."""
 
@@ -148,6 +151,56 @@ async def closed_window_after_the_handshake_opens_again(peer: Peer) -> None:
     flow.request(1000)
     await flow.pause(LATER)
     must_not_pass(flow, 0, "data came into a closed window")
+    flow.window = 65535
+    flow.ack()
+    await flow.finish()
+
+
+@case("AFT-7", needs=["echo"])
+async def text_opens_the_window_like_an_ack(peer: Peer) -> None:
+    """A full window is opened by nothing but a segment with text: the answer waits for no timer."""
+    control = await peer.connect()
+    cookie = await peer.cookie()
+    flow = peer.flow()
+    # One segment fills it: with two, Nagle's algorithm may hold the second one back.
+    flow.window = 64
+    flow.syn(cookie=cookie)
+    await flow.syn_ack()
+    flow.ack()
+    flow.request(64)
+    await flow.answered(acking=False)
+    flow.window = 0
+    flow.ack()
+    flow.request(64)
+    await flow.pause(LATER)
+    already = furthest(flow)
+    flow.window = 65535
+    flow.request(64)
+    control.request()
+    await control.answered()
+    await flow.until(
+        "data that the window of the text set free, without waiting for a timer",
+        lambda: furthest(flow) > already,
+        within=0.15,
+    )
+    await flow.finish()
+
+
+@case("AFT-7", needs=["echo"], waits=1.0)
+async def small_window_that_stays_is_used(peer: Peer) -> None:
+    """A window too small to be worth a segment, with nothing under way: a timer makes use of it
+    (RFC 9293 section 3.8.6.2.1)."""
+    flow = await peer.open()
+    flow.ack()
+    await flow.answered()
+    known = furthest(flow)
+    flow.window = SMALL
+    flow.request(2 * SMALL)
+    await flow.until(
+        "a part of the answer, into the small window",
+        lambda: furthest(flow) > known,
+        within=OVERRIDDEN,
+    )
     flow.window = 65535
     flow.ack()
     await flow.finish()

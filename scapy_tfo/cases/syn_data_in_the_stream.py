@@ -137,3 +137,22 @@ async def text_that_was_overtaken_is_taken(peer: Peer) -> None:
     flow.send(ACK, text, ack=add(flow.irs or 0, 1))
     await flow.answered()
     await flow.finish()
+
+
+@case("ACC-9", needs=["answer"])
+async def text_that_a_small_window_overtook_is_taken(peer: Peer) -> None:
+    """Text that was overtaken by an ACK with a small window: how old its own acknowledgement may be
+    goes by the largest window that there was (RFC 5961 section 5.2)."""
+    resends = await loses_first_text(peer)
+    flow = await peer.open()
+    await flow.answered()
+    flow.window = 1
+    flow.ack()
+    flow.resends = resends
+    text = flow.app.request()
+    flow.sent.append(text)
+    flow.send(ACK, text, ack=add(flow.irs or 0, 1))
+    flow.window = 65535
+    flow.ack()
+    await flow.answered()
+    await flow.finish()

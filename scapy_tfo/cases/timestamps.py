@@ -221,6 +221,29 @@ async def old_timestamp_of_an_acknowledgement_is_rejected(peer: Peer) -> None:
 
 
 @case("AFT-6", needs=["answer"])
+async def newer_timestamp_of_old_text_does_not_count(peer: Peer) -> None:
+    """A copy of old text with a TSval far ahead is outside the window: the text behind it, with the
+    clock as it was, is in time (RFC 7323 section 5.3, R2 before R3)."""
+    flow = await opened(peer)
+    tick(flow)
+    flow.ack()
+    await flow.answered()
+    old = flow.snd_nxt
+    for _ in range(2):
+        # A copy that ends at RCV.NXT counts as within the window at Linux.
+        flow.request()
+        await flow.answered()
+    place, now = flow.snd_nxt, flow.timestamp or 0
+    flow.timestamp = now + OLD
+    flow.send(ACK | PSH, flow.sent[-2], seq=old, once=True)
+    await flow.pause(0.05)
+    flow.snd_nxt, flow.timestamp = place, now
+    tick(flow)
+    flow.request()
+    await flow.finish()
+
+
+@case("AFT-6", needs=["answer"])
 async def equal_timestamps_are_no_reason_to_reject(peer: Peer) -> None:
     """SYN, ACK and data in one tick of the clock: equal TSvals pass, and all is answered."""
     flow = await opened(peer)

@@ -147,3 +147,15 @@ class DropsWhatWasOvertaken(PassiveConnection):
             self.reject(segment, now)
             return False
         return super().ack_arrives(segment, start, now)
+
+
+@mutant("ACC-9")
+class ReadsOldAcksByTheWindowOfNow(PassiveConnection):
+    """How old an acknowledgement may be goes by the present window, not by the largest one."""
+
+    def ack_arrives(self, segment: Segment, start: int, now: float) -> bool:
+        oldest = seq.add(self.send.una, -self.send.wnd)
+        if self.state is not State.SYN_RCVD and seq.before(segment.ack, oldest):
+            self.reject(segment, now)
+            return False
+        return super().ack_arrives(segment, start, now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scapy_tfo import seq
 from scapy_tfo.mutants.registry import mutant
 from scapy_tfo.reference.parts.pending import Ticket
 from scapy_tfo.reference.sendside import SendSide
@@ -93,6 +94,19 @@ class RetriesAreNeverForgotten(SendSide):
         retries = self.retries
         again = super().acknowledged(ack, now)
         self.retries = retries
+        return again
+
+
+@mutant("AFT-11")
+class RetriesOfAllSegmentsAddUp(SendSide):
+    """The count of retransmissions begins anew only with a round trip that could be measured."""
+
+    def acknowledged(self, ack: int, now: float) -> bool:
+        measured = self._timed is not None and seq.at_most(self._timed[0], ack)
+        retries = self.retries
+        again = super().acknowledged(ack, now)
+        if not measured:
+            self.retries = retries
         return again
 
 

@@ -152,3 +152,14 @@ class SynAckHasAnotherClock(PassiveConnection):
             return out
         ahead = opt.timestamps(seq.add(self.timestamp(now), 600_000), self.recv.ts_recent)
         return [ahead if each.kind == opt.TIMESTAMPS else each for each in out]
+
+
+@mutant("AFT-6")
+class BelievesTimestampsOutsideTheWindow(PassiveConnection):
+    """A newer TSval is recorded before the segment is held against the window."""
+
+    def passes_paws(self, segment: Segment, now: float) -> bool:
+        if not super().passes_paws(segment, now):
+            return False
+        self.note_timestamp(segment, segment.seq, now)
+        return True

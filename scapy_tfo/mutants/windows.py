@@ -82,6 +82,27 @@ class WindowOfTheAckIsIgnored(WindowOfTheAck):
 
 
 @mutant("AFT-7")
+class WindowOfTextIsNotRead(PassiveConnection):
+    """The window of text that comes in order, and acknowledges nothing new, is not looked at."""
+
+    def ack_arrives(self, segment: Segment, start: int, now: float) -> bool:
+        open_text = self.state is State.ESTABLISHED and segment.payload and not segment.is_fin
+        if open_text and start == self.recv.nxt and segment.ack == self.send.una:
+            self.send.heard()
+            return True
+        return super().ack_arrives(segment, start, now)
+
+
+@mutant("AFT-7")
+class SmallWindowIsNeverUsed(SendSide):
+    """No timer runs for text that waits for a window which is small, but not closed."""
+
+    def keep_probing(self, now: float) -> None:
+        if self.timer is None and (self.outstanding or (self.unsent and not self.wnd)):
+            self.timer = now + self.rto
+
+
+@mutant("AFT-7")
 class ClosedWindowStaysClosed(SendSide):
     """A window that was closed after the handshake never opens again."""
 

@@ -120,7 +120,7 @@ def _owed_when_open(link: Connection) -> Rule | None:
     if inbound.sure_ack < received or inbound.fin is not None:
         # What is on its way may hold back the rest (RFC 9293 section 3.7.4).
         return None
-    if 1 + _text_due(link) > received:
+    if 1 + link.text_due > received:
         # More than is due may have been handed over, and then all of it waits for room.
         whole = 1 + link.application.due(must.next - must.ended - outbound.base - 1) - received
         return no_text if inbound.edge - received >= min(whole, inbound.mss) else None
@@ -163,16 +163,6 @@ def _debt(link: Connection, rule: Rule) -> Debt:
     )
 
 
-def _text_due(link: Connection) -> int:
-    """Bytes that the application has to say, from the first one on."""
-    if not link.application.told:
-        return 0
-    end = link.outbound.must.next - link.outbound.must.ended
-    if link.profile.pushed_only and not link.outbound.must.ended:
-        end = min(end, max(link.outbound.pushed, link.outbound.base + 1))
-    return link.application.due(end - link.outbound.base - 1)
-
-
 _PROBED = 6.5
 """Seconds within which a closed window is probed (RFC 9293 section 3.8.6.1)."""
 
@@ -205,6 +195,6 @@ def overdue(link: Connection, now: float) -> Debt | None:
 def _held_back(link: Connection) -> bool:
     """There is text to send, all that was sent is acknowledged, and the window is closed, or so
     narrow that it waits for more (RFC 9293 section 3.8.6.2.1)."""
-    text, inbound = _text_due(link), link.inbound
+    text, inbound = link.text_due, link.inbound
     narrow = inbound.edge - inbound.received < min(1 + text - inbound.received, inbound.mss)
     return narrow and inbound.received == inbound.our_ack <= text

@@ -153,8 +153,10 @@ class Connection(Reader):
                 self.unacceptable_arrives(segment, now)
             return
         self.note_timestamp(segment, start, now)
-        if self.congestion is not None and self.congestion.heard(segment):
-            self.send.halve()
+        if self.congestion is not None:
+            self.send.told = bool(segment.flags & ECE)
+            if self.congestion.heard(segment):
+                self.send.halve()
         if not segment.flags & ACK or not self.ack_arrives(segment, start, now):
             return
         if self.state is not State.CLOSED:

@@ -26,7 +26,8 @@ class SendSide:
     """Names are those of RFC 9293: `una`, `nxt`, `wnd`, `wl1`, `wl2`, `iss`.
 
     mss: payload bytes of a full segment, options already taken off. wnd: bytes, scaled.
-    shift: what the window field of the peer is shifted by.
+    shift: what the window field of the peer is shifted by. told: the segment that is being taken
+    tells of congestion.
     """
 
     control = "reno"
@@ -59,6 +60,7 @@ class SendSide:
         self._recover = iss
         self._recovering = False
         self._is_open = False
+        self.told = False
         self.undo: Undo | None = None
         if settings.undo is not Finds.OFF:
             self.undo = Undo(by_timestamps=settings.undo is Finds.TIMESTAMPS)
@@ -209,8 +211,9 @@ class SendSide:
         if not self._recovering:
             if seq.before(self._recover, ack):
                 self._recover = ack
-            if done:
-                # The ACK of a SYN opens no window (RFC 5681 section 3.1).
+            if done and not self.told:
+                # The ACK of a SYN opens no window (RFC 5681 section 3.1), and neither does one that
+                # tells of congestion (RFC 3168 section 6.1.2).
                 self._grow(done)
             return False
         if seq.at_most(self._recover, ack):
@@ -233,7 +236,7 @@ class SendSide:
     def halve(self) -> None:
         """The peer tells of congestion (RFC 3168 section 6.1.2)."""
         self.ssthresh = self.threshold()
-        self.cwnd = self.ssthresh
+        self.cwnd = min(self.cwnd, self.ssthresh)
 
     def duplicate(self) -> bool:
         """Count a duplicate acknowledgement; True where the head must go out (RFC 5681 3.2)."""

@@ -43,6 +43,8 @@ _PATHS = 10_000
 _ISN_STEP = 64_000
 _MTU_OF_OLD_ROUTERS = 576
 _DEFAULTS = Settings()
+_BROADCAST = b"\xff\xff\xff\xff"
+"""The IPv4 address of all hosts of a link, which no packet comes from (RFC 1122 3.2.1.3)."""
 
 
 class Stack:
@@ -274,6 +276,7 @@ class Stack:
             and segment.checksum is None
             and segment.data_offset is None
             and not (segment.src.is_multicast or segment.src.is_unspecified)
+            and segment.src.packed != _BROADCAST
         )
 
     def segment_arrives(self, segment: Segment, now: float) -> None:

@@ -74,6 +74,42 @@ async def pieces_that_touch(peer: Peer) -> None:
     await flow.answered()
 
 
+@stimulus("TCP-TS-1", "TCP-SACK-3", needs=["echo"])
+async def more_gaps_than_reports_beside_timestamps(peer: Peer) -> None:
+    """Pieces come behind five gaps, on a connection with timestamps and SACK, and then the rest."""
+    flow = peer.flow()
+    flow.resends = False
+    flow.timestamp = 1_000
+    flow.syn(options=[opt.sack_permitted(), opt.timestamps(1_000, 0)])
+    if (await flow.syn_ack()).timestamps is None:
+        flow.timestamp = None
+    flow.ack()
+    text = flow.app.request(11 * PIECE)
+    flow.sent.append(text)
+    first = flow.snd_nxt
+    for number in (1, 3, 5, 7, 9, 0, 2, 4, 6, 8, 10):
+        piece = text[number * PIECE :] if number == 10 else text[number * PIECE :][:PIECE]
+        flow.send(ACK | PSH, piece, seq=seq.add(first, number * PIECE), once=True)
+        await flow.pause(LATER)
+    flow.snd_nxt = seq.add(first, len(text))
+    await flow.answered()
+
+
+@stimulus("TCP-SACK-2", "TCP-SACK-5", needs=["echo"])
+async def text_of_which_a_part_has_come(peer: Peer) -> None:
+    """Text comes whose first half has come before; and text behind a gap, whose end has."""
+    flow = await with_sack(peer)
+    text = flow.app.request(10 * PIECE)
+    flow.sent.append(text)
+    first = flow.snd_nxt
+    for start, end in ((0, 4), (2, 6), (8, 9), (7, 9), (6, 10)):
+        piece = text[start * PIECE :] if end == 10 else text[start * PIECE : end * PIECE]
+        flow.send(ACK | PSH, piece, seq=seq.add(first, start * PIECE), once=True)
+        await flow.pause(LATER)
+    flow.snd_nxt = seq.add(first, len(text))
+    await flow.answered()
+
+
 @stimulus("TCP-SEQ-1", "TCP-SACK-1", needs=["echo"])
 async def a_gap_without_sack(peer: Peer) -> None:
     """Text comes behind a gap, and then fills it, where SACK was not offered."""

@@ -25,6 +25,8 @@ ACKED = 0.6
 """Seconds in which any ACK has come (RFC 9293 section 3.8.6.3)."""
 BEFORE = 40
 """Bytes: fewer than the application has written, as a SYN cookie would be good again otherwise."""
+TIMEOUTS = 8.0
+"""Seconds in which the answer has come again three times, if the first timeout is a second."""
 ECHOED = 10
 """Bytes of the answer that are not acknowledged."""
 CROSSED = 1.5
@@ -71,6 +73,17 @@ async def a_rst_right_behind_text(peer: Peer) -> None:
     await flow.pause(CROSSED)
     flow.send(ACK | PSH, b"after the RST", once=True)
     await flow.pause(ACKED)
+
+
+@stimulus("TCP-RST-7", needs=["listeners"], waits=3.0)
+async def a_rst_behind_a_fin(peer: Peer) -> None:
+    """A RST with exactly the next number comes once the client has closed, before the application
+    does."""
+    flow = await peer.connect(await peer.listen(f"late-close:{1000 * CROSSED:.0f}"))
+    flow.fin()
+    await flow.until("an ACK of the FIN", lambda: flow.their_rcv_nxt == flow.snd_nxt)
+    flow.send(RST)
+    await flow.pause(2 * CROSSED)
 
 
 @stimulus("TCP-RST-11", needs=["echo"])
@@ -128,6 +141,22 @@ async def errors_that_may_pass(peer: Peer) -> None:
         flow.send_icmp(replace(unreachable(last.to_bytes(), code=code), type=kind))
         await flow.pause(LATER)
         flow.ack()
+    flow.request()
+    await flow.answered()
+
+
+@stimulus("TCP-ICMP-1", needs=["echo"], slow=True)
+async def an_error_that_may_pass_and_a_loss(peer: Peer) -> None:
+    """A host is unreachable for a while: an error says so, and nothing is acknowledged for some
+    timeouts."""
+    flow = await answered_once(peer)
+    flow.ack()
+    flow.request()
+    await flow.answered(acking=False)
+    last = next(each for each in flow.heard[::-1] if each.payload)
+    flow.send_icmp(replace(unreachable(last.to_bytes(), code=SOFT[peer.family][1][1])))
+    await flow.pause(TIMEOUTS)
+    flow.ack()
     flow.request()
     await flow.answered()
 

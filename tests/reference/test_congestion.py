@@ -57,6 +57,29 @@ def test_an_echo_halves_the_window_once_and_is_answered_once() -> None:
     assert send.ssthresh == 2000
 
 
+def test_an_ack_that_tells_of_congestion_opens_no_window() -> None:
+    """RFC 3168 section 6.1.2, neither that which halves it nor one behind that."""
+    script, ack = agreed()
+    send = script.connection.send
+    script.connection.write(bytes(8000), script.now)
+    script.send(ACK | ECE, seq=NEXT, ack=ack + 1000)
+    assert send.cwnd == send.ssthresh
+    script.send(ACK | ECE, seq=NEXT, ack=ack + 2000)
+    assert send.cwnd == send.ssthresh
+    script.send(ACK, seq=NEXT, ack=ack + 3000)
+    assert send.cwnd > send.ssthresh
+
+
+def test_a_window_of_one_segment_is_not_halved_to_two() -> None:
+    script, ack = agreed()
+    send = script.connection.send
+    script.connection.write(bytes(4000), script.now)
+    script.wait(1.5)
+    assert send.cwnd == 1000
+    script.send(ACK | ECE, seq=NEXT, ack=ack + 1000)
+    assert send.cwnd == 1000
+
+
 @pytest.mark.parametrize("by_timer", [True, False])
 def test_a_loss_is_told_of_by_the_next_new_text(by_timer: bool) -> None:
     script, ack = agreed()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ipaddress import IPv4Address
+
 import pytest
 
 from scapy_tfo import option as opt
@@ -256,6 +258,13 @@ def test_a_syn_with_fin_is_dropped_or_reset(reset: bool) -> None:
     script = Script(Settings(reset_syn_fin=reset))
     answers = script.send(SYN | FIN)
     assert [(each.flags, each.ack) for each in answers] == [(RST | ACK, ISN + 2)] * reset
+
+
+@pytest.mark.parametrize("source", ["255.255.255.255", "224.0.0.1", "0.0.0.0"])
+def test_a_syn_from_no_host_is_dropped(source: str) -> None:
+    """RFC 9293 section 3.9.2.3, MUST-63, and RFC 1122 section 3.2.1.3."""
+    script = Script(Settings())
+    assert script.send(SYN, src=IPv4Address(source)) == []
 
 
 def test_data_of_a_plain_syn_is_kept_until_the_handshake_ends() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from random import Random
 
-from scapy_tfo.fuzz.generation.harmless import harmless_segment, icmp_error
+from scapy_tfo.fuzz.generation.harmless import harmless_segment, icmp_error, uncounted
 from scapy_tfo.fuzz.generation.option_lists import GOOD, NOP, REQUEST, SACK_OK, TIMES
 from scapy_tfo.program.program import Cookie, Flow, Option, Program, Send, Step, Wait
 
@@ -205,6 +205,29 @@ def exchange(dice: Random) -> Program:
     for each in clients:
         steps += [Send(each.flow, ".", each.next, "all"), Wait()]
     return Program(tuple(flows), tuple(steps))
+
+
+def retries(dice: Random) -> Program:
+    """Answers that are lost again and again, each for longer than a timer of the target's, and
+    acknowledged then; in between, rests, and segments that must not count."""
+    size = dice.choice((0, 20, 20, 1000))
+    cookie = dice.choice((GOOD, GOOD, GOOD, REQUEST, _SPOILT) if size else (GOOD, REQUEST))
+    syn = Send(0, "S", size=size, options=(*_options(dice), cookie))
+    steps: list[Step] = [syn, Wait(dice.choice((None, None, 1.5, 4.0, 8.0)))]
+    at = 1 + size * (cookie == GOOD)
+    for _ in range(dice.randrange(1, 7)):
+        length = dice.choice((20, 100, 1000))
+        steps.append(Send(0, "P.", at, "all", length))
+        at += length
+        if dice.random() < 0.4:
+            steps += [Wait(), uncounted(dice, syn, at), Wait(dice.choice((1.5, 4.0)))]
+        else:
+            steps.append(Wait(dice.choice((0.5, 1.5, 4.0, 8.0, 20.0))))
+        if dice.random() < 0.85:
+            rest = dice.choice((None, None, None, 0.3, 2.0, 70.0, 300.0))
+            steps += [Send(0, ".", at, "all"), Wait(rest)]
+    steps += [Send(0, ".", at, "all"), Wait()]
+    return Program((Flow(4 if dice.random() < 0.7 else 6),), tuple(steps))
 
 
 def _beside(dice: Random, first: Flow) -> Flow:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from random import Random
 
 from scapy_tfo.fuzz.generation import themes as streams
-from scapy_tfo.fuzz.generation.exchanges import exchange
+from scapy_tfo.fuzz.generation.exchanges import exchange, retries
 from scapy_tfo.fuzz.generation.option_lists import (
     GOOD,
     IN_DISGUISE,
@@ -25,12 +25,14 @@ from scapy_tfo.fuzz.generation.option_lists import (
 )
 from scapy_tfo.program.program import Cookie, Flow, Option, Program, Send, Step, Wait, check
 
-VERSION = 4
+VERSION = 5
 """Of what campaigns send: a number means the same program only within one."""
 _DICE = 1
 """Of the themes: a seed means the same program only within one."""
 _EXCHANGES = 12
 """Of so many numbers one is a whole conversation."""
+_RETRIES = 0.15
+"""Of these, the part whose answers are lost for long."""
 
 _LIVE_PROFILES = ("live", "linux")
 _SHORT, _HURRY = 1.0, 0.97
@@ -59,7 +61,8 @@ def sent_for(number: int, profile: str = "auto") -> Program:
     if number % _EXCHANGES != _EXCHANGES - 1:
         return program_for(number, profile)
     dice = Random(f"{VERSION} {number}")
-    return replace(_drawn(dice, profile, lambda: exchange(dice)), origin="exchange")
+    name, theme = ("retries", retries) if dice.random() < _RETRIES else ("exchange", exchange)
+    return replace(_drawn(dice, profile, lambda: theme(dice)), origin=name)
 
 
 def _drawn(dice: Random, profile: str, make: Callable[[], Program]) -> Program:

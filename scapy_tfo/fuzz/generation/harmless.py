@@ -47,6 +47,14 @@ def harmless_segment(dice: Random, syn: Send, after: int) -> Send:
             return Send(flow, "P.", after, "all", 10, wrong=True, options=_OLD)
 
 
+def uncounted(dice: Random, syn: Send, after: int) -> Send:
+    """A segment that acknowledges all that came, and must not count: its timestamp is old, or its
+    checksum wrong. syn, after: as above."""
+    if any(each.name == "ts" for each in syn.options or ()) and dice.random() < 0.7:
+        return Send(syn.flow, ".", after, "all", options=_OLD)
+    return Send(syn.flow, ".", after, "all", checksum=77)
+
+
 def icmp_error(dice: Random, flow: int, after: int, family: int) -> Icmp:
     """A soft error, or a packet-too-big, about text that the target may have sent. after: the
     number of what the client sends next, so that the echo is no longer."""

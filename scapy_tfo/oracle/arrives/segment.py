@@ -16,7 +16,7 @@ from scapy_tfo.segment import ACK, CWR, ECE, FIN, RST, SYN, URG
 
 def sound(link: Connection, sent: Sent) -> None:
     """We sent a sound segment."""
-    flags, offer = sent.flags, sent.offer
+    flags, offer, rested = sent.flags, sent.offer, link.is_at_rest
     if flags & SYN and flags & (ECE | CWR):
         link.history.ask_for_ecn()
     if flags & FIN:
@@ -44,7 +44,7 @@ def sound(link: Connection, sent: Sent) -> None:
         if offer.times is not None:
             link.times.send(offer.times[0], counts=True)
     if sent.size:
-        link.timers.ask(sent.now)
+        link.timers.ask(sent.now, at_rest=rested)
     link.owed.begin()
     link.history.begin()
 

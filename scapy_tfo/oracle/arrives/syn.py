@@ -21,6 +21,11 @@ def syn_ack(link: Connection, sent: Sent) -> None:
             link.owed.want_rst(sent.ack or 0, 0)
     else:
         link.enter(link.states | LISTEN)
+    if sent.offer.times is not None:
+        # With text it may reach into the window: then its timestamp is recorded before its SYN is
+        # looked at (RFC 7323 section 5.3, R3).
+        counts = sent.seq <= link.outbound.may.next
+        link.times.send(sent.offer.times[0], counts=counts)
 
 
 def syn(link: Connection, sent: Sent) -> None:

@@ -44,7 +44,8 @@ def grows_slowly(history: History, came: Came) -> Judged:
     """What is under way grows by no more than what is acknowledged (RFC 5681 section 3.1)."""
     if not _is_text(came) or not history.whole or history.their_una <= 1:
         return False
-    return _within(history, came, _SEGMENTS + history.grown + history.peer.inflation)
+    # To BBR a duplicate ACK is a delivery, which opens the window, and a segment under way less.
+    return _within(history, came, _SEGMENTS + history.grown + 2 * history.peer.inflation)
 
 
 def _within(history: History, came: Came, segments: int) -> Judged:

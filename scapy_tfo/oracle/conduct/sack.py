@@ -148,8 +148,28 @@ def duplicate_of_nothing(history: History, came: Came) -> Judged:
     block = _duplicate(history, came)
     if block is None:
         return False
-    twice = history.peer.overlaps or history.repeated
-    return twice or Breach("no report: nothing was sent twice", f"{block[0]}:{block[1]}")
+    shown = f"{block[0]}:{block[1]}"
+    if not (history.peer.overlaps or history.repeated):
+        return Breach("no report: nothing was sent twice", shown)
+    once = _came_once(history, *block)
+    return once is None or Breach(f"no report of {once}, which came once", shown)
+
+
+def _came_once(history: History, start: int, end: int) -> int | None:
+    """The first of these numbers that is in one segment of the peer's alone, where all that it sent
+    is known."""
+    assert history.isn is not None
+    if not history.last_sent[0].flags & SYN:
+        return None
+    edges, spans = {start}, []
+    for each in history.last_sent:
+        at = distance(history.isn, each.seq) + bool(each.flags & SYN)
+        spans.append((at, at + len(each.payload) + bool(each.flags & FIN)))
+        edges |= {edge for edge in spans[-1] if start < edge < end}
+    counts = {edge: sum(a <= edge < b for a, b in spans) for edge in sorted(edges)}
+    if start < 1 or 0 in counts.values():
+        return None
+    return next((edge for edge, count in counts.items() if count == 1), None)
 
 
 def _copies(history: History, start: int, end: int) -> int:

@@ -287,6 +287,23 @@ class Connection:
                 self.note("idle")
         self.lose_patience(now)
 
+    @property
+    def text_due(self) -> int:
+        """Bytes that the application has to say, from the first one on."""
+        if not self.application.told:
+            return 0
+        must = self.outbound.must
+        end = must.next - must.ended
+        if self.profile.pushed_only and not must.ended:
+            end = min(end, max(self.outbound.pushed, self.outbound.base + 1))
+        return self.application.due(end - self.outbound.base - 1)
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether the target waits for nothing: all that it had to say is acknowledged."""
+        received = self.inbound.received
+        return self.states == OPEN and self.inbound.sure_ack == received == 1 + self.text_due
+
     def may_end(self) -> None:
         """The connection may be over from here on, with a RST or without one."""
         self.enter(self.states | LISTEN)

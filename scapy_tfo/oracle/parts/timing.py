@@ -104,9 +104,11 @@ class Timers:
         """The first SYN went out."""
         self.heard_at = self.progress_at = now
 
-    def ask(self, now: float) -> None:
-        """We sent text."""
+    def ask(self, now: float, *, at_rest: bool) -> None:
+        """We sent text. at_rest: the target waited for nothing before."""
         self.asked_at = now
+        if at_rest:
+            self.progress_at = now
 
     def hear(self, now: float, *, repeated: bool) -> None:
         """Something came, again or for the first time. New text does not end the backoff: only an

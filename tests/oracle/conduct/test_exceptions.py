@@ -129,19 +129,6 @@ def test_a_probe_for_a_loss_at_the_tail_may_carry_new_text() -> None:
     assert talk.theirs(ACK, b"x" * 1460, seq=16_061) == ["initial-window"]
 
 
-@pytest.mark.parametrize(
-    ("silence", "broken"), [(0.01, []), (0.0, ["flight-too-large"])], ids=["probe", "at once"]
-)
-def test_a_probe_for_a_loss_at_the_tail_may_exceed_the_congestion_window(
-    silence: float, broken: list[str]
-) -> None:
-    talk = Conversation(ordered=True)
-    sending_talk.flight(talk, 12)
-    talk.rest(silence)
-    talk.theirs(ACK, later_talk.FULL, seq=4 + 1460 * 12)
-    assert talk.broken == broken
-
-
 def test_two_duplicates_have_two_reports() -> None:
     talk = Conversation(ordered=True)
     opened(talk, PERMITTED)

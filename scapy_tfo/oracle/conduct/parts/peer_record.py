@@ -312,10 +312,11 @@ class PeerRecord:
             return
         self.idles += 1
         self.unanswered += 1
+        # Text that the ACK before this one let out may be under way by now.
+        self.inflation += 1
         if place.end > place.una:
             self.duplicates += 1
             self.alike += 1
-            self.inflation += 1
 
     def _note_marks(self, segment: Segment, at: float | None, place: Place) -> None:
         if segment.flags & CWR:

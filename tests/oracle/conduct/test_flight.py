@@ -1,0 +1,37 @@
+"""What lets more text be under way than the congestion window of RFC 5681."""
+
+from __future__ import annotations
+
+import pytest
+
+from scapy_tfo.segment import ACK
+from tests.oracle.conduct import later_talk, sending_talk
+from tests.oracle.conduct.conversation import Conversation
+
+
+@pytest.mark.parametrize(
+    ("silence", "broken"), [(0.01, []), (0.0, ["flight-too-large"])], ids=["probe", "at once"]
+)
+def test_a_probe_for_a_loss_at_the_tail_may_exceed_the_congestion_window(
+    silence: float, broken: list[str]
+) -> None:
+    talk = Conversation(ordered=True)
+    sending_talk.flight(talk, 12)
+    talk.rest(silence)
+    talk.theirs(ACK, later_talk.FULL, seq=4 + 1460 * 12)
+    assert talk.broken == broken
+
+
+@pytest.mark.parametrize(("more", "broken"), [(3, []), (4, ["flight-too-large"])])
+def test_a_duplicate_ack_is_a_delivery_and_one_segment_less_under_way(
+    more: int, broken: list[str]
+) -> None:
+    """To BBR: 10 segments, one for what was acknowledged, and two for the duplicate ACK."""
+    talk = Conversation(ordered=True)
+    later_talk.opened(talk)
+    talk.theirs(ACK, later_talk.FULL, seq=4)
+    for _ in range(2):
+        talk.ours(ACK, ack=1464)
+    for number in range(10 + more):
+        talk.theirs(ACK, later_talk.FULL, seq=1464 + 1460 * number)
+    assert talk.broken == broken
