@@ -87,8 +87,8 @@ def with_the_reference(programs: int, seconds: float) -> None:
 
 
 def with_its_variants(every: int) -> None:
-    """What is quick, at each N-th of the stacks that use freedoms differently: the rows, in which
-    all that combine meet, and those that do not."""
+    """The cases, and what is quick, at each N-th of the stacks that use freedoms differently: the
+    rows, in which all that combine meet, and those that do not."""
     from scapy_tfo import spec
     from scapy_tfo.client_variants.registry import all_client_variants
     from scapy_tfo.clients.judge import Options as ClientOptions
@@ -103,7 +103,7 @@ def with_its_variants(every: int) -> None:
     from scapy_tfo.variants.registry import all_variants
 
     catalogue = spec.load()
-    options = Options(intrusive=True, families=(4, 6), capture=False)
+    options = Options(slow=True, intrusive=True, families=(4, 6), capture=False)
     servers = [*all_rows(), *(each for each in all_variants() if not each.combines)]
     for each in servers[::every]:
         simulate(f"sim:{each.name}", all_conversations(), catalogue, options)
@@ -118,10 +118,10 @@ def with_its_variants(every: int) -> None:
 def fuzzed(name: str, count: int) -> None:
     """So many programs."""
     from scapy_tfo.executor.simulated import SimulatedBench
-    from scapy_tfo.fuzz.generation.grammar import program_for
+    from scapy_tfo.fuzz.generation.grammar import sent_for
 
     with closing(SimulatedBench(f"sim:{name}")) as bench:
-        for _ in bench.run((seed, program_for(seed, "sim")) for seed in range(count)):
+        for _ in bench.run((seed, sent_for(seed)) for seed in range(count)):
             pass
 
 

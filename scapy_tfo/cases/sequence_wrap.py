@@ -159,3 +159,30 @@ async def old_and_new_data_across_zero(peer: Peer) -> None:
     flow.sent.append(rest + new)
     flow.snd_nxt = len(new)
     await flow.finish()
+
+
+@case("ACC-11", needs=["echo"])
+async def windows_are_read_behind_zero(peer: Peer) -> None:
+    """The numbers come round to zero in a small window, which opens behind that: more than it held
+    goes out at once."""
+    control = await peer.connect()
+    cookie = await peer.cookie()
+    flow = peer.flow(isn=_WRAP - _SIZE // 2)
+    flow.window = _SIZE
+    flow.syn(cookie=cookie)
+    await flow.syn_ack()
+    flow.ack()
+    flow.request(_SIZE)
+    await flow.answered()
+    flow.window = 65535
+    flow.ack()
+    known = flow.rcv_nxt
+    flow.request(3 * _SIZE)
+    control.request()
+    await control.answered()
+    await flow.until(
+        "more than the small window held, without waiting for a timer",
+        lambda: seq.distance(known, flow.rcv_nxt) > _SIZE,
+        within=0.15,
+    )
+    await flow.finish()

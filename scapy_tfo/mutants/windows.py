@@ -93,6 +93,16 @@ class WindowOfTextIsNotRead(PassiveConnection):
         return super().ack_arrives(segment, start, now)
 
 
+@mutant("ACC-11")
+class WindowsEndAtZero(SendSide):
+    """Which window is the newest goes by the bare number: none is taken once that is round zero."""
+
+    def update_window(self, field: int, segment_seq: int, ack: int, *, scaled: bool = True) -> bool:
+        if segment_seq < self.wl1:
+            return False
+        return super().update_window(field, segment_seq, ack, scaled=scaled)
+
+
 @mutant("AFT-7")
 class SmallWindowIsNeverUsed(SendSide):
     """No timer runs for text that waits for a window which is small, but not closed."""
