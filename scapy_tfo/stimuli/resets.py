@@ -75,13 +75,15 @@ async def a_rst_right_behind_text(peer: Peer) -> None:
     await flow.pause(ACKED)
 
 
-@stimulus("TCP-RST-7", needs=["listeners"], waits=3.0)
+@stimulus("TCP-RST-7", needs=["echo"], waits=3.0)
 async def a_rst_behind_a_fin(peer: Peer) -> None:
-    """A RST with exactly the next number comes once the client has closed, before the application
-    does."""
-    flow = await peer.connect(await peer.listen(f"late-close:{1000 * CROSSED:.0f}"))
+    """A RST with exactly the next number comes once both ends have closed; the target's FIN is not
+    acknowledged, and would come again."""
+    flow = await answered_once(peer)
+    flow.ack()
     flow.fin()
     await flow.until("an ACK of the FIN", lambda: flow.their_rcv_nxt == flow.snd_nxt)
+    await flow.until("the target's FIN", lambda: flow.stream.ended)
     flow.send(RST)
     await flow.pause(2 * CROSSED)
 
