@@ -156,7 +156,7 @@ async def closed_window_after_the_handshake_opens_again(peer: Peer) -> None:
     await flow.finish()
 
 
-@case("AFT-7", needs=["echo"])
+@case("AFT-7", needs=["echo"], fixed=["size"])
 async def text_opens_the_window_like_an_ack(peer: Peer) -> None:
     """A full window is opened by nothing but a segment with text: the answer waits for no timer."""
     control = await peer.connect()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.segment import ACK, PSH
@@ -27,19 +29,26 @@ async def with_sack(peer: Peer) -> Flow:
     return flow
 
 
+async def in_pieces(flow: Flow, numbers: Sequence[int], *, apart: float = LATER) -> None:
+    """A request comes in pieces, which have these numbers in the order in which they come, and is
+    answered. apart: seconds between them."""
+    last = max(numbers)
+    text = flow.app.request((1 + last) * PIECE)
+    flow.sent.append(text)
+    first = flow.snd_nxt
+    for number in numbers:
+        piece = text[number * PIECE :] if number == last else text[number * PIECE :][:PIECE]
+        flow.send(ACK | PSH, piece, seq=seq.add(first, number * PIECE), once=True)
+        await flow.pause(apart)
+    flow.snd_nxt = seq.add(first, len(text))
+    await flow.answered()
+
+
 @stimulus("TCP-SACK-4", "TCP-SACK-5", "TCP-SACK-6", needs=["echo"])
 async def gaps_and_copies(peer: Peer) -> None:
     """Two gaps, an ACK, both gaps filled, and a piece that comes twice more."""
     flow = await with_sack(peer)
-    text = flow.app.request(6 * PIECE)
-    flow.sent.append(text)
-    first = flow.snd_nxt
-    for number in (1, 3, 5, 0, 2, 4, 4, 4):
-        piece = text[number * PIECE :] if number == 5 else text[number * PIECE :][:PIECE]
-        flow.send(ACK | PSH, piece, seq=seq.add(first, number * PIECE), once=True)
-        await flow.pause(LATER)
-    flow.snd_nxt = seq.add(first, len(text))
-    await flow.answered()
+    await in_pieces(flow, (1, 3, 5, 0, 2, 4, 4, 4))
     flow.request()
     await flow.answered()
 
@@ -48,30 +57,14 @@ async def gaps_and_copies(peer: Peer) -> None:
 async def a_piece_that_waits_comes_again(peer: Peer) -> None:
     """Two pieces wait behind gaps; the first of them comes once more, and then the rest."""
     flow = await with_sack(peer)
-    text = flow.app.request(5 * PIECE)
-    flow.sent.append(text)
-    first = flow.snd_nxt
-    for number in (1, 3, 1, 0, 2, 4):
-        piece = text[number * PIECE :] if number == 4 else text[number * PIECE :][:PIECE]
-        flow.send(ACK | PSH, piece, seq=seq.add(first, number * PIECE), once=True)
-        await flow.pause(BETWEEN)
-    flow.snd_nxt = seq.add(first, len(text))
-    await flow.answered()
+    await in_pieces(flow, (1, 3, 1, 0, 2, 4), apart=BETWEEN)
 
 
 @stimulus("TCP-SACK-2", "TCP-SACK-3", needs=["echo"])
 async def pieces_that_touch(peer: Peer) -> None:
     """Behind two gaps pieces come by turns that touch what is there, and then the rest."""
     flow = await with_sack(peer)
-    text = flow.app.request(9 * PIECE)
-    flow.sent.append(text)
-    first = flow.snd_nxt
-    for number in (2, 6, 3, 7, 1, 5, 8, 0, 4):
-        piece = text[number * PIECE :] if number == 8 else text[number * PIECE :][:PIECE]
-        flow.send(ACK | PSH, piece, seq=seq.add(first, number * PIECE), once=True)
-        await flow.pause(LATER)
-    flow.snd_nxt = seq.add(first, len(text))
-    await flow.answered()
+    await in_pieces(flow, (2, 6, 3, 7, 1, 5, 8, 0, 4))
 
 
 @stimulus("TCP-TS-1", "TCP-SACK-3", needs=["echo"])
@@ -84,15 +77,7 @@ async def more_gaps_than_reports_beside_timestamps(peer: Peer) -> None:
     if (await flow.syn_ack()).timestamps is None:
         flow.timestamp = None
     flow.ack()
-    text = flow.app.request(11 * PIECE)
-    flow.sent.append(text)
-    first = flow.snd_nxt
-    for number in (1, 3, 5, 7, 9, 0, 2, 4, 6, 8, 10):
-        piece = text[number * PIECE :] if number == 10 else text[number * PIECE :][:PIECE]
-        flow.send(ACK | PSH, piece, seq=seq.add(first, number * PIECE), once=True)
-        await flow.pause(LATER)
-    flow.snd_nxt = seq.add(first, len(text))
-    await flow.answered()
+    await in_pieces(flow, (1, 3, 5, 7, 9, 0, 2, 4, 6, 8, 10))
 
 
 @stimulus("TCP-SACK-2", "TCP-SACK-5", needs=["echo"])
