@@ -42,7 +42,7 @@ def test_a_case_fixes_what_it_could_not_bear(name: str) -> None:
 
     loose = dataclasses.replace(case, fixed=frozenset())
     for factor in case.fixed - {"sack"}:
-        value = {"times": "wrap", "shift": "7"}[factor]
+        value = {"times": "wrap", "shift": "7", "size": "1400"}[factor]
         context = Context.of({factor: value})
         options = Options(intrusive=True, capture=False, families=(4,), context=context)
         done = simulate("sim:reference", [loose], spec.load(), options)
