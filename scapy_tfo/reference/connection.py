@@ -153,11 +153,13 @@ class Connection(Reader):
                 self.unacceptable_arrives(segment, now)
             return
         self.note_timestamp(segment, start, now)
-        if self.congestion is not None:
+        if not segment.flags & ACK:
+            return
+        if self.congestion is not None and self.has_sound_ack(segment.ack):
             self.send.told = bool(segment.flags & ECE)
             if self.congestion.heard(segment):
                 self.send.halve()
-        if not segment.flags & ACK or not self.ack_arrives(segment, start, now):
+        if not self.ack_arrives(segment, start, now):
             return
         if self.state is not State.CLOSED:
             self.text_arrives(segment, start, now)
@@ -171,12 +173,14 @@ class Connection(Reader):
             return not self.settings.timestamps_required
         if seq.distance(self.recv.ts_recent, times[0]) >= 0:
             return True
-        if now - self.recv.ts_recent_at <= _PAWS_LIFE:
+        if self.remembers_times(now):
             self.reject(segment, now)
             return False
-        # Else what comes next would be old again (RFC 7323 section 5.5).
-        self.recv.ts_recent, self.recv.ts_recent_at = times[0], now
         return True
+
+    def remembers_times(self, now: float) -> bool:
+        """Whether TS.Recent is young enough to compare with (RFC 7323 section 5.5)."""
+        return now - self.recv.ts_recent_at <= _PAWS_LIFE
 
     def note_timestamp(self, segment: Segment, start: int, now: float) -> None:
         """Which TSval to echo (RFC 7323 section 4.3)."""
@@ -185,7 +189,7 @@ class Connection(Reader):
             self.timestamps
             and times is not None
             and seq.at_most(start, self.recv.last_ack_sent)
-            and seq.at_most(self.recv.ts_recent, times[0])
+            and (seq.at_most(self.recv.ts_recent, times[0]) or not self.remembers_times(now))
         ):
             self.recv.ts_recent, self.recv.ts_recent_at = times[0], now
 
@@ -268,8 +272,7 @@ class Connection(Reader):
             send.set_window(segment.window << (0 if segment.is_syn_ack else send.shift))
             self.settle(now)
             return True
-        oldest = seq.add(send.una, -send.max_wnd)
-        if not (seq.at_most(oldest, ack) and seq.at_most(ack, send.nxt)):
+        if not self.has_sound_ack(ack):
             self.reject(segment, now)
             return False
         send.heard()
@@ -282,6 +285,7 @@ class Connection(Reader):
         elif (
             before == (ack, send.outstanding)
             and send.outstanding
+            and send.wnd
             and not changed
             and not segment.payload
             and not segment.is_fin
@@ -294,6 +298,14 @@ class Connection(Reader):
             self.check_timeout(segment, before[0], now)
         self.settle(now)
         return True
+
+    def has_sound_ack(self, ack: int) -> bool:
+        """Whether an acknowledgement is one that is not to be dropped (RFC 5961 section 5.2)."""
+        send = self.send
+        if self.state is State.SYN_RCVD:
+            return self.completes_handshake(ack)
+        oldest = seq.add(send.una, -send.max_wnd)
+        return seq.at_most(oldest, ack) and seq.at_most(ack, send.nxt)
 
     def check_timeout(self, segment: Segment, una: int, now: float) -> None:
         """Undo a timeout that this acknowledgement shows to have come too early."""

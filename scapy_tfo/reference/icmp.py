@@ -67,8 +67,10 @@ def arrive(stack: IcmpHost, error: IcmpError, now: float) -> None:
         mtu = error.mtu
         if version == 4 and not mtu:
             mtu = stack.untold_mtu(int.from_bytes(error.quoted[2:4], "big"))
-        if _LEAST_MTU[version] <= mtu < stack.mtu_towards(dst):
-            stack.note_mtu(dst, mtu)
+        if mtu >= _LEAST_MTU[version]:
+            if mtu < stack.mtu_towards(dst):
+                stack.note_mtu(dst, mtu)
+            # Another connection may have told of the path before (RFC 8201 section 5.2).
             connection.packet_too_big(now)
     elif error.type == _UNREACHABLE[version]:
         hard = (error.type, error.code) in _HARD[version]

@@ -112,7 +112,10 @@ class Reader(Core):
             if not self._unread:
                 self._whole_window = self.recv.wnd
             self._unread += data
-            self.recv.wnd = max(0, self._whole_window - len(self._unread))
+            left = max(0, self.recv.wnd - len(data))
+            room = max(0, self._whole_window - len(self._unread))
+            # What was read meanwhile is not offered by small steps here either.
+            self.recv.wnd = room if room - left >= self.window_step() else left
 
     def take_text(self, start: int, payload: bytes, fin: bool) -> None:
         """Take a segment's text and FIN, and hand over what is in order."""

@@ -283,20 +283,32 @@ class Stack:
         """Hand a segment to its connection, its listener, or refuse it (RFC 9293 3.10.7)."""
         ends = (segment.dst, segment.dport, segment.src, segment.sport)
         connection = self.connections.get(ends)
-        if connection is not None and self.reopens(connection, segment):
-            self._reopened = {ends: connection.send.nxt}
-            connection.finish(Closed(connection))
-            connection = None
         listener = self.listeners.get(segment.dport)
         if connection is not None:
-            if connection.signature is None or connection.is_authentic(segment):
+            if connection.signature is not None and not connection.is_authentic(segment):
+                return
+            if listener is not None and self.reopens(connection, segment):
+                self._reopen(connection, listener, segment, now)
+            else:
                 connection.arrive(segment, now)
         elif listener is not None:
-            if listener.group:
-                listener = listener.member_for(segment)
-            listener.arrive(segment, now)
+            self._met(listener, segment).arrive(segment, now)
         elif not segment.is_rst:
             self.refuse(segment)
+
+    def _met(self, listener: Listener, segment: Segment) -> Listener:
+        return listener.member_for(segment) if listener.group else listener
+
+    def _reopen(
+        self, connection: Connection, listener: Listener, segment: Segment, now: float
+    ) -> None:
+        """Hand a SYN to the listener; TIME-WAIT goes on where that takes no notice of it."""
+        ends = (*connection.local, *connection.remote)
+        self._reopened = {ends: connection.send.nxt}
+        answered = len(self._outbox)
+        self._met(listener, segment).arrive(segment, now)
+        if self.connections[ends] is not connection or len(self._outbox) > answered:
+            connection.finish(Closed(connection))
 
     def reopens(self, connection: Connection, segment: Segment) -> bool:
         """Whether a SYN begins a new connection in TIME-WAIT (RFC 9293 3.6.1, RFC 6191)."""

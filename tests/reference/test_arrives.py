@@ -238,6 +238,50 @@ def test_an_active_close_ends_in_time_wait_and_may_be_reopened() -> None:
     assert 0 < again.seq - ack - 1 <= 1 << 24
 
 
+@pytest.mark.parametrize("kept", ["SYN with FIN", "nobody listens", "full"])
+def test_a_syn_that_nothing_comes_of_leaves_time_wait(kept: str) -> None:
+    """RFC 9293 section 3.6.1: the FIN that comes again is acknowledged, not reset."""
+    script = Script(backlog=1)
+    answer = script.syn()
+    script.establish(answer)
+    script.connection.close(script.now)
+    script.answers()
+    script.one(FIN | ACK, seq=answer.ack, ack=answer.end + 1)
+    if kept == "nobody listens":
+        script.stack.close_listener(script.listener)
+    elif kept == "full":
+        script.one(SYN, sport=40001)
+    flags = SYN | FIN if kept == "SYN with FIN" else SYN
+    assert not any(each.is_syn_ack for each in script.send(flags, seq=answer.ack + 2))
+    assert script.one(FIN | ACK, seq=answer.ack, ack=answer.end + 1).flags == ACK
+
+
+def test_an_answer_to_a_probe_is_no_duplicate() -> None:
+    script, ack = established()
+    script.connection.write(b"answer", script.now)
+    script.answers()
+    sent = [script.send(ACK, seq=NEXT, ack=ack, window=0) for _ in range(5)]
+    assert sent == [[]] * 5
+
+
+def test_old_times_are_forgotten_only_for_a_segment_inside_the_window() -> None:
+    """RFC 7323 section 5.3: R2 comes before R3."""
+    script, opening = opened(opt.mss(1000), opt.timestamps(50_000, 0))
+    script.establish(opening, options=stamped(50_000))
+    talk, ack = script.connection, opening.end
+    script.wait(25 * 86_400)
+
+    def told(number: int, tsval: int) -> int:
+        options = stamped(tsval)
+        answer = script.one(ACK, seq=number, ack=ack, payload=b"x", options=options)
+        assert answer.timestamps is not None
+        return answer.timestamps[1]
+
+    assert told(NEXT + 500_000, 40_000) == 50_000
+    assert told(NEXT, 30_000) == 30_000
+    assert talk.recv.ts_recent == 30_000
+
+
 def test_closing_at_the_same_time() -> None:
     script, ack = established()
     script.connection.close(script.now)
@@ -270,6 +314,20 @@ def test_packet_too_big_is_followed_at_once_and_only_for_what_was_sent() -> None
     assert [len(a.payload) for a in again] == [560, 560, 560, 320]
     assert again[0].seq == first.seq
     assert second.seq == first.seq + 1460
+
+
+def test_a_router_may_tell_each_connection_of_one_path() -> None:
+    """RFC 8201 section 5.2: also what the host knows already."""
+    script, sent = Script(), list[Segment]()
+    for sport in (40000, 40001):
+        answer = script.syn(sport=sport, options=opt.push_options([opt.mss(1460)]))
+        script.send(ACK, sport=sport, seq=NEXT, ack=answer.end)
+        script.connection.write(bytes(1400), script.now)
+        sent += script.answers()
+    for large in sent:
+        assert len(large.payload) == 1400
+        script.stack.receive(icmp.packet_too_big(large.to_bytes(), mtu=600).to_bytes(), script.now)
+        assert [len(each.payload) for each in script.answers()] == [560, 560, 280]
 
 
 def test_the_application_may_be_late() -> None:

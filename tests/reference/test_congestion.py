@@ -57,6 +57,18 @@ def test_an_echo_halves_the_window_once_and_is_answered_once() -> None:
     assert send.ssthresh == 2000
 
 
+def test_a_segment_that_is_dropped_tells_nothing_of_congestion() -> None:
+    """One whose acknowledgement is out of range (RFC 5961 section 5.2)."""
+    script, ack = agreed()
+    send = script.connection.send
+    script.connection.write(bytes(4000), script.now)
+    script.answers()
+    (refused,) = script.send(ACK | ECE, seq=NEXT, ack=ack + 9000, payload=b"x", traffic_class=3)
+    assert (refused.flags & BITS, send.ssthresh) == (0, 1 << 30)
+    script.send(ACK | ECE, seq=NEXT, ack=ack + 1000)
+    assert send.ssthresh == 2000
+
+
 def test_an_ack_that_tells_of_congestion_opens_no_window() -> None:
     """RFC 3168 section 6.1.2, neither that which halves it nor one behind that."""
     script, ack = agreed()

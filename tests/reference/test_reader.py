@@ -181,3 +181,15 @@ def test_a_slow_reader_gets_all_of_a_long_stream() -> None:
         wire.run(1)
     assert wire.received(server) == text
     assert any(isinstance(each, EndOfStream) for each in wire.events[server])
+
+
+def test_text_that_comes_opens_the_window_by_no_small_step_either() -> None:
+    talk = Talk(SMALL)
+    talk.connection.pause()
+    (first,) = talk.text(0)
+    edges = {first.ack + first.window}
+    for number in range(8):
+        talk.connection.read_some(20, talk.now)
+        (answer,) = talk.text(1000 + number, size=1)
+        edges.add(answer.ack + answer.window)
+    assert edges == {NEXT + 4000}
