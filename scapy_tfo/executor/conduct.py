@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -50,7 +50,8 @@ class Counts:
     """How often each rule of the oracle applied at a target: of the model, and of traffic.
 
     every: those of traffic are held against one program in so many, by number, and against none
-    where it is 0. A program that is traced has the number 0. edges: whether what programs cover
+    where it is 0. A program that is traced has the number 0. always: origins of programs that they
+    are held against all the same, unless `every` is 0. edges: whether what programs cover
     is noted, too; target: and what the target executes of its code, where that can be seen.
     """
 
@@ -60,10 +61,14 @@ class Counts:
         self.model = new_watch()
         self.tally = Tally()
         self.every = every
+        self.always: Container[str] = ()
 
-    def log(self, number: int, *, ordered: bool, whole: bool, timed: bool = False) -> Log | None:
-        """Of the program with this number; None where it is not judged. The others: as of `Log`."""
-        if not self.every or number % self.every:
+    def log(
+        self, number: int, origin: str, *, ordered: bool, whole: bool, timed: bool = False
+    ) -> Log | None:
+        """Of the program with this number and origin; None where it is not judged. The others: as
+        of `Log`."""
+        if not self.every or (number % self.every and origin not in self.always):
             return None
         return Log(self.tally, ordered=ordered, whole=whole, timed=timed)
 

@@ -219,7 +219,7 @@ class SimulatedBench:
             self._patience,
             keep=keep,
             watch=self.counts.model,
-            log=self.counts.log(number, ordered=True, whole=True, timed=True),
+            log=self.counts.log(number, program.origin, ordered=True, whole=True, timed=True),
             edges=self.counts.edges,
         )
         drive(world, play, ends)

@@ -19,7 +19,7 @@ from scapy_tfo.explore.conversation.run import BY_ITSELF, Problem, Run, Traced
 from scapy_tfo.explore.conversation.schedule import PROGRAM, Schedule, program_of
 from scapy_tfo.explore.conversation.world import World
 from scapy_tfo.explore.ends.actor import Actor
-from scapy_tfo.fuzz.generation.grammar import program_for
+from scapy_tfo.fuzz.generation.grammar import sent_for
 from scapy_tfo.oracle.parts.profile import Patience
 from scapy_tfo.program.cookies import Jar
 
@@ -68,7 +68,7 @@ def _program(world: World, schedule: Schedule, number: int, keep: bool) -> Run:
     block = _FIRST_PORT + _STEP * (world.played % _BLOCKS)
     clients = _clients(world.played)
     bench = Bench(world.target, PORTS, clients, now=world.now, first_port=block)
-    program, jar = program_for(number, "sim"), Jar()
+    program, jar = sent_for(number, "sim"), Jar()
     ends = introduced(bench, program, jar)
     play = ProgramPlay(
         program,

@@ -340,7 +340,8 @@ class LiveBench:
         ends, taken = self._engine.place(program, site.sources, now)
         if not ends:
             return False
-        log = self.counts.log(number, ordered=self._direct, whole=site.profile.whole)
+        whole = site.profile.whole
+        log = self.counts.log(number, program.origin, ordered=self._direct, whole=whole)
         watch, given = self.counts.model, (program, ends, site.jar, site.profile, patience)
         play = self._play_of(
             *given, seed=number, keep=keep, watch=watch, log=log, edges=self.counts.edges

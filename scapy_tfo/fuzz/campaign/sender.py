@@ -16,12 +16,13 @@ from scapy_tfo.fuzz.findings.keeper import Keeper
 from scapy_tfo.fuzz.findings.store import Part
 from scapy_tfo.fuzz.generation.batches import Batch, Late, Maker, Tally, slowest_of
 from scapy_tfo.fuzz.generation.corpus import Corpus
+from scapy_tfo.fuzz.generation.grammar import CONVERSATIONS
 from scapy_tfo.fuzz.generation.plan import AUTO, NONE, TARGET
 from scapy_tfo.program.program import Program, waits
 
 CONDUCT_EVERY = 8
-"""One program in so many is also judged by the rules of plain TCP, which takes as long as all the
-rest: what breaks one of them does so in many programs."""
+"""One program in so many, and each whole conversation, is also judged by the rules of plain TCP,
+which takes as long as all the rest: what breaks one of them does so in many programs."""
 
 MOST_OPEN = 16
 """Batches under way at a time."""
@@ -98,6 +99,7 @@ class Sender:
         self._began = self._mark = time.monotonic()
         self._is_begun = bool(self._open)
         every, bench.counts.every = bench.counts.every, CONDUCT_EVERY
+        bench.counts.always = CONVERSATIONS
         bench.counts.edges = self._plan.coverage != NONE
         bench.counts.target = self._plan.coverage in (AUTO, TARGET)
         running = bench.run(self._stream())

@@ -33,6 +33,8 @@ _EXCHANGES = 12
 """Of so many numbers one is a whole conversation."""
 _RETRIES = 0.15
 """Of these, the part whose answers are lost for long."""
+EXCHANGE, RETRIES = CONVERSATIONS = ("exchange", "retries")
+"""Origins of whole conversations."""
 
 _LIVE_PROFILES = ("live", "linux")
 _SHORT, _HURRY = 1.0, 0.97
@@ -61,7 +63,7 @@ def sent_for(number: int, profile: str = "auto") -> Program:
     if number % _EXCHANGES != _EXCHANGES - 1:
         return program_for(number, profile)
     dice = Random(f"{VERSION} {number}")
-    name, theme = ("retries", retries) if dice.random() < _RETRIES else ("exchange", exchange)
+    name, theme = (RETRIES, retries) if dice.random() < _RETRIES else (EXCHANGE, exchange)
     return replace(_drawn(dice, profile, lambda: theme(dice)), origin=name)
 
 
