@@ -8,7 +8,7 @@ from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.cases.syn_ack_retransmission import retransmitted
 from scapy_tfo.lab.apps import pattern
-from scapy_tfo.segment import Segment
+from scapy_tfo.segment import ACK, PSH, Segment
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.outcome import Absent
 from scapy_tfo.suite.peer import Peer
@@ -183,6 +183,51 @@ async def text_opens_the_window_like_an_ack(peer: Peer) -> None:
         lambda: furthest(flow) > already,
         within=0.15,
     )
+    await flow.finish()
+
+
+@case("AFT-7", needs=["echo"])
+async def older_window_does_not_close_a_newer_one(peer: Peer) -> None:
+    """Of two requests the later one comes first, in the window as it was, and then the earlier one
+    with a window of zero: the answer waits for no timer."""
+    control = await peer.connect()
+    flow = await peer.open()
+    flow.ack()
+    await flow.answered()
+    already, begin = furthest(flow), flow.snd_nxt
+    earlier, later = flow.app.request(), flow.app.request()
+    flow.send(ACK | PSH, later, seq=seq.add(begin, len(earlier)))
+    flow.send(ACK | PSH, earlier, seq=begin, window=0, once=True)
+    flow.sent += [earlier, later]
+    flow.snd_nxt = seq.add(begin, len(earlier + later))
+    control.request()
+    await control.answered()
+    await flow.until(
+        "the answer to the first, without waiting for a timer",
+        lambda: furthest(flow) > already,
+        within=0.15,
+    )
+    flow.ack()
+    await flow.finish()
+
+
+@case("AFT-11", needs=["echo"])
+async def ack_of_text_that_waits_for_the_window_is_none(peer: Peer) -> None:
+    """A part of the answer fills a small window, and more than that is acknowledged: the rest
+    comes all the same once the window opens."""
+    cookie = await peer.cookie()
+    flow = peer.flow()
+    flow.window = SMALL
+    flow.syn(cookie=cookie)
+    await flow.syn_ack()
+    flow.ack()
+    flow.request(4 * SMALL)
+    await flow.until("what fits into the window", lambda: furthest(flow) >= SMALL)
+    await flow.pause(LATER)
+    flow.send(ACK, ack=seq.add(flow.rcv_nxt, SMALL))
+    await flow.pause(LATER)
+    flow.window = 65535
+    flow.ack()
     await flow.finish()
 
 

@@ -159,3 +159,14 @@ class ReadsOldAcksByTheWindowOfNow(PassiveConnection):
             self.reject(segment, now)
             return False
         return super().ack_arrives(segment, start, now)
+
+
+@mutant("AFT-11")
+class TakesAcksOfWhatWaits(PassiveConnection):
+    """After the handshake what waits to be sent may be acknowledged, and is not sent then."""
+
+    def ack_arrives(self, segment: Segment, start: int, now: float) -> bool:
+        send, ack = self.send, segment.ack
+        if self.is_synchronized and seq.before(send.nxt, ack) and seq.at_most(ack, send.end):
+            send.nxt = ack
+        return super().ack_arrives(segment, start, now)

@@ -104,6 +104,16 @@ class WindowsEndAtZero(SendSide):
 
 
 @mutant("AFT-7")
+class RemembersWindowsThatChange(SendSide):
+    """A segment with the window as it was leaves no trace: an older one may still set another."""
+
+    def update_window(self, field: int, segment_seq: int, ack: int, *, scaled: bool = True) -> bool:
+        if (field << self.shift if scaled else field) == self.wnd:
+            return False
+        return super().update_window(field, segment_seq, ack, scaled=scaled)
+
+
+@mutant("AFT-7")
 class SmallWindowIsNeverUsed(SendSide):
     """No timer runs for text that waits for a window which is small, but not closed."""
 

@@ -96,6 +96,12 @@ async def doubtful_text(flow: Flow, **fields: Any) -> None:
     await flow.pause(LATER)
 
 
+@stimulus("TCP-HDR-2", needs=["echo"])
+async def text_without_a_checksum(peer: Peer) -> None:
+    """Text comes with a checksum field of zero, which UDP over IPv4 reads as none."""
+    await doubtful_text(await answered_once(peer), checksum=0)
+
+
 @stimulus("TCP-SEQ-6", needs=["echo"])
 async def text_without_ack(peer: Peer) -> None:
     """Text comes without the ACK flag."""

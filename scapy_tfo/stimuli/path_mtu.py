@@ -15,6 +15,7 @@ from scapy_tfo.suite.registry import stimulus
 LEAST_MTU, WIDER_MTU = 1280, 1400
 UNLIKELY_MTU = {4: 66, 6: 700}
 MINUTE = 60.0
+CUT = "over IPv4 routers may cut packets"
 RESENT = 1.5
 """Seconds in which what was too big has come again."""
 
@@ -34,6 +35,38 @@ async def a_path_that_became_narrow_for_timestamps(peer: Peer) -> None:
     """The same on a connection with timestamps, which take their share of each packet."""
     flow = await narrowed(peer, times=True)
     await acknowledged_one_by_one(flow, 3, told=flow.rcv_nxt)
+
+
+@told("TCP-PMTU-1")
+async def a_path_that_became_narrow_for_the_end(peer: Peer) -> None:
+    """The same about text that is not acknowledged when the target has closed already."""
+    if peer.family != 6:
+        raise Unsupported(CUT)
+    flow = await peer.connect(await peer.listen("send-close:4000"), source=1)
+    await flow.until("the target's FIN", lambda: flow.stream.ended)
+    await flow.pause(LATER)
+    tell(flow, LEAST_MTU)
+    await flow.pause(2 * RESENT)
+    flow.ack()
+
+
+@told("TCP-PMTU-1")
+async def a_path_that_became_narrow_for_two(peer: Peer) -> None:
+    """A router tells two connections the same of one path, one after the other."""
+    if peer.family != 6:
+        raise Unsupported(CUT)
+    service = await peer.listen("send:60000")
+    flows = [await peer.connect(service, source=1) for _ in range(2)]
+    for flow in flows:
+        await acknowledged_one_by_one(flow, 2)
+        await flow.pause(LATER)
+    for flow in flows:
+        tell(flow, LEAST_MTU)
+        await flow.pause(LATER)
+    await flows[0].pause(RESENT)
+    for flow in flows:
+        flow.ack()
+        await acknowledged_one_by_one(flow, 3, told=flow.rcv_nxt)
 
 
 @told("TCP-PMTU-5")
@@ -83,7 +116,7 @@ async def narrowed(peer: Peer, *, times: bool = False) -> Flow:
     """A connection whose path became narrow while text was under way, and that knows it. times:
     with timestamps, where the target agrees."""
     if peer.family != 6:
-        raise Unsupported("over IPv4 routers may cut packets")
+        raise Unsupported(CUT)
     flow = peer.flow(await peer.listen("send:60000"), source=1)
     flow.timestamp = 1 if times else None
     flow.syn(options=[opt.timestamps(1, 0)] if times else [])

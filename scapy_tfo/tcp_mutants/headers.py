@@ -9,6 +9,7 @@ from scapy_tfo.icmp import IcmpError
 from scapy_tfo.mutants.registry import tcp_mutant
 from scapy_tfo.reference.connection import Connection
 from scapy_tfo.reference.icmp import quoted_segment
+from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.segment import ACK, FIN, RST, SYN, URG, Address, Segment
 
@@ -193,6 +194,26 @@ class IgnoresThePath(Stack):
 
     def note_mtu(self, destination: Address, mtu: int) -> None:
         """Forget it."""
+
+
+@tcp_mutant("over-the-path", "TCP-PMTU-1.a-path-that-became-narrow-for-the-end")
+class IgnoresThePathBehindItsFin(PassiveConnection):
+    """What a router tells of the path is not heeded by a connection that has sent its FIN."""
+
+    def packet_too_big(self, now: float) -> None:
+        if not self.send.fin_sent:
+            super().packet_too_big(now)
+
+
+@tcp_mutant("over-the-path", "TCP-PMTU-1.a-path-that-became-narrow-for-two")
+class TellsOneConnectionOfThePath(Stack):
+    """What a router tells is heeded by no connection but the first that is told so much."""
+
+    def receive(self, packet: bytes, now: float) -> None:
+        error = IcmpError.from_bytes(packet)
+        found = None if error is None else quoted_segment(error.quoted)
+        if error is None or found is None or not 0 < error.mtu >= self.mtu_towards(found[2]):
+            super().receive(packet, now)
 
 
 class Told(Stack):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.mutants.registry import tcp_mutant
 from scapy_tfo.reference.server import PassiveConnection
+from scapy_tfo.reference.stack import Stack
 from scapy_tfo.reference.states import State
 from scapy_tfo.segment import ACK, FIN, URG, Segment
 
@@ -22,6 +24,14 @@ class Deaf(PassiveConnection):
     def other_arrives(self, segment: Segment, now: float) -> None:
         if not self.minds(segment):
             super().other_arrives(segment, now)
+
+
+@tcp_mutant("bad-checksum-taken", "TCP-HDR-2.text-without-a-checksum")
+class TakesZeroForNoChecksum(Stack):
+    """A checksum field of zero is taken for none, as UDP over IPv4 does."""
+
+    def is_sound(self, segment: Segment) -> bool:
+        return super().is_sound(replace(segment, checksum=segment.checksum or None))
 
 
 @tcp_mutant("urgent-text-dropped", "TCP-URG-2.urgent-text")

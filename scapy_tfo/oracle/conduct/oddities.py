@@ -128,6 +128,7 @@ RULES: tuple[Rule, ...] = (
     Rule("wrong-ack-unanswered", owes=answers_wrong_ack, needs=ONE_ODDITY),
     Rule("old-text-unanswered", owes=answers_old_text, needs=AGAIN),
     _doubting("text-without-ack-taken", Oddity.NO_ACK, is_open=True, why="it came without ACK"),
+    _doubting("bad-checksum-taken", Oddity.CHECKSUM, is_open=True, why="its checksum is wrong"),
     _doubting(
         "text-beside-a-wrong-ack",
         Oddity.AHEAD,

@@ -315,6 +315,7 @@ ODD: dict[str, tuple[Script, Script]] = {
     ),
     "text-without-ack-taken": takes(flags=PSH),
     "text-beside-a-wrong-ack": takes(ack=AHEAD),
+    "bad-checksum-taken": takes(checksum=0x1234),
     "rst-with-fin-ignored": (
         lambda talk: reset(talk, ACK),
         lambda talk: reset(talk, RST),

@@ -21,7 +21,7 @@ ODD: dict[str, dict[str, Any]] = {
     },
     "an ACK of what was not sent": {"ack": 90},
     "a second SYN": {"flags": SYN, "seq": 0},
-    "a wrong checksum": {"data": b"abc", "checksum": 1},
+    "a wrong checksum": {"checksum": 1},
 }
 
 

@@ -28,15 +28,16 @@ class Reset(Enum):
 
 class Oddity(Enum):
     """URGENT: it has URG. RESERVED: reserved bits. OPTION: an option of a kind that nobody defined.
-    TIMES: timestamps that were not agreed on. NO_ACK: it lacks the ACK flag. AHEAD: it acknowledges
-    what was not sent. KEEPALIVE: it is empty, and one number back. RESET: it is a RST inside of the
-    window, and not at the next number."""
+    TIMES: timestamps that were not agreed on. NO_ACK: it lacks the ACK flag. CHECKSUM: it has a
+    wrong one. AHEAD: it acknowledges what was not sent. KEEPALIVE: it is empty, and one number
+    back. RESET: it is a RST inside of the window, and not at the next number."""
 
     URGENT = auto()
     RESERVED = auto()
     OPTION = auto()
     TIMES = auto()
     NO_ACK = auto()
+    CHECKSUM = auto()
     AHEAD = auto()
     KEEPALIVE = auto()
     RESET = auto()
@@ -76,6 +77,8 @@ def _mended(segment: Segment, place: Place) -> list[tuple[Oddity, Segment, Place
         found.append((Oddity.URGENT, replace(segment, flags=segment.flags & ~URG, urgent=0), place))
     if segment.reserved:
         found.append((Oddity.RESERVED, replace(segment, reserved=0), place))
+    if segment.checksum is not None:
+        found.append((Oddity.CHECKSUM, replace(segment, checksum=None), place))
     if not segment.flags & ACK:
         known = replace(place, ack=place.una)
         found.append((Oddity.NO_ACK, replace(segment, flags=segment.flags | ACK), known))

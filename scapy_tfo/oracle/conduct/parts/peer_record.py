@@ -219,7 +219,7 @@ class PeerRecord:
     def _note_text(self, segment: Segment, place: Place, *, again: bool) -> None:
         if segment.payload:
             self.old = place.start if place.acknowledges_too_little and not again else None
-            must_not = self.odd in (Oddity.NO_ACK, Oddity.AHEAD)
+            must_not = self.odd in (Oddity.NO_ACK, Oddity.AHEAD, Oddity.CHECKSUM)
             self.doubtful = (self.odd, place.start, place.open) if must_not and self.odd else None
         else:
             # The number of a FIN may be acknowledged.
