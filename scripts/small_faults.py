@@ -238,9 +238,9 @@ def first_case() -> list[str]:
 def results() -> Iterator[Result]:
     """Of all conversations, some at a time: most faults show soon."""
     from scapy_tfo import spec, tcp_rules
+    from scapy_tfo.runner.judging.verdicts import with_breaches
     from scapy_tfo.runner.runner import Options
     from scapy_tfo.runner.simulation import simulate
-    from scapy_tfo.runner.verdicts import with_breaches
     from scapy_tfo.suite.registry import all_conversations
 
     options = Options(slow=True, intrusive=True, families=(4,), capture=False)

@@ -14,7 +14,7 @@ from scapy_tfo.explore.conversation.deeds import KINDS
 from scapy_tfo.explore.stages.deeds import PAIRS
 from scapy_tfo.mutants.registry import all_mutants
 from scapy_tfo.pkt.library import own_directory
-from scapy_tfo.runner.verdicts import case_ids
+from scapy_tfo.runner.judging.verdicts import case_ids
 from scapy_tfo.suite.registry import all_cases
 from scapy_tfo.variants.registry import all_variants
 

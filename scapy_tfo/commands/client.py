@@ -192,8 +192,8 @@ def _run(chosen: argparse.Namespace) -> int:
     from scapy_tfo.commands.console import make_console
     from scapy_tfo.errors import none_of
     from scapy_tfo.mutants.registry import all_client_mutants
+    from scapy_tfo.runner.judging.verdicts import with_breaches
     from scapy_tfo.runner.record import Record
-    from scapy_tfo.runner.verdicts import with_breaches
 
     cases = _chosen_cases(chosen)
     if chosen.list:

@@ -28,6 +28,7 @@ from scapy_tfo.report.output import CAPTURE, begin, check_file, point_latest, wr
 from scapy_tfo.report.text import print_summary
 from scapy_tfo.runner.record import BrokenOffError
 from scapy_tfo.runner.session import Request, judge_once, run
+from scapy_tfo.runner.side_by_side import side_by_side
 from scapy_tfo.suite.result import Result, Run, Verdict, exit_status
 from scapy_tfo.vary.run import Vary, judge_in
 
@@ -185,7 +186,7 @@ def _judge(
 
         options = replace(request.options, on_plan=plan, on_result=show, on_note=tell)
         request = replace(request, options=options)
-        judge = judge_once if vary is None else judge_in(replace(vary, tell=tell))
+        judge = side_by_side(judge_once) if vary is None else judge_in(replace(vary, tell=tell))
         if schedules:
             # Not at the top: it takes a while to import.
             from scapy_tfo.explore.judging.run import with_schedules

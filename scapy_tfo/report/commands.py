@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, cached_property
 from itertools import groupby
 from pathlib import Path
 
@@ -34,9 +34,15 @@ class Commands:
 
     def __init__(self, packets: Iterable[CapturedPacket], capture: Path) -> None:
         self._capture = capture
-        self._numbers: dict[str, list[int]] = {}
-        for packet in packets:
-            self._numbers.setdefault(label_of(packet.comment), []).append(packet.number)
+        self._packets = packets
+
+    @cached_property
+    def _numbers(self) -> dict[str, list[int]]:
+        # Only what failed is looked for, and mostly nothing has.
+        found: dict[str, list[int]] = {}
+        for packet in self._packets:
+            found.setdefault(label_of(packet.comment), []).append(packet.number)
+        return found
 
     def command(self, result: Result) -> str:
         """What to type into a shell to see the packets of a case, all its attempts, with what the

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from ipaddress import ip_address
 from textwrap import wrap
 
@@ -51,17 +52,24 @@ class Trace:
     """The packets of a run, found again by number and by connection."""
 
     def __init__(self, packets: Iterable[CapturedPacket]) -> None:
+        self._packets = packets
         self._key: dict[int, bytes] = {}
-        self._conversations: dict[bytes, list[CapturedPacket]] = {}
-        for each in packets:
-            key = self._key[each.number] = _flow_key(each.data)
-            self._conversations.setdefault(key, []).append(each)
         self._drawn: dict[tuple[str, tuple[int, ...], int], str] = {}
+
+    @cached_property
+    def _conversations(self) -> dict[bytes, list[CapturedPacket]]:
+        # Only what failed is drawn, and mostly nothing has.
+        found: dict[bytes, list[CapturedPacket]] = {}
+        for each in self._packets:
+            key = self._key[each.number] = _flow_key(each.data)
+            found.setdefault(key, []).append(each)
+        return found
 
     def conversation(self, numbers: Iterable[int]) -> list[CapturedPacket]:
         """Every packet of the connections that the numbered packets belong to, in order."""
+        conversations = self._conversations
         keys = {self._key[number] for number in numbers if number in self._key}
-        found = [packet for key in keys for packet in self._conversations[key]]
+        found = [packet for key in keys for packet in conversations[key]]
         return sorted(found, key=lambda packet: packet.number)
 
     def draw(self, result: Result, width: int = WIDTH) -> str:

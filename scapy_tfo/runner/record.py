@@ -50,7 +50,6 @@ class Record:
 
     def run(self, target: str, started: float, seconds: float) -> Run:
         """What there is of the run. started: seconds since the epoch. seconds: wall time."""
-        left = max(self.wanted - len(self.results), 0)
         return Run(
             target=target,
             tool=TOOL,
@@ -58,9 +57,14 @@ class Record:
             seconds=seconds,
             results=tuple(self.results),
             packets=tuple(self.packets),
-            notes=(f"interrupted: {left} of {self.wanted} results are missing",),
+            notes=(missing(len(self.results), self.wanted),),
             interrupted=True,
         )
+
+
+def missing(there: int, wanted: int) -> str:
+    """The note of an interrupted run on how many of its results there are."""
+    return f"interrupted: {max(wanted - there, 0)} of {wanted} results are missing"
 
 
 def doubted(result: Result) -> Result:

@@ -13,16 +13,16 @@ from scapy_tfo.lab.hooks import HooksBrokenError, NotOfferedError
 from scapy_tfo.lab.links.impairment import Impairment
 from scapy_tfo.runner import preflight
 from scapy_tfo.runner.clock import VirtualLoop, beside
-from scapy_tfo.runner.excuses import (
+from scapy_tfo.runner.judging.excuses import (
     ENOUGH,
     comes_back,
     connections_at_a_time,
     cookies_are_good_once,
 )
-from scapy_tfo.runner.job import Job, longest_first, silence_of, was_accepted
+from scapy_tfo.runner.judging.job import Job, longest_first, silence_of, was_accepted
+from scapy_tfo.runner.judging.verdicts import TRIES, Verdicts
 from scapy_tfo.runner.record import TOOL, Record
 from scapy_tfo.runner.shared_keys import look_for_holders
-from scapy_tfo.runner.verdicts import TRIES, Verdicts
 from scapy_tfo.silence.pace import AT_ONCE_AT_OURS, Pace
 from scapy_tfo.spec import Catalogue
 from scapy_tfo.stacks.small_port import leave, used_small_port, waits_its_turn
@@ -156,7 +156,7 @@ class _Runner:
         self._control, self._timed, self._asked_for_room = control, set[int](), set[int]()
         self._deferred: list[Job] = []
         self.verdicts = self._verdicts = Verdicts(path, loses_nothing=options.attempts == 1)
-        self.pace = Pace(AT_ONCE_AT_OURS) if target.is_ours else Pace()
+        self.pace = Pace(AT_ONCE_AT_OURS, AT_ONCE_AT_OURS) if target.is_ours else Pace()
 
     async def run(self, jobs: Sequence[Job]) -> None:
         """Run every job, at last those that leave behind what may disturb others for minutes."""

@@ -12,12 +12,12 @@ from pathlib import Path
 from scapy_tfo import spec, tcp_rules
 from scapy_tfo.errors import SetupError, none_of
 from scapy_tfo.lab.hooks import NotOfferedError
-from scapy_tfo.runner.causes import explained
 from scapy_tfo.runner.interrupts import interrupts_held
-from scapy_tfo.runner.known_failures import KnownFailure, load_known, mark_known
+from scapy_tfo.runner.judging.causes import explained
+from scapy_tfo.runner.judging.known_failures import KnownFailure, load_known, mark_known
+from scapy_tfo.runner.judging.verdicts import case_ids, with_breaches
 from scapy_tfo.runner.record import BrokenOffError, Record, doubted
 from scapy_tfo.runner.runner import Options, judge
-from scapy_tfo.runner.verdicts import case_ids, with_breaches
 from scapy_tfo.stacks.small_port import told_wait
 from scapy_tfo.suite.registry import Case, all_conversations, select
 from scapy_tfo.suite.result import Run

@@ -44,12 +44,13 @@ def late_after(shortest: float) -> float:
 class Pace:
     """A gate that lets as many cases in at a time as the target bears.
 
-    most: cases at a time at most. lowest: the fewest that it was ever brought down to.
+    most: cases at a time at most. first: at first. lowest: the fewest that it was ever brought
+    down to.
     """
 
-    def __init__(self, most: int = _AT_ONCE[0]) -> None:
+    def __init__(self, most: int = _AT_ONCE[0], first: int = FIRST) -> None:
         self.most = self.lowest = self._hoped_for = most
-        self.limit = min(FIRST, most)
+        self.limit = min(first, most)
         self._under_way = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._was_full = False

@@ -24,9 +24,9 @@ from scapy_tfo.clients.simulated import simulate as simulate_client
 from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.freedoms import Kind
 from scapy_tfo.fuzz.generation.grammar import sent_for
+from scapy_tfo.runner.judging.verdicts import with_breaches
 from scapy_tfo.runner.runner import Options
 from scapy_tfo.runner.simulation import simulate
-from scapy_tfo.runner.verdicts import with_breaches
 from scapy_tfo.suite.registry import Case, all_cases, all_conversations
 from scapy_tfo.suite.result import Result, Verdict
 from scapy_tfo.trust.schedules import explored

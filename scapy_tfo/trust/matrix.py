@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from scapy_tfo import spec
 from scapy_tfo.mutants.registry import REFERENCE, Mutant, all_mutants
-from scapy_tfo.runner.causes import explained, leads
+from scapy_tfo.runner.judging.causes import explained, leads
 from scapy_tfo.runner.runner import Options
 from scapy_tfo.runner.simulation import simulate
 from scapy_tfo.spec import Catalogue, Requirement

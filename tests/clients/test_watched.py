@@ -12,7 +12,7 @@ from scapy_tfo.clients.judge import Options
 from scapy_tfo.clients.registry import all_cases
 from scapy_tfo.clients.simulated import simulate
 from scapy_tfo.middleboxes.registry import boxes_named
-from scapy_tfo.runner.verdicts import with_breaches
+from scapy_tfo.runner.judging.verdicts import with_breaches
 from scapy_tfo.suite.registry import select
 from scapy_tfo.suite.result import Run, Verdict
 

@@ -9,10 +9,10 @@ import pytest
 from scapy_tfo import spec, tcp_rules
 from scapy_tfo.oracle.conduct.conduct import Conduct
 from scapy_tfo.report.text import summary
-from scapy_tfo.runner.causes import explained
+from scapy_tfo.runner.judging.causes import explained
+from scapy_tfo.runner.judging.verdicts import case_ids, with_breaches
 from scapy_tfo.runner.runner import Options
 from scapy_tfo.runner.simulation import simulate
-from scapy_tfo.runner.verdicts import case_ids, with_breaches
 from scapy_tfo.suite.registry import all_cases, all_conversations, select
 from scapy_tfo.suite.result import Breach, Level, Result, Run, Verdict
 

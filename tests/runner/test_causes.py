@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from scapy_tfo.runner.causes import explained
+from scapy_tfo.runner.judging.causes import explained
 from scapy_tfo.runner.runner import Options
 from scapy_tfo.runner.session import Request, run
 from scapy_tfo.spec import Level

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.runner.known_failures import load_known, mark_known
+from scapy_tfo.runner.judging.known_failures import load_known, mark_known
 from scapy_tfo.suite.result import Level, Result, Standing, Verdict, standing
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from scapy_tfo.runner.job import Job, longest_first
+from scapy_tfo.runner.judging.job import Job, longest_first
 from scapy_tfo.spec import load
 from scapy_tfo.suite.registry import all_cases, all_stimuli
 

@@ -18,8 +18,8 @@ from scapy_tfo.errors import TargetError
 from scapy_tfo.lab.memory.target import MemoryLink, ReferenceLab
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.runner.clock import run_virtually
+from scapy_tfo.runner.judging.verdicts import TRIES
 from scapy_tfo.runner.runner import Options, judge
-from scapy_tfo.runner.verdicts import TRIES
 from scapy_tfo.suite.outcome import Inconclusive, Refused, Unsupported
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import Case

@@ -55,7 +55,7 @@ def command(chosen: argparse.Namespace) -> int:
     if chosen.watch:
         # What judges takes longer to load than a script to run.
         from scapy_tfo import tcp_rules
-        from scapy_tfo.runner.verdicts import with_breaches
+        from scapy_tfo.runner.judging.verdicts import with_breaches
 
         run = with_breaches(run, tcp_rules.load())
     missing = ""

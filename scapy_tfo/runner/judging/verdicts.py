@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from scapy_tfo.runner.excuses import ENOUGH, LONGEST
-from scapy_tfo.runner.job import Job
+from scapy_tfo.runner.judging.excuses import ENOUGH, LONGEST
+from scapy_tfo.runner.judging.job import Job
 from scapy_tfo.silence.likelihood import bound_of, chance_of_loss, in_words
 from scapy_tfo.suite.control import PathRecord
 from scapy_tfo.suite.outcome import (
