@@ -14,7 +14,7 @@ from pathlib import Path
 from scapy_tfo import tcp_rules
 from scapy_tfo.executor.live.bench import LiveBench
 from scapy_tfo.executor.simulated import SimulatedBench
-from scapy_tfo.fuzz.generation.grammar import program_for
+from scapy_tfo.fuzz.generation.grammar import sent_for
 from scapy_tfo.report.tables.watched import Counts, watched_markdown
 from scapy_tfo.runner.runner import Options
 from scapy_tfo.runner.session import Request, run
@@ -58,13 +58,13 @@ def fuzzed(target: str, programs: int) -> tuple[Counts, list[str]]:
     live = target == "lab:linux"
     with closing(LiveBench.lab() if live else SimulatedBench(target)) as bench:
         profile = "live" if live else "sim"
-        made = ((seed, program_for(seed, profile)) for seed in range(programs))
+        made = ((seed, sent_for(seed, profile)) for seed in range(programs))
         suspects = [number for number, verdict in bench.run(made) if verdict.violations]
         # A busy host may be late for one of many; alone it has time.
         found = [
             f"program {number}: {each}"
             for number in suspects
-            for each in bench.trace(program_for(number, profile))[0].violations
+            for each in bench.trace(sent_for(number, profile))[0].violations
         ]
         return bench.counts.applied, found
 
