@@ -264,6 +264,8 @@ class Explorer:
         talks = [each for each in lived if program_of(each) is None] or lived
         for application in dict.fromkeys(each.server for each in talks):
             self.result.audits += 1
+            if application not in self._served:
+                self._serve_first(application)
             problems = compared(self._served[application], served(self._world, application))
             if problems:
                 self._left_behind(problems[0], application, lived)

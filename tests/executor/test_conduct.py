@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.executor.verdict import Verdict
-from scapy_tfo.fuzz.generation.grammar import program_for
+from scapy_tfo.fuzz.campaign.sender import CONDUCT_EVERY
+from scapy_tfo.fuzz.generation.grammar import (
+    CONVERSATIONS,
+    EXCHANGE,
+    RETRIES,
+    program_for,
+    sent_for,
+)
 from scapy_tfo.oracle import registry
 from scapy_tfo.program.program import Cookie, Flow, Icmp, Option, Program, Send, Wait
 
@@ -39,6 +48,26 @@ def test_one_program_in_so_many_is_judged_and_a_traced_one_always() -> None:
     judged = dict(bench.run((number, EARLY) for number in range(7)))
     assert [number for number, each in judged.items() if each.violations] == [0, 3, 6]
     assert bench.trace(EARLY)[0].violations
+
+
+def test_whole_conversations_are_judged_whatever_their_number() -> None:
+    bench = SimulatedBench(WRONG)
+    bench.counts.every, bench.counts.always = 3, CONVERSATIONS
+    sent = [replace(EARLY, origin=origin) for origin in ("probe", EXCHANGE, RETRIES, "probe")]
+    judged = dict(bench.run(enumerate(sent, 1)))
+    assert [number for number, each in judged.items() if each.violations] == [2, 3]
+    bench.counts.every = 0
+    assert not any(each.violations for _, each in bench.run(enumerate(sent)))
+
+
+def test_a_campaign_judges_them_all() -> None:
+    """Their numbers are no multiples of anything that programs are chosen by."""
+    bench = SimulatedBench("sim:reference")
+    numbers = [number for number in range(400) if sent_for(number).origin in CONVERSATIONS]
+    bench.counts.every, bench.counts.always = CONDUCT_EVERY, CONVERSATIONS
+    assert not [number for number in numbers if number % CONDUCT_EVERY == 0]
+    for number in numbers:
+        assert bench.counts.log(number, sent_for(number).origin, ordered=True, whole=True)
     bench.counts.every = 0
     assert not bench.trace(EARLY)[0].violations
 

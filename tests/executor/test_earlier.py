@@ -81,7 +81,10 @@ def _run(engine, seed):
     now = time.monotonic()
     # The one port is used again at once: no rest is long enough for what lives for minutes.
     ends = [Ends(SOURCE.packed, TARGET.packed, 40_000, 7)]
-    patience, log = Patience(answer=5.0, linger=0.01), Counts().log(0, ordered=False, whole=True)
+    patience, log = (
+        Patience(answer=5.0, linger=0.01),
+        Counts().log(0, "", ordered=False, whole=True),
+    )
     play = Play(PLAIN, ends, Jar(), Profile(), patience, seed=seed, log=log)
     engine.start(seed, PLAIN, play, [], now)
     while not play.done:

@@ -118,3 +118,13 @@ def test_on_the_wire_the_fuzzer_plays_them(
     capsys.readouterr()
     assert main(["explore", "replay", finding, "--target", "lab:reference"]) == 2
     assert "scapy-tfo fuzz" in capsys.readouterr().err
+
+
+def test_programs_alone_are_audited_too() -> None:
+    result = Explorer("reference").explore_these(Schedule(f"program:{each}") for each in (11, 12))
+    assert (result.total, result.audits, result.found) == (2, 1, {})
+
+
+def test_whole_conversations_are_among_them() -> None:
+    world = lived_in("drops-what-was-overtaken")
+    assert [each.rule for each in judged(played(world, Schedule("program:35")))] == ["ACC-5 no-ack"]
