@@ -56,7 +56,7 @@ help:
 	@echo 'make fuzz-smoke   run a fuzz campaign of a minute, which must find nothing new (FUZZ_ARGS="--for 1h")'
 	@echo 'make hunt         fuzz each mutant that shows on the wire, for docs/generated/fuzz-mutants.md (minutes)'
 	@echo 'make finding-scripts  run the scripts of their findings: docs/generated/finding-scripts.md (minutes)'
-	@echo 'make soak         make a thousand runs that must report no failure, for docs/trust.md (half an hour)'
+	@echo 'make soak         make some hundred runs that must report no failure, for docs/trust.md (hours)'
 	@echo 'make watched      run all cases and some programs, and write how often each rule applied: docs/generated/oracle.md'
 	@echo 'make small-faults  change one place of the reference at a time, and tell which of these stacks pass all cases (an hour)'
 	@echo 'make left-out     leave each rule of TCP out in turn, and see its mutant pass: docs/generated/rules-left-out.md'

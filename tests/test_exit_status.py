@@ -165,6 +165,20 @@ def test_a_reader_that_leaves_takes_no_report(
     assert not list(elsewhere.glob(f"out/{JOURNAL}"))
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@pytest.mark.parametrize("families", [(), ("-4",)])
+@pytest.mark.usefixtures("elsewhere")
+def test_a_reader_that_leaves_cases_under_way_reads_of_no_fault(families: Sequence[str]) -> None:
+    reading, writing = os.pipe()
+    ours = (sys.executable, "-m", "scapy_tfo", "test", "lab:linux", "--only", "OPT", *families)
+    process = subprocess.Popen(ours, stdout=writing, stderr=subprocess.PIPE, text=True)
+    os.close(writing)
+    assert os.read(reading, 1)
+    os.close(reading)
+    _, complaint = process.communicate()
+    assert (process.returncode, complaint) == (141, "")
+
+
 def test_ctrl_c_while_the_summary_is_told_takes_no_report(
     elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -64,7 +64,9 @@ def written(out: Path) -> dict[str, Any]:
     "command",
     [
         SIMULATED,
+        ("test", "sim:reference"),
         pytest.param(("test", "lab:linux", "-4"), marks=needs_root),
+        pytest.param(("test", "lab:linux"), marks=needs_root),
         ("client", "sim:reference", "-4"),
         pytest.param(("client", "lab:curl", "-4"), marks=needs_root),
         pytest.param(("pkt", "run"), marks=needs_root),
@@ -144,6 +146,19 @@ def test_an_exploration_ends_with_its_processes(tmp_path: Path, how: signal.Sign
     while is_there(process.pid) and time.monotonic() < until:
         time.sleep(0.05)
     assert not is_there(process.pid)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_exploration_tells_what_it_has_found(tmp_path: Path, jobs: str) -> None:
+    wrong = ("explore", "sim:accepts-any-cookie")
+    process = begun(tmp_path, *wrong, "--jobs", jobs, "--for", "1h", "--out", "out")
+    time.sleep(5.0)
+    process.send_signal(signal.SIGINT)
+    said, complaint = process.communicate(timeout=LONGEST)
+    assert process.returncode == 130, complaint
+    assert complaint == "scapy-tfo: interrupted; what was found until then is told\n"
+    assert "takes-text" in said
+    assert list((tmp_path / "out").glob("*.json"))
 
 
 @pytest.mark.parametrize("command", ["explore", "fuzz"])

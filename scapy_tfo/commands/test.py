@@ -51,7 +51,7 @@ TARGET is one of
                   time
   sim:NAME        the same in virtual time
 
---schedules ends the run with the corpus of schedules: some hundred conversations
+--schedules ends the run with the corpus of schedules: three thousand conversations
 in which several things happen at once (docs/explore.md). It needs an echo.
 
 --vary repeats each case in many contexts, which together contain every pair of

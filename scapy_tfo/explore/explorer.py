@@ -72,7 +72,8 @@ class Found:
 @dataclass(slots=True)
 class Result:
     """What an exploration did. played: schedules by stage. merged: runs whose packets came as those
-    of another run of their cell, and which were not gone into. covered: by all of it."""
+    of another run of their cell, and which were not gone into. covered: by all of it.
+    interrupted: somebody ended it."""
 
     target: str
     seed: int
@@ -81,6 +82,7 @@ class Result:
     audits: int = 0
     found: dict[str, Found] = field(default_factory=dict)
     complete: bool = True
+    interrupted: bool = False
     covered: Covered = field(default_factory=Covered)
 
     @property

@@ -60,6 +60,7 @@ class SendSide:
         self._recover = iss
         self._recovering = False
         self._is_open = False
+        self._probed = False
         self.told = False
         self.undo: Undo | None = None
         if settings.undo is not Finds.OFF:
@@ -267,7 +268,9 @@ class SendSide:
     def set_window(self, window: int) -> bool:
         """Set the peer's window in bytes; True where it changed."""
         changed = window != self.wnd
-        if self.wnd == 0 and window and self.syn_acked:
+        if self._probed and window:
+            # What a probe carried into the closed window was dropped there.
+            self._probed = False
             self.rewind()
         self.wnd = window
         self.max_wnd = max(self.max_wnd, window)
@@ -296,6 +299,7 @@ class SendSide:
             self._recover = self.nxt
             self._recovering = False
             self._duplicates = 0
+        self._probed = not self.wnd
         self.rto = min(self.rto * 2, self.settings.max_rto)
         self.rewind()
         return self.retries <= self.settings.data_retries

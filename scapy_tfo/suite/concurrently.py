@@ -50,3 +50,16 @@ async def at_once(conversations: Iterable[Coroutine[Any, Any, None]]) -> None:
                 group.create_task(each)
     except ExceptionGroup as errors:
         raise errors.exceptions[0] from None
+
+
+async def together_or_none(works: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Await them all. Where one raises, others that are under way are cancelled, and tidy up what
+    they hold before that is raised on; a cancellation waits for none."""
+    tasks = [asyncio.create_task(each) for each in works]
+    try:
+        await asyncio.gather(*tasks)
+    except Exception:
+        for each in tasks:
+            each.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise

@@ -185,6 +185,18 @@ def test_text_that_a_window_lets_out_has_its_own_timeout() -> None:
     assert [each.payload for each in script.wait(0.1)] == [first.payload] == [b"answer"]
 
 
+def test_text_that_is_under_way_stays_so_when_a_closed_window_opens() -> None:
+    """RFC 6298 section 5: not before its timeout."""
+    script, ack = established()
+    script.connection.write(b"answer", script.now)
+    (first,) = script.answers()
+    assert script.send(ACK, seq=NEXT, ack=ack, window=0) == []
+    assert script.wait(0.1) == []
+    assert script.send(ACK, seq=NEXT, ack=ack, window=500) == []
+    assert script.wait(0.8) == []
+    assert script.wait(0.2) == [first]
+
+
 def test_unanswered_data_backs_off_and_is_given_up_after_minutes() -> None:
     script, _ = established()
     script.connection.write(b"answer", script.now)

@@ -156,9 +156,10 @@ def _add_replay(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 _FOR = (
     "begin no schedule after this time, as in 30s or 2h (default: 2m); on the wire what went wrong "
-    "is played again then, for three minutes at most"
+    "is played again then, for five minutes at most"
 )
 _SIMULATED = "sim:"
+_INTERRUPTED = 130
 
 
 def command(chosen: argparse.Namespace) -> int:
@@ -197,6 +198,9 @@ def command(chosen: argparse.Namespace) -> int:
         result, lost = outcome.result, outcome.lost
     else:
         result = explore_live(chosen) if is_live else explored(request)
+    if result.interrupted:
+        early = _INTERRUPTED
+        print("scapy-tfo: interrupted; what was found until then is told", file=sys.stderr)
     gone = reason_of(result)
     seconds = time.monotonic() - started
     status = _reported(chosen, result, seconds, known)

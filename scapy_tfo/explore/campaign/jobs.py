@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 from scapy_tfo.explore.audits import AUDITED
@@ -19,6 +20,7 @@ from scapy_tfo.explore.reduce import reduced
 from scapy_tfo.explore.stages.rows import STRENGTH
 from scapy_tfo.lab.process.forking import signals_held_back
 from scapy_tfo.lab.process.namespace import die_with_parent
+from scapy_tfo.runner.interrupts import interrupts_held
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +61,38 @@ def explored(request: Request) -> Result:
         return _kept(request, request.store, end)
     place, shards = request.shard
     if request.jobs == 1:
-        return _timed(request, end, place, shards)
+        return _alone(request, end, place, shards)
     of = request.jobs * shards
-    with _processes(request.jobs) as pool:
+    with _processes(request.jobs) as (pool, stop):
         parts = [_submitted(pool, request, end, each, of) for each in range(place, of, shards)]
-        return joined(request, [each.result() for each in parts])
+        try:
+            return joined(request, [each.result() for each in parts])
+        except KeyboardInterrupt:
+            stop.set()
+            whole = joined(request, [each.result() for each in parts])
+            whole.interrupted = True
+            return whole
+
+
+def _alone(request: Request, end: float | None, number: int, of: int) -> Result:
+    """Explore in this process. Ctrl-C ends that with what was found, a second one at once."""
+    found: Result | None = None
+
+    def is_over(_: Result) -> bool:
+        try:
+            check()
+        except KeyboardInterrupt:
+            return True
+        return end is not None and time.monotonic() >= end
+
+    try:
+        with interrupts_held() as check:
+            found = part(request, number, of, is_over)
+    except KeyboardInterrupt:
+        if found is None:
+            raise
+        found.interrupted = True
+    return found
 
 
 def joined(request: Request, results: Iterable[Result]) -> Result:
@@ -75,15 +104,17 @@ def joined(request: Request, results: Iterable[Result]) -> Result:
 
 
 @contextmanager
-def _processes(jobs: int) -> Iterator[ProcessPoolExecutor]:
-    """So many, which end with this one: a signal may come to it alone."""
+def _processes(jobs: int) -> Iterator[tuple[ProcessPoolExecutor, Event]]:
+    """So many, which end with this one: a signal may come to it alone. And what stops them, with
+    what they have found."""
     # Forked, so that this one is their parent.
     context = multiprocessing.get_context("fork")
+    stop = context.Event()
     with signals_held_back() as let_through:
-        begin = (os.getpid(), let_through)
+        begin = (os.getpid(), let_through, stop)
     with ProcessPoolExecutor(jobs, context, _begin, begin) as pool:
         try:
-            yield pool
+            yield pool, stop
         except BaseException:
             for each in multiprocessing.active_children():
                 each.terminate()
@@ -98,7 +129,13 @@ def _submitted(
         return pool.submit(_timed, request, end, number, of)
 
 
-def _begin(parent: int, let_through: Callable[[], None]) -> None:
+_stop: Event | None = None
+"""In a process of `_processes`: set where it is asked to stop."""
+
+
+def _begin(parent: int, let_through: Callable[[], None], stop: Event) -> None:
+    global _stop
+    _stop = stop
     # A terminal gives Ctrl-C to all processes: the first one has the say.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -113,7 +150,7 @@ def _kept(request: Request, path: Path, end: float | None) -> Result:
         place, shards = request.shard
         results = store.parts()
         left = [each for each in range(place, PARTS, shards) if each not in results]
-        with _processes(request.jobs) as pool:
+        with _processes(request.jobs) as (pool, _):
             asked = {_submitted(pool, request, end, each, PARTS): each for each in left}
             for done in as_completed(asked):
                 part = asked[done]
@@ -126,7 +163,12 @@ def _kept(request: Request, path: Path, end: float | None) -> Result:
 
 
 def _timed(request: Request, end: float | None, number: int, of: int) -> Result:
-    return part(request, number, of, lambda _: end is not None and time.monotonic() >= end)
+    def is_over(_: Result) -> bool:
+        if _stop is not None and _stop.is_set():
+            return True
+        return end is not None and time.monotonic() >= end
+
+    return part(request, number, of, is_over)
 
 
 def part(request: Request, number: int, of: int, is_over: Callable[[Result], bool]) -> Result:
