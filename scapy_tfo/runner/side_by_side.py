@@ -58,7 +58,11 @@ def _judged(judged: Judge, request: Request, cases: Sequence[Case], catalogue: C
         mine = shares[0](told.result, told.note)
         if mine.interrupted:
             other.interrupt()
-        theirs = other.run()
+        try:
+            theirs = other.run()
+        except KeyboardInterrupt:
+            other.interrupt()
+            theirs = other.run()
     told.check()
     if not (mine.results or theirs.results):
         raise KeyboardInterrupt
