@@ -7,6 +7,7 @@ they see nothing of the difference.
 from __future__ import annotations
 
 import functools
+import gc
 import multiprocessing
 import os
 import signal
@@ -34,6 +35,8 @@ from scapy_tfo.suite.result import CapturedPacket, Result, Run
 _FAMILIES = 4, 6
 _LEAST = 40
 """Cases: fewer are judged before another process has begun."""
+_SELDOM = 50_000
+"""Objects made between two looks for garbage: a run keeps nearly all that it makes."""
 _GRACE = 10.0
 """Seconds in which a process that is asked to end has given everything back."""
 
@@ -54,7 +57,7 @@ def _judged(judged: Judge, request: Request, cases: Sequence[Case], catalogue: C
         functools.partial(_share, judged, _for_family(request, family), cases, catalogue)
         for family in _FAMILIES
     ]
-    with _beside(shares[1], told) as other:
+    with _seldom_collected(), _beside(shares[1], told) as other:
         mine = shares[0](told.result, told.note)
         if mine.interrupted:
             other.interrupt()
@@ -72,6 +75,19 @@ def _judged(judged: Judge, request: Request, cases: Sequence[Case], catalogue: C
         notes.append(missing(len(whole.results), len(_FAMILIES) * len(cases)))
     seconds = time.monotonic() - clock
     return replace(whole, started=started, seconds=seconds, notes=tuple(notes))
+
+
+@contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """Leave what is there alone, in both processes, and look for garbage less often."""
+    usual = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(_SELDOM, *usual[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+        gc.unfreeze()
 
 
 def _is_worth_it(request: Request, cases: int) -> bool:
