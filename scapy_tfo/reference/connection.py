@@ -23,6 +23,7 @@ class Connection(Reader):
     """A connection from SYN-RCVD on, and what both kinds of opening share."""
 
     congestion: Ecn | None = None
+    _times_are_old = False
     syn_ack_repeated = False
     """A SYN that came again was answered again."""
 
@@ -173,14 +174,12 @@ class Connection(Reader):
             return not self.settings.timestamps_required
         if seq.distance(self.recv.ts_recent, times[0]) >= 0:
             return True
-        if self.remembers_times(now):
+        if not self._times_are_old and now - self.recv.ts_recent_at <= _PAWS_LIFE:
             self.reject(segment, now)
             return False
+        # Until something else takes its place (RFC 7323 section 5.5).
+        self._times_are_old = True
         return True
-
-    def remembers_times(self, now: float) -> bool:
-        """Whether TS.Recent is young enough to compare with (RFC 7323 section 5.5)."""
-        return now - self.recv.ts_recent_at <= _PAWS_LIFE
 
     def note_timestamp(self, segment: Segment, start: int, now: float) -> None:
         """Which TSval to echo (RFC 7323 section 4.3)."""
@@ -189,9 +188,10 @@ class Connection(Reader):
             self.timestamps
             and times is not None
             and seq.at_most(start, self.recv.last_ack_sent)
-            and (seq.at_most(self.recv.ts_recent, times[0]) or not self.remembers_times(now))
+            and (self._times_are_old or seq.at_most(self.recv.ts_recent, times[0]))
         ):
             self.recv.ts_recent, self.recv.ts_recent_at = times[0], now
+            self._times_are_old = False
 
     def closed_window_meets(self, segment: Segment, start: int, now: float) -> None:
         """Text at a window of 0: only its acknowledgement is taken (RFC 9293 section 3.10.7.4)."""
