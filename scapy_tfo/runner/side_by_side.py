@@ -250,10 +250,14 @@ def _in_the_other(
     # A terminal gives Ctrl-C to a whole group: the first process has the say.
     os.setpgid(0, 0)
     die_with_parent(parent)
-    let_through()
     source.close()
     try:
+        let_through()
         sink.send(share(sink.send, sink.send))
+    except KeyboardInterrupt:
+        # It came before there was anything to keep.
+        now = time.time()
+        sink.send(Run(target="", tool=TOOL, started=now, seconds=0.0, results=(), interrupted=True))
     except (SetupError, TargetError) as error:
         sink.send(error)
     except BaseException:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -117,14 +118,31 @@ def test_packets_are_mixed_as_they_came_and_cited_by_their_new_numbers() -> None
 
 @pytest.mark.parametrize("which", [4, 6])
 def test_an_interrupt_keeps_what_both_have_found(which: int) -> None:
+    told: list[Result] = []
+
     def interrupted(family: int) -> None:
+        until = time.monotonic() + 20.0
+        while family == which == 4 and len(told) < 2 and time.monotonic() < until:
+            time.sleep(0.01)
         if family == which:
             raise KeyboardInterrupt
 
-    done = beside([], does=interrupted)
+    done = beside(told, does=interrupted)
     assert [each.family for each in done.results] == [4, 6]
     assert done.interrupted
     assert done.notes == ("interrupted: 118 of 120 results are missing",)
+
+
+def test_an_interrupt_at_once_is_none_of_a_process_that_ends_early() -> None:
+    def interrupted(family: int) -> None:
+        if family == 4:
+            raise KeyboardInterrupt
+        time.sleep(20.0)
+
+    for _ in range(5):
+        done = beside([], does=interrupted)
+        assert {each.family for each in done.results} in ({4}, {4, 6})
+        assert done.interrupted
 
 
 @pytest.mark.parametrize("which", [4, 6])
