@@ -26,7 +26,7 @@ from scapy_tfo.runner.shared_keys import look_for_holders
 from scapy_tfo.silence.pace import AT_ONCE_AT_OURS, Pace
 from scapy_tfo.spec import Catalogue
 from scapy_tfo.stacks.small_port import leave, used_small_port, waits_its_turn
-from scapy_tfo.suite.concurrently import AT_ONCE, together_or_none
+from scapy_tfo.suite.concurrently import AT_ONCE, until_one_raises
 from scapy_tfo.suite.context.context import USUAL, Context
 from scapy_tfo.suite.control import Control, PathRecord
 from scapy_tfo.suite.outcome import (
@@ -178,7 +178,7 @@ class _Runner:
             self.pace.begin_wave(number)
             shared = [job for job in wave if not self._goes_alone(job)]
             alone = [job for job in wave if self._goes_alone(job)]
-            await together_or_none(self._in_turn(job) for job in longest_first(shared))
+            await until_one_raises(self._in_turn(job) for job in longest_first(shared))
             for job in alone:
                 await self._attempt(job)
             if any(job.is_open for job in wave):

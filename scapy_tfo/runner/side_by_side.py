@@ -30,7 +30,7 @@ from scapy_tfo.runner.runner import Options
 from scapy_tfo.runner.session import Judge, Request
 from scapy_tfo.spec import Catalogue
 from scapy_tfo.suite.registry import Case
-from scapy_tfo.suite.result import CapturedPacket, Result, Run
+from scapy_tfo.suite.result import Result, Run, numbered
 
 _FAMILIES = 4, 6
 _LEAST = 40
@@ -287,7 +287,7 @@ def _joined(first: Run, second: Run, *, by_time: bool) -> Run:
             for run, by in ((first, 0), (second, shift))
             for each in run.results
         ),
-        packets=tuple(_numbered(packets[at], number) for number, at in enumerate(order, 1)),
+        packets=tuple(numbered(packets[at], number) for number, at in enumerate(order, 1)),
         notes=tuple(dict.fromkeys((*first.notes, *second.notes))),
         gone=first.gone or second.gone,
         loses=first.loses or second.loses,
@@ -298,14 +298,4 @@ def _joined(first: Run, second: Run, *, by_time: bool) -> Run:
             for each in run.breaches
         ),
         watched=Counter(first.watched) + Counter(second.watched),
-    )
-
-
-def _numbered(packet: CapturedPacket, number: int) -> CapturedPacket:
-    return CapturedPacket(
-        number=number,
-        when=packet.when,
-        outbound=packet.outbound,
-        data=packet.data,
-        comment=packet.comment,
     )

@@ -19,7 +19,7 @@ from scapy_tfo.spec import Catalogue
 from scapy_tfo.suite.context.context import Context
 from scapy_tfo.suite.context.surroundings import delay_in, isn_in, mtu_in
 from scapy_tfo.suite.registry import Case
-from scapy_tfo.suite.result import Breach, CapturedPacket, Result, Run, Verdict, moved
+from scapy_tfo.suite.result import Breach, CapturedPacket, Result, Run, Verdict, moved, numbered
 from scapy_tfo.targets.own import reference_target
 from scapy_tfo.variants.registry import UPTIME, AnyStack, named
 
@@ -63,7 +63,7 @@ def simulate(
                 tell(results[-1])
                 continue
             shift = len(packets)
-            packets += (_renumbered(each, shift) for each in run.packets)
+            packets += (numbered(each, each.number + shift) for each in run.packets)
             for each in run.results:
                 results.append(_shifted(each, shift) if shift else each)
                 tell(results[-1])
@@ -144,16 +144,6 @@ def _path_in(context: Context, impairment: Impairment | None) -> Impairment | No
         return impairment
     known = impairment or Impairment()
     return replace(known, delay=known.delay + delay)
-
-
-def _renumbered(packet: CapturedPacket, shift: int) -> CapturedPacket:
-    return CapturedPacket(
-        number=packet.number + shift,
-        when=packet.when,
-        outbound=packet.outbound,
-        data=packet.data,
-        comment=packet.comment,
-    )
 
 
 def _shifted(result: Result, shift: int) -> Result:

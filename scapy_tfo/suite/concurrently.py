@@ -52,7 +52,7 @@ async def at_once(conversations: Iterable[Coroutine[Any, Any, None]]) -> None:
         raise errors.exceptions[0] from None
 
 
-async def together_or_none(works: Iterable[Coroutine[Any, Any, None]]) -> None:
+async def until_one_raises(works: Iterable[Coroutine[Any, Any, None]]) -> None:
     """Await them all. Where one raises, others that are under way are cancelled, and tidy up what
     they hold before that is raised on; a cancellation waits for none."""
     tasks = [asyncio.create_task(each) for each in works]

@@ -114,6 +114,17 @@ def moved(breaches: Sequence[Breach], shift: int) -> list[Breach]:
     return [replace(each, packet=each.packet and each.packet + shift) for each in breaches]
 
 
+def numbered(packet: CapturedPacket, number: int) -> CapturedPacket:
+    """With another number. Not by `replace`, which takes twice as long for each of thousands."""
+    return CapturedPacket(
+        number=number,
+        when=packet.when,
+        outbound=packet.outbound,
+        data=packet.data,
+        comment=packet.comment,
+    )
+
+
 INTERRUPTED = 130
 """Exit status of a run that Ctrl-C or a signal ended."""
 BROKE = 70

@@ -212,8 +212,9 @@ class TellsOneConnectionOfThePath(Stack):
     def receive(self, packet: bytes, now: float) -> None:
         error = IcmpError.from_bytes(packet)
         found = None if error is None else quoted_segment(error.quoted)
-        if error is None or found is None or not 0 < error.mtu >= self.mtu_towards(found[2]):
-            super().receive(packet, now)
+        if error is not None and found is not None and error.mtu >= self.mtu_towards(found[2]):
+            return
+        super().receive(packet, now)
 
 
 class Told(Stack):

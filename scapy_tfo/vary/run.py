@@ -14,7 +14,7 @@ from scapy_tfo.runner.session import Request
 from scapy_tfo.spec import Catalogue
 from scapy_tfo.suite.context.context import Context
 from scapy_tfo.suite.registry import Case
-from scapy_tfo.suite.result import Breach, CapturedPacket, Result, Run, Verdict
+from scapy_tfo.suite.result import Breach, Result, Run, Verdict, numbered
 from scapy_tfo.vary.bench import Bench, opened, within
 from scapy_tfo.vary.failures import Failure, Prover, Shown, failures
 from scapy_tfo.vary.plan import STRENGTH, planned
@@ -88,7 +88,7 @@ class Found:
         packets, breaches = list(base.packets), list(base.breaches)
         for each in self.shown:
             shift = len(packets)
-            packets += [_moved(packet, shift) for packet in each.run.packets]
+            packets += [numbered(packet, packet.number + shift) for packet in each.run.packets]
             if each.result is not None:
                 result = _told(each.result, each.failure.context, shift)
                 results.setdefault((result.case, result.family), result)
@@ -188,14 +188,4 @@ def _breach(breach: Breach, context: Context, shift: int) -> Breach:
         breach,
         actual=f"{breach.actual} (in context {context})",
         packet=breach.packet and breach.packet + shift,
-    )
-
-
-def _moved(packet: CapturedPacket, shift: int) -> CapturedPacket:
-    return CapturedPacket(
-        number=packet.number + shift,
-        when=packet.when,
-        outbound=packet.outbound,
-        data=packet.data,
-        comment=packet.comment,
     )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from scapy_tfo.executor.conduct import Counts, Log
 from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.executor.verdict import Verdict
-from scapy_tfo.fuzz.campaign.sender import CONDUCT_EVERY
+from scapy_tfo.fuzz.campaign.campaign import Campaign
+from scapy_tfo.fuzz.findings.store import Store
 from scapy_tfo.fuzz.generation.grammar import (
     CONVERSATIONS,
     EXCHANGE,
@@ -18,6 +22,7 @@ from scapy_tfo.fuzz.generation.grammar import (
 )
 from scapy_tfo.oracle import registry
 from scapy_tfo.program.program import Cookie, Flow, Icmp, Option, Program, Send, Wait
+from tests.fuzz.fakes import plan
 
 WRONG = "sim:sack-leaves-the-syn-data-out"
 WORDS = (Option("mss", 1460), Option("sackok"), Option("fo", cookie=Cookie()))
@@ -60,14 +65,25 @@ def test_whole_conversations_are_judged_whatever_their_number() -> None:
     assert not any(each.violations for _, each in bench.run(enumerate(sent)))
 
 
-def test_a_campaign_judges_them_all() -> None:
+def test_a_campaign_judges_them_all(tmp_path: Path) -> None:
     """Their numbers are no multiples of anything that programs are chosen by."""
+    judged: list[str] = []
+
+    class Noting(Counts):
+        def log(self, number: int, origin: str, **named: bool) -> Log | None:
+            log = super().log(number, origin, **named)
+            judged.extend([origin] if log is not None else [])
+            return log
+
     bench = SimulatedBench("sim:reference")
-    numbers = [number for number in range(400) if sent_for(number).origin in CONVERSATIONS]
-    bench.counts.every, bench.counts.always = CONDUCT_EVERY, CONVERSATIONS
-    assert not [number for number in numbers if number % CONDUCT_EVERY == 0]
-    for number in numbers:
-        assert bench.counts.log(number, sent_for(number).origin, ordered=True, whole=True)
+    bench.counts = Noting()
+    changes = {"mutate": False, "profile": "auto", "volleys": 0}
+    with closing(Store.create(tmp_path / "a.sqlite", plan(**changes))) as store:
+        Campaign(store, sent_for, bench, lambda: bench, programs=256).run()
+    sent = [sent_for(number).origin for number in range(256)]
+    wanted = sum(each in CONVERSATIONS for each in sent)
+    assert sum(each in CONVERSATIONS for each in judged) >= wanted > 10
+    assert len(judged) < 100
     bench.counts.every = 0
     assert not bench.trace(EARLY)[0].violations
 
