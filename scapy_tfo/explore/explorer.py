@@ -16,6 +16,7 @@ from scapy_tfo.explore.conversation.schedule import FAULTS, Schedule, program_of
 from scapy_tfo.explore.conversation.world import World
 from scapy_tfo.explore.conversation.wrong import KINDS
 from scapy_tfo.explore.covered import Covered
+from scapy_tfo.explore.keys import mistaken
 from scapy_tfo.explore.limits import COUNTED, accounts, closed
 from scapy_tfo.explore.programs import PER_BATCH, played, programs
 from scapy_tfo.explore.stages import plan
@@ -148,6 +149,8 @@ class Explorer:
             self.result.covered.add(run)
             if not plan.is_long(run.schedule):
                 bases.append(run)
+        if not shard and self.result.complete:
+            self._take_cookies()
         marks: set[tuple[Schedule, int]] = {(run.schedule, run.mark) for run in bases}
         single = with_a_wrong_segment_in_each_state(bases)
         once = [*single, *with_a_deed()[shard::of], *(with_a_fault()[shard::of] if faults else ())]
@@ -242,19 +245,28 @@ class Explorer:
 
     def length_of(self, schedule: Schedule) -> Length:
         """How long a conversation is without deeds, for which it is played."""
-        world = World(self._stack, self._profile, self._seed)
+        world = self._new_world()
         run = played(world, schedule)
         return run.passed, run.talks
 
     def _serve_first(self, application: str) -> None:
         """See what a listener does in a new world, and what is wrong with that."""
-        fresh = World(self._stack, self._profile, self._seed)
+        fresh = self._new_world()
         found = () if self._served else tuple(closed(fresh))
         first = self._served[application] = served(fresh, application)
         again = compared(first, served(fresh, application))
         counted = self._miscounted(fresh, application, first.room)
         for each in (*first.wrong, *found, *again, *counted):
             self._keep(Found(each, Schedule(server=application)))
+
+    def _take_cookies(self) -> None:
+        """See which cookies are good while keys change, in worlds of their own."""
+        found = mistaken(self._new_world)
+        if found is not None:
+            self._keep(Found(found.problem, Schedule(), packets=found.packets))
+
+    def _new_world(self, number: int = 0) -> World:
+        return World(self._stack, self._profile, self._seed + number)
 
     def _miscounted(self, world: World, application: str, limit: int) -> tuple[Problem, ...]:
         """What is wrong with how a listener counts. limit: fast opens that it lets pend at once."""
@@ -272,7 +284,7 @@ class Explorer:
             if problems:
                 self._left_behind(problems[0], application, lived)
         self._seed += 1
-        self._world = World(self._stack, self._profile, self._seed)
+        self._world = self._new_world()
 
     def _wrong(self, problem: Problem, schedule: Schedule) -> None:
         known = self.result.found.get(problem.rule)
@@ -289,7 +301,7 @@ class Explorer:
     def _shows_after_rests(self, problem: Problem, schedule: Schedule) -> bool:
         """Whether those before it leave something behind for good: what a host holds for minutes,
         as connections in TIME-WAIT, may leave no room for more."""
-        world = World(self._stack, self._profile, self._seed)
+        world = self._new_world()
         for each in self._lived[:-1]:
             played(world, each)
             world.pass_time(REST)
@@ -318,11 +330,13 @@ class Explorer:
     def replay(self, schedule: Schedule, before: Sequence[Schedule]) -> tuple[Run, list[Problem]]:
         """Play a schedule in a world of its own, with its packets; what shows, and what is left."""
         application = schedule.server
-        fresh = World(self._stack, self._profile, self._seed)
+        fresh = self._new_world()
         first = served(fresh, application)
         wrong = [*first.wrong, *compared(first, served(fresh, application)), *closed(fresh)]
         wrong += self._miscounted(fresh, application, first.room)
-        world = World(self._stack, self._profile, self._seed)
+        cookie = mistaken(self._new_world)
+        wrong += [] if cookie is None else [cookie.problem]
+        world = self._new_world()
         for each in before:
             played(world, each)
         run = played(world, schedule, keep=True)
@@ -338,12 +352,12 @@ class Explorer:
 
     def problems_of(self, schedule: Schedule) -> list[Problem]:
         """What a schedule shows in a world of its own."""
-        world = World(self._stack, self._profile, self._seed)
+        world = self._new_world()
         return judged(played(world, schedule))
 
     def left_by(self, schedules: Sequence[Schedule], application: str) -> list[Problem]:
         """What schedules leave behind in a world of their own."""
-        world = World(self._stack, self._profile, self._seed)
+        world = self._new_world()
         for each in schedules:
             played(world, each)
         return compared(self._served[application], served(world, application))

@@ -18,6 +18,7 @@ from scapy_tfo import seq
 from scapy_tfo.explore.conversation.run import Problem
 from scapy_tfo.explore.conversation.world import BACKLOG, ROOM, TARGETS, World
 from scapy_tfo.explore.ends.context import USUAL
+from scapy_tfo.icmp import unreachable
 from scapy_tfo.option import RawOption
 from scapy_tfo.oracle.parts.profile import MANY
 from scapy_tfo.segment import ACK, RST, SYN, Segment
@@ -47,7 +48,7 @@ _PENDS = 800.0
 """Seconds after which it pends no more: see `audits.REST`."""
 _SLACK = 1.25
 """By how much longer than one reset the last of several may count."""
-_OFF = 30
+_OFF, _NEVER_SENT = 30, 1 << 24
 _FRESH, _GOOD, _GOOD_FOR_MINUTES = 10.0, 25.0, 140.0
 """Seconds after which another cookie is asked for, and for which one is good at any target, and at
 one whose cookies last for longer than a minute."""
@@ -171,6 +172,12 @@ class Accounts:
         self._open: list[_Begun] = []
         self._resets: list[float] = []
         self._cookie, self._asked_at = b"", -math.inf
+        self._disturbances = (
+            self._acknowledge_too_much,
+            self._send_without_ack,
+            self._tell_of_an_error,
+            self._write,
+        )
 
     def problems(self) -> Iterator[Problem]:
         """What is wrong first, if anything is. What was begun is reset behind it."""
@@ -204,6 +211,9 @@ class Accounts:
                 self._world.exchange(chosen.syn)
         elif kind < 0.83:
             self._almost_reset(chosen)
+        elif kind < 0.91:
+            if self._is_sure(chosen):
+                dice.choice(self._disturbances)(chosen)
         else:
             last = self._world.profile.resets_last
             self._world.pass_time(dice.choice((*_PAUSES, last * _SLACK + 1.0)))
@@ -284,6 +294,41 @@ class Accounts:
         if not challenged:
             begun.at -= _SURE
             self._resets.append(self._world.now)
+
+    # What leaves a fast open pending
+
+    def _acknowledge_too_much(self, begun: _Begun) -> None:
+        """An ACK of what was never sent is answered by RST (RFC 9293 section 3.10.7.4)."""
+        ack = seq.add(begun.iss, _NEVER_SENT)
+        syn = begun.syn
+        number = seq.add(syn.seq, begun.taken)
+        self._world.exchange(replace(syn, seq=number, ack=ack, flags=ACK, options=b"", payload=b""))
+
+    def _send_without_ack(self, begun: _Begun) -> None:
+        number = seq.add(begun.syn.seq, begun.taken)
+        self._world.exchange(replace(begun.syn, seq=number, flags=0, options=b""))
+
+    def _tell_of_an_error(self, begun: _Begun) -> None:
+        """An ICMP error about a number that was never sent (RFC 5927 section 4.1)."""
+        syn = begun.syn
+        quoted = Segment(
+            src=syn.dst,
+            dst=syn.src,
+            sport=syn.dport,
+            dport=syn.sport,
+            seq=seq.add(begun.iss, _NEVER_SENT),
+            flags=SYN | ACK,
+        )
+        self._world.exchange(unreachable(quoted.to_bytes(), code=1))
+
+    def _write(self, begun: _Begun) -> None:
+        """The application answers, where it takes its connections at once."""
+        syn = begun.syn
+        stack = self._world.stack
+        connection = stack.connections.get((syn.dst, syn.dport, syn.src, syn.sport))
+        if connection is not None and stack.listeners[self._port].queue.waiting is None:
+            connection.write(_TEXT, self._world.now)
+            stack.take_packets()
 
     def _send(self, begun: _Begun, flags: int, off: int = 0) -> list[Segment]:
         """off: by how much its number is too large."""

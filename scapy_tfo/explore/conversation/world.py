@@ -6,7 +6,7 @@ import functools
 import heapq
 import itertools
 import random
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from ipaddress import ip_address
 from typing import Protocol
@@ -17,6 +17,7 @@ from scapy_tfo.cookie import KeyRing
 from scapy_tfo.explore.ends.actors import accepts_after
 from scapy_tfo.explore.ends.context import USUAL, Context
 from scapy_tfo.explore.ends.opening import relative_of
+from scapy_tfo.icmp import IcmpError
 from scapy_tfo.option import FastOpen, Form
 from scapy_tfo.oracle.conduct.conduct import Tally
 from scapy_tfo.oracle.conduct.history import History, Population
@@ -150,9 +151,9 @@ class Setting:
         """The cookie of a client; b"" where none is granted. anew: ask for one."""
         raise NotImplementedError
 
-    def exchange(self, segment: Segment) -> list[Segment]:
-        """Hand a segment to the target, and take what it sends at once. Applications hear of
-        nothing."""
+    def exchange(self, packet: Segment | IcmpError) -> list[Segment]:
+        """Hand a packet to the target, and take the segments that it sends at once. Applications
+        hear of nothing."""
         raise NotImplementedError
 
 
@@ -182,13 +183,22 @@ class World(Setting):
 
     def pass_time(self, seconds: float) -> None:
         """Nothing happens but the target's timers; what it sends is lost."""
+        self._packets_in(seconds)
+
+    def heard_in(self, seconds: float) -> list[Segment]:
+        """What the target's timers make it send meanwhile."""
+        return _segments(self._packets_in(seconds))
+
+    def _packets_in(self, seconds: float) -> list[bytes]:
         end = self.now + seconds
+        came: list[bytes] = []
         while (due := self.target.deadline()) is not None and due <= end:
             self.now = max(self.now, due)
             self.target.on_timer(self.now)
-            self.target.take_packets()
+            came += self.target.take_packets()
             self.target.take_events()
         self.now = end
+        return came
 
     # Ends
 
@@ -300,15 +310,20 @@ class World(Setting):
         self.exchange(reset)
         return found
 
-    def exchange(self, segment: Segment) -> list[Segment]:
-        """Hand a segment to the target, and take what it sends at once. Applications hear of
-        nothing."""
-        self.target.receive(segment.to_bytes(), self.now)
+    def exchange(self, packet: Segment | IcmpError) -> list[Segment]:
+        """Hand a packet to the target, and take the segments that it sends at once. Applications
+        hear of nothing."""
+        self.target.receive(packet.to_bytes(), self.now)
         self.target.take_events()
-        came = []
-        for packet in self.target.take_packets():
-            try:
-                came.append(Segment.read_back(packet))
-            except MalformedPacketError:
-                continue
-        return came
+        return _segments(self.target.take_packets())
+
+
+def _segments(packets: Iterable[bytes]) -> list[Segment]:
+    """Those that can be read."""
+    came = []
+    for packet in packets:
+        try:
+            came.append(Segment.read_back(packet))
+        except MalformedPacketError:
+            continue
+    return came

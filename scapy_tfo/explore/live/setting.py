@@ -10,6 +10,7 @@ from scapy_tfo.explore.conversation.world import Setting
 from scapy_tfo.explore.ends.context import Context
 from scapy_tfo.explore.ends.opening import OLD_KEY
 from scapy_tfo.explore.live.site import Site
+from scapy_tfo.icmp import IcmpError
 from scapy_tfo.oracle.conduct.conduct import Tally
 from scapy_tfo.oracle.conduct.history import History, Population
 from scapy_tfo.reference.settings import Settings
@@ -125,7 +126,7 @@ class LiveSetting(Setting):
             port = site.old_cookies
         return self._shared.cookie_of(client, port, anew)
 
-    def exchange(self, segment: Segment) -> list[Segment]:
-        """Send a segment; nobody waits for an answer."""
-        self.wire.receive(segment.to_bytes(), self.now)
+    def exchange(self, packet: Segment | IcmpError) -> list[Segment]:
+        """Send a packet; nobody waits for an answer."""
+        self.wire.receive(packet.to_bytes(), self.now)
         return []
