@@ -60,8 +60,8 @@ def acquaint(
         fast_open=bool(forms),
         forms=forms,
         holds_data=any(_taken(ask, family, (_MSS,), _SIZE)),
-        # Who grants cookies wants them, except that an empty one may do.
-        opens_without=_opens_without(ask, family) - (frozenset({ANY}) if forms else frozenset()),
+        # Who grants cookies wants them: an empty one does not do either (RFC 7413 section 4.2.2).
+        opens_without=frozenset() if forms else _opens_without(ask, family),
         grants_each=each,
         inline=_inline(ask, family),
         pushed_only=_pushed_only(ask, family),
