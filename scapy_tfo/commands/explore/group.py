@@ -21,6 +21,7 @@ from scapy_tfo.commands.explore.live import (
     reason_of,
     remarks,
     replay_live,
+    tell,
 )
 from scapy_tfo.errors import SetupError, TargetError
 
@@ -197,7 +198,7 @@ def command(chosen: argparse.Namespace) -> int:
         outcome, early = explored_on_cluster(chosen, request)
         result, lost = outcome.result, outcome.lost
     else:
-        result = explore_live(chosen) if is_live else explored(request)
+        result = explore_live(chosen) if is_live else explored(request, tell)
     if result.interrupted:
         early = _INTERRUPTED
         print("scapy-tfo: interrupted; what was found until then is told", file=sys.stderr)

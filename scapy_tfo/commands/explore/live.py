@@ -73,11 +73,12 @@ def explore_live(chosen: argparse.Namespace) -> LiveResult:
             chosen.first,
             chosen.strength,
         ),
-        tell=_tell,
+        tell=tell,
     )
 
 
-def _tell(line: str) -> None:
+def tell(line: str) -> None:
+    """Say on standard error how far it is."""
     print(f"scapy-tfo: {line}", file=sys.stderr)
 
 

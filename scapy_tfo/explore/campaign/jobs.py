@@ -7,20 +7,30 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.synchronize import Event
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scapy_tfo.explore.audits import AUDITED
 from scapy_tfo.explore.campaign.store import PARTS, Store
 from scapy_tfo.explore.explorer import Explorer, Result
+from scapy_tfo.explore.progress import Progress, Tell
 from scapy_tfo.explore.reduce import reduced
 from scapy_tfo.explore.stages.rows import STRENGTH
 from scapy_tfo.lab.process.forking import signals_held_back
 from scapy_tfo.lab.process.namespace import die_with_parent
 from scapy_tfo.runner.interrupts import interrupts_held
+
+if TYPE_CHECKING:
+    from multiprocessing.sharedctypes import SynchronizedArray
+
+    Counts = SynchronizedArray[int]
+
+_COUNTED_AT = 32
+"""Schedules that a process plays before it says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +64,22 @@ def processors() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def explored(request: Request) -> Result:
-    """Explore, and join what the processes found. Raises SetupError and TargetError as they do."""
+def explored(request: Request, tell: Tell = lambda _: None) -> Result:
+    """Explore, and join what the processes found. tell: gets a line on how far it is, every ten
+    seconds. Raises SetupError and TargetError as they do."""
     end = None if request.seconds is None else time.monotonic() + request.seconds
+    progress = Progress(tell, time.monotonic(), end)
     if request.store is not None:
-        return _kept(request, request.store, end)
+        return _kept(request, request.store, end, progress)
     place, shards = request.shard
     if request.jobs == 1:
-        return _alone(request, end, place, shards)
+        return _alone(request, end, progress)
     of = request.jobs * shards
-    with _processes(request.jobs) as (pool, stop):
+    with _processes(request.jobs) as (pool, stop, counts):
         parts = [_submitted(pool, request, end, each, of) for each in range(place, of, shards)]
         try:
+            for _ in _finished(parts, counts, progress):
+                pass
             return joined(request, [each.result() for each in parts])
         except KeyboardInterrupt:
             stop.set()
@@ -74,11 +88,23 @@ def explored(request: Request) -> Result:
             return whole
 
 
-def _alone(request: Request, end: float | None, number: int, of: int) -> Result:
+def _finished(
+    parts: Iterable[Future[Result]], counts: Counts, progress: Progress
+) -> Iterator[Future[Result]]:
+    """Each part when it is done; lines in the meantime."""
+    left = set(parts)
+    while left:
+        done, left = wait(left, progress.seconds_to_next(time.monotonic()), FIRST_COMPLETED)
+        progress.at(time.monotonic(), counts[0], counts[1])
+        yield from done
+
+
+def _alone(request: Request, end: float | None, progress: Progress) -> Result:
     """Explore in this process. Ctrl-C ends that with what was found, a second one at once."""
     found: Result | None = None
 
-    def is_over(_: Result) -> bool:
+    def is_over(so_far: Result) -> bool:
+        progress.at(time.monotonic(), so_far.total, len(so_far.found))
         try:
             check()
         except KeyboardInterrupt:
@@ -87,7 +113,7 @@ def _alone(request: Request, end: float | None, number: int, of: int) -> Result:
 
     try:
         with interrupts_held() as check:
-            found = part(request, number, of, is_over)
+            found = part(request, *request.shard, is_over)
     except KeyboardInterrupt:
         if found is None:
             raise
@@ -104,17 +130,17 @@ def joined(request: Request, results: Iterable[Result]) -> Result:
 
 
 @contextmanager
-def _processes(jobs: int) -> Iterator[tuple[ProcessPoolExecutor, Event]]:
-    """So many, which end with this one: a signal may come to it alone. And what stops them, with
-    what they have found."""
+def _processes(jobs: int) -> Iterator[tuple[ProcessPoolExecutor, Event, Counts]]:
+    """So many, which end with this one: a signal may come to it alone. What stops them, with what
+    they have found; and how many schedules they played, and how much they found."""
     # Forked, so that this one is their parent.
     context = multiprocessing.get_context("fork")
-    stop = context.Event()
+    stop, counts = context.Event(), context.Array("q", 2)
     with signals_held_back() as let_through:
-        begin = (os.getpid(), let_through, stop)
+        begin = (os.getpid(), let_through, stop, counts)
     with ProcessPoolExecutor(jobs, context, _begin, begin) as pool:
         try:
-            yield pool, stop
+            yield pool, stop, counts
         except BaseException:
             for each in multiprocessing.active_children():
                 each.terminate()
@@ -130,12 +156,13 @@ def _submitted(
 
 
 _stop: Event | None = None
-"""In a process of `_processes`: set where it is asked to stop."""
+_counts: Counts | None = None
+"""In a process of `_processes`: set where it is asked to stop, and what all of them count in."""
 
 
-def _begin(parent: int, let_through: Callable[[], None], stop: Event) -> None:
-    global _stop
-    _stop = stop
+def _begin(parent: int, let_through: Callable[[], None], stop: Event, counts: Counts) -> None:
+    global _stop, _counts
+    _stop, _counts = stop, counts
     # A terminal gives Ctrl-C to all processes: the first one has the say.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -143,16 +170,16 @@ def _begin(parent: int, let_through: Callable[[], None], stop: Event) -> None:
     die_with_parent(parent)
 
 
-def _kept(request: Request, path: Path, end: float | None) -> Result:
+def _kept(request: Request, path: Path, end: float | None, progress: Progress) -> Result:
     """Explore the parts that a store lacks, and keep each when it is finished."""
     store = Store(path, request.plan, resume=request.resume)
     try:
         place, shards = request.shard
         results = store.parts()
         left = [each for each in range(place, PARTS, shards) if each not in results]
-        with _processes(request.jobs) as (pool, _):
+        with _processes(request.jobs) as (pool, _, counts):
             asked = {_submitted(pool, request, end, each, PARTS): each for each in left}
-            for done in as_completed(asked):
+            for done in _finished(asked, counts, progress):
                 part = asked[done]
                 results[part] = done.result()
                 if results[part].complete:
@@ -163,12 +190,25 @@ def _kept(request: Request, path: Path, end: float | None) -> Result:
 
 
 def _timed(request: Request, end: float | None, number: int, of: int) -> Result:
-    def is_over(_: Result) -> bool:
+    told = [0, 0]
+
+    def is_over(so_far: Result) -> bool:
         if _stop is not None and _stop.is_set():
             return True
+        now = [so_far.total, len(so_far.found)]
+        if _counts is not None and now[0] >= told[0] + _COUNTED_AT:
+            _add(_counts, told, now)
         return end is not None and time.monotonic() >= end
 
     return part(request, number, of, is_over)
+
+
+def _add(counts: Counts, told: list[int], now: list[int]) -> None:
+    """Count what is new. told: what was counted before, which becomes `now`."""
+    with counts.get_lock():
+        for place, (before, after) in enumerate(zip(told, now, strict=True)):
+            counts[place] += after - before
+    told[:] = now
 
 
 def part(request: Request, number: int, of: int, is_over: Callable[[Result], bool]) -> Result:

@@ -13,6 +13,7 @@ from scapy_tfo.explore.conversation.schedule import Schedule, program_of
 from scapy_tfo.explore.explorer import Result
 from scapy_tfo.explore.live.explorer import LiveExplorer, LiveResult
 from scapy_tfo.explore.live.opened import open_site
+from scapy_tfo.explore.progress import Progress
 from scapy_tfo.explore.reduce import reduced
 from scapy_tfo.explore.stages.rows import STRENGTH
 from scapy_tfo.targets.reached import Reach
@@ -41,13 +42,18 @@ def explored_live(
     tell: Callable[[str], None] = lambda _: None,
 ) -> LiveResult:
     """Explore. is_over: asked before each schedule, with what was found so far. tell: called with
-    a line on what comes behind the schedules. Where the target is gone, the result tells why.
-    Raises SetupError and TargetError, as `open_site`, and where it was gone at once."""
+    a line on how far it is, and on what comes behind the schedules. Where the target is gone, the
+    result tells why. Raises SetupError and TargetError, as `open_site`, and where it was gone at
+    once."""
     site = open_site(request.reach)
     try:
         end = None if request.seconds is None else time.monotonic() + request.seconds
 
+        progress = Progress(tell, time.monotonic(), end)
+
         def stop() -> bool:
+            so_far = explorer.result
+            progress.at(time.monotonic(), so_far.total, len(so_far.found))
             if request.first and explorer.result.failed:
                 return True
             if is_over(explorer.result):
