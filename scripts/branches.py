@@ -11,11 +11,15 @@ from __future__ import annotations
 
 import argparse
 import ast
+import os
 import random
+import subprocess
 import sys
+import tempfile
 import time
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -31,6 +35,8 @@ OF_A_VARIANT, OF_CORPUS = 40, 200
 """Programs, and schedules of the corpus, that each variant meets."""
 EXPLORE = 60.0
 """Seconds of CPU."""
+PARTS = "reference", "variants/1", "variants/2"
+"""What is measured by a process of its own."""
 
 
 def main() -> int:
@@ -39,23 +45,55 @@ def main() -> int:
     parser.add_argument("--explore", type=float, default=EXPLORE, metavar="SECONDS")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="each N-th variant only")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the page to this file")
+    parser.add_argument("--part", help=argparse.SUPPRESS)
+    parser.add_argument("--data", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    measure = coverage.Coverage(
-        branch=True, source=[str(WATCHED)], data_file=None, config_file=False
-    )
-    # What is imported before is not seen.
-    measure.start()
-    with_the_reference(chosen.programs, chosen.explore)
-    measure.stop()
-    alone = rows_of(measure)
-    measure.start()
-    with_its_variants(chosen.every)
-    measure.stop()
-    page = page_of(rows_of(measure), alone, reasons())
+    if chosen.part is not None:
+        measure(chosen.part, chosen.data, chosen)
+        return 0
+    with tempfile.TemporaryDirectory() as place:
+        files = measured(Path(place), sys.argv[1:])
+        alone = rows_of(joined(files[:1]))
+        page = page_of(rows_of(joined(files)), alone, reasons())
     print(page.partition("\n\n## ")[0])
     if chosen.write is not None:
         chosen.write.write_text(page, encoding="utf-8")
     return 0
+
+
+def measured(place: Path, arguments: Sequence[str]) -> list[Path]:
+    """What each part reached, by processes that run at the same time."""
+    files = [place / each.replace("/", "-") for each in PARTS]
+    own = [sys.executable, __file__, *arguments]
+
+    def run(part: str, data: Path) -> None:
+        subprocess.run([*own, "--part", part, "--data", str(data)], check=True)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(run, PARTS, files))
+    return files
+
+
+def measure(part: str, data: Path, chosen: argparse.Namespace) -> None:
+    """Run one part, and keep what it reached."""
+    # What is imported before is not seen.
+    seen = coverage.Coverage(
+        branch=True, source=[str(WATCHED)], data_file=str(data), config_file=False
+    )
+    seen.start()
+    if part == PARTS[0]:
+        with_the_reference(chosen.programs, chosen.explore)
+    else:
+        with_its_variants(chosen.every, PARTS.index(part) - 1, len(PARTS) - 1)
+    seen.stop()
+    seen.save()
+
+
+def joined(files: Sequence[Path]) -> coverage.Coverage:
+    """What several parts reached."""
+    whole = coverage.Coverage(branch=True, source=[str(WATCHED)], data_file=None, config_file=False)
+    whole.combine([str(each) for each in files], keep=True)
+    return whole
 
 
 def with_the_reference(programs: int, seconds: float) -> None:
@@ -86,7 +124,7 @@ def with_the_reference(programs: int, seconds: float) -> None:
     Explorer("reference", stop=lambda: time.process_time() > until).explore()
 
 
-def with_its_variants(every: int) -> None:
+def with_its_variants(every: int, part: int, of: int) -> None:
     """The cases, and what is quick, at each N-th of the stacks that use freedoms differently: the
     rows, in which all that combine meet, and those that do not."""
     from scapy_tfo import spec
@@ -105,13 +143,13 @@ def with_its_variants(every: int) -> None:
     catalogue = spec.load()
     options = Options(slow=True, intrusive=True, families=(4, 6), capture=False)
     servers = [*all_rows(), *(each for each in all_variants() if not each.combines)]
-    for each in servers[::every]:
+    for each in servers[::every][part::of]:
         simulate(f"sim:{each.name}", all_conversations(), catalogue, options)
         fuzzed(each.name, OF_A_VARIANT)
         Explorer(each.name).explore_these(random.Random(each.name).sample(corpus(), OF_CORPUS))
     to_clients = ClientOptions(families=(4,), capture=False)
     clients = [*all_client_rows(), *(each for each in all_client_variants() if not each.combines)]
-    for client in clients[::every]:
+    for client in clients[::every][part::of]:
         simulate_client(f"sim:{client.name}", all_client_cases(), catalogue, to_clients)
 
 
