@@ -320,6 +320,6 @@ class TakesDataWithoutAnyCookie(Stack):
     """Data in a SYN is accepted whatever the option, and no cookies are made."""
 
 
-@mutant("OPT-11", also=("ACC-4",), settings=Settings(cookieless=Cookieless.EMPTY))
+@mutant("ACC-4", also=("OPT-11",), settings=Settings(cookieless=Cookieless.EMPTY))
 class TakesDataWithAnEmptyCookie(Stack):
     """Data in a SYN is accepted beside a request."""
