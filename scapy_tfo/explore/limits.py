@@ -214,6 +214,8 @@ class Accounts:
         elif kind < 0.91:
             if self._is_sure(chosen):
                 dice.choice(self._disturbances)(chosen)
+                # Some end a handshake for it: what still challenges a RST is there, and pends.
+                self._almost_reset(chosen)
         else:
             last = self._world.profile.resets_last
             self._world.pass_time(dice.choice((*_PAUSES, last * _SLACK + 1.0)))
@@ -292,24 +294,22 @@ class Accounts:
         replies = self._send(begun, RST, _OFF)
         challenged = any(each.dport == begun.syn.sport and each.flags == ACK for each in replies)
         if not challenged:
-            begun.at -= _SURE
+            begun.at -= 2 * _SURE
             self._resets.append(self._world.now)
 
     # What leaves a fast open pending
 
     def _acknowledge_too_much(self, begun: _Begun) -> None:
         """An ACK of what was never sent is answered by RST (RFC 9293 section 3.10.7.4)."""
-        ack = seq.add(begun.iss, _NEVER_SENT)
-        syn = begun.syn
-        number = seq.add(syn.seq, begun.taken)
-        self._world.exchange(replace(syn, seq=number, ack=ack, flags=ACK, options=b"", payload=b""))
+        self._send(begun, ACK, acked=_NEVER_SENT)
 
     def _send_without_ack(self, begun: _Begun) -> None:
         number = seq.add(begun.syn.seq, begun.taken)
         self._world.exchange(replace(begun.syn, seq=number, flags=0, options=b""))
 
     def _tell_of_an_error(self, begun: _Begun) -> None:
-        """An ICMP error about a number that was never sent (RFC 5927 section 4.1)."""
+        """An ICMP error about a number that was never sent, which to ignore is advice (RFC 5927
+        section 4.1)."""
         syn = begun.syn
         quoted = Segment(
             src=syn.dst,
@@ -330,14 +330,14 @@ class Accounts:
             connection.write(_TEXT, self._world.now)
             stack.take_packets()
 
-    def _send(self, begun: _Begun, flags: int, off: int = 0) -> list[Segment]:
-        """off: by how much its number is too large."""
+    def _send(self, begun: _Begun, flags: int, off: int = 0, *, acked: int = 1) -> list[Segment]:
+        """off: by how much its number is too large. acked: numbers of the target, from its ISS."""
         syn = begun.syn
         return self._world.exchange(
             replace(
                 syn,
                 seq=seq.add(syn.seq, begun.taken + off),
-                ack=seq.add(begun.iss, 1) if flags & ACK else 0,
+                ack=seq.add(begun.iss, acked) if flags & ACK else 0,
                 flags=flags & ~SYN,
                 options=b"",
                 payload=b"",

@@ -12,12 +12,15 @@ from scapy_tfo.explore.conversation.run import Problem
 from scapy_tfo.explore.conversation.world import World
 from scapy_tfo.explore.explorer import Explorer
 from scapy_tfo.explore.limits import RULES, accounts
+from scapy_tfo.icmp import IcmpError
 from scapy_tfo.mutants.registry import Mutant
 from scapy_tfo.oracle.parts.profile import Profile
+from scapy_tfo.reference.icmp import quoted_segment
 from scapy_tfo.reference.parts.pending import Pending, Ticket
-from scapy_tfo.reference.server import Listener
+from scapy_tfo.reference.server import Listener, PassiveConnection
 from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.stack import Stack
+from scapy_tfo.reference.states import State
 from scapy_tfo.variants.registry import named
 
 *_, MISCOUNTED, OVER = RULES
@@ -71,6 +74,38 @@ class KeepsOneInFour(Pending):
 )
 def test_what_is_miscounted_is_found(pending: type[Pending], rule: str) -> None:
     assert counted(stack_with(pending), Profile()) == [rule]
+
+
+class EndsHandshakesByAnyError(Stack):
+    """An ICMP error about a half-open connection ends it, whatever number it quotes (RFC 5461
+    section 4 lets it; to check the number is advice)."""
+
+    def receive(self, packet: bytes, now: float) -> None:
+        error = IcmpError.from_bytes(packet)
+        found = None if error is None else quoted_segment(error.quoted)
+        connection = None if found is None else self.connections.get(found[:4])
+        if isinstance(connection, PassiveConnection) and connection.state is State.SYN_RCVD:
+            connection.fail("EHOSTUNREACH", now)
+        super().receive(packet, now)
+
+
+def test_a_handshake_that_an_error_may_end_is_not_taken_for_a_pending_one() -> None:
+    ends = Mutant(
+        name="", breaks="", description="", stack=EndsHandshakesByAnyError, settings=Settings()
+    )
+    assert counted(ends, Profile()) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "wrong-ack-gives-the-place-back",
+        "text-without-ack-gives-the-place-back",
+        "any-error-gives-the-place-back",
+    ],
+)
+def test_a_place_that_is_given_back_too_early_is_found(name: str) -> None:
+    assert counted(named(name), SimulatedBench(f"sim:{name}").profile) == [OVER]
 
 
 @pytest.mark.parametrize("application", ["echo", "late-accept:2000", "mute"])
