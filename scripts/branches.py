@@ -35,6 +35,10 @@ OF_A_VARIANT, OF_CORPUS = 40, 200
 """Programs, and schedules of the corpus, that each variant meets."""
 EXPLORE = 60.0
 """Seconds of CPU."""
+OF_A_CONTEXT = 40
+"""Cases that each value of each factor of a context meets."""
+SHARED = "application=shared:3"
+"""The context in which several listeners share the port, which variants meet, too."""
 PARTS = "reference", "variants/1", "variants/2"
 """What is measured by a process of its own."""
 
@@ -113,6 +117,8 @@ def with_the_reference(programs: int, seconds: float) -> None:
     options = Options(slow=True, intrusive=True, families=(4, 6), capture=False)
     catalogue = spec.load()
     simulate("sim:reference", all_conversations(), catalogue, options)
+    for each in contexts():
+        in_context("reference", each)
     fuzzed("reference", programs)
     to_clients = ClientOptions(slow=True, families=(4, 6), capture=False)
     simulate_client("sim:reference", all_client_cases(), catalogue, to_clients)
@@ -145,12 +151,33 @@ def with_its_variants(every: int, part: int, of: int) -> None:
     servers = [*all_rows(), *(each for each in all_variants() if not each.combines)]
     for each in servers[::every][part::of]:
         simulate(f"sim:{each.name}", all_conversations(), catalogue, options)
+        in_context(each.name, SHARED)
         fuzzed(each.name, OF_A_VARIANT)
         Explorer(each.name).explore_these(random.Random(each.name).sample(corpus(), OF_CORPUS))
     to_clients = ClientOptions(families=(4,), capture=False)
     clients = [*all_client_rows(), *(each for each in all_client_variants() if not each.combines)]
     for client in clients[::every][part::of]:
         simulate_client(f"sim:{client.name}", all_client_cases(), catalogue, to_clients)
+
+
+def contexts() -> list[str]:
+    """Each value of a factor by itself."""
+    from scapy_tfo.suite.context.factors import FACTORS
+
+    return [f"{each.name}={value}" for each in FACTORS[1:] for value in each.values[1:]]
+
+
+def in_context(name: str, text: str) -> None:
+    """Some cases of servers, in a context."""
+    from scapy_tfo import spec
+    from scapy_tfo.runner.runner import Options
+    from scapy_tfo.runner.simulation import simulate
+    from scapy_tfo.suite.context.context import Context
+    from scapy_tfo.suite.registry import all_cases
+
+    cases = random.Random(name + text).sample(all_cases(), OF_A_CONTEXT)
+    options = Options(slow=True, intrusive=True, capture=False, context=Context.parse(text))
+    simulate(f"sim:{name}", cases, spec.load(), options)
 
 
 def fuzzed(name: str, count: int) -> None:

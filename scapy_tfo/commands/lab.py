@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.lab.apps import app_factory
+from scapy_tfo.lab.app_registry import app_factory
 from scapy_tfo.lab.hooks import ListenerOptions
 from scapy_tfo.lab.memory.device import Device, open_device, parse_place
 from scapy_tfo.lab.memory.host import ReferenceHost

@@ -34,7 +34,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         default="http",
         help="application of the server: http (default), echo, mute, close, abort, send:N, "
         "send-close:N, send-abort:N, two-sends:N, half-close:N, reno:N (N bytes); never-reads; "
-        "think:N, slow-reader:N, late-close:N, late-accept:N, close-unread:N (N milliseconds)",
+        "think:N, slow-reader:N, late-close:N, late-accept:N, close-unread:N (N milliseconds); "
+        "shared:N (N listeners); signed:N (TCP MD5, key of N times k)",
     )
     add(
         "--mutant",

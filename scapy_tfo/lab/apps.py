@@ -29,13 +29,17 @@ MAX_REQUEST = 64 << 10
 MAX_DELAY = 3_600_000
 """Longest time that an application can be asked to take, in milliseconds."""
 
+MAX_LISTENERS = 16
+"""Most listeners that may share a port."""
+
+MAX_KEY = 80
+"""Most bytes of a key of TCP MD5."""
+
 _RENO = "reno"
 """The congestion control of RFC 5681, as hosts name it."""
 
 _DRAIN_TURNS = 2
 """Turns of the loop between connection_made and the data that was there on accept."""
-
-AppFactory = Callable[[], asyncio.Protocol]
 
 
 def pattern(size: int) -> bytes:
@@ -289,11 +293,27 @@ class CloseUnread(_Slow):
 
 
 class LateAccept(Echo):
-    """`late-accept:N`: an echo that takes a connection N milliseconds after it is ready, as
-    `accepts_after` says to its listener."""
+    """`late-accept:N`: an echo that takes a connection N milliseconds after it is ready: see
+    `app_registry`."""
 
     takes_size = True
     limit = MAX_DELAY
+
+
+class Shared(Echo):
+    """`shared:N`: an echo behind N listeners of one port, of which each client meets one: see
+    `app_registry`."""
+
+    takes_size = True
+    limit = MAX_LISTENERS
+
+
+class Signed(Echo):
+    """`signed:N`: an echo whose connections are signed with TCP MD5 (RFC 2385): see
+    `app_registry`."""
+
+    takes_size = True
+    limit = MAX_KEY
 
 
 class Http(App):
@@ -348,53 +368,3 @@ def _error_name(exc: Exception | None) -> str:
         return ""
     number = exc.errno if isinstance(exc, OSError) else None
     return errno.errorcode.get(number or 0, type(exc).__name__)
-
-
-APPS: dict[str, type[App]] = {
-    "echo": Echo,
-    "http": Http,
-    "send": Send,
-    "reno": Reno,
-    "send-close": SendClose,
-    "two-sends": TwoSends,
-    "close": Close,
-    "abort": Abort,
-    "send-abort": SendAbort,
-    "mute": Mute,
-    "half-close": HalfClose,
-    "never-reads": NeverReads,
-    "think": Think,
-    "slow-reader": SlowReader,
-    "late-close": LateClose,
-    "close-unread": CloseUnread,
-    "late-accept": LateAccept,
-}
-"""Applications by name; those that take a number are written `name:N`."""
-
-
-def accepts_after(spec: str) -> float:
-    """Seconds for which a connection waits for the application that `app_factory` made of this."""
-    name, _, number = spec.partition(":")
-    return int(number) / 1000 if APPS[name] is LateAccept else 0.0
-
-
-def app_factory(spec: str, log: SessionLog) -> AppFactory:
-    """A factory of the application that `spec` names, its connections recorded in `log`.
-
-    Raises ValueError for a name that is not in `APPS`, or a size that is wrong.
-    """
-    name, colon, size = spec.partition(":")
-    app = APPS.get(name)
-    if app is None:
-        raise ValueError(f"no application {name!r}; there are {', '.join(APPS)}")
-    if app.takes_size != bool(colon):
-        wanted = f"{name}:N" if app.takes_size else name
-        raise ValueError(f"application {spec!r} should read {wanted!r}")
-    if not colon:
-        return lambda: app(log)
-    if not (size.isascii() and size.isdigit() and int(size) <= app.limit):
-        wanted = (
-            "time of 0 to {} milliseconds" if app.limit == MAX_DELAY else "size of 0 to {} bytes"
-        )
-        raise ValueError(f"application {spec!r}: a {wanted.format(app.limit)} is wanted")
-    return lambda: app(log, int(size))

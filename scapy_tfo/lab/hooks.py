@@ -9,6 +9,9 @@ from typing import Protocol, runtime_checkable
 BACKLOG = 16384
 """So long that no case fills it by chance."""
 
+QUEUE = 256
+"""Pending fast opens of a listener whose limit no case is about."""
+
 VERBS = ("listen", "close", "sessions", "keys", "counters", "restart")
 """What hooks can offer, by the words of docs/hooks.md."""
 
@@ -49,7 +52,7 @@ class ListenerOptions:
     """
 
     app: str = "echo"
-    queue: int = 256
+    queue: int = QUEUE
     keys: Sequence[bytes] = field(default_factory=tuple)
     backlog: int = BACKLOG
 

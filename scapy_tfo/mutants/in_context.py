@@ -128,6 +128,16 @@ class EndsBeforeAcceptAreLost(PassiveConnection):
         super().accepted(now)
 
 
+@context_mutant("ACC-2", "application=shared:3")
+class OneOfTheListenersHasFastOpen(Listener):
+    """Of the listeners that share a port, fast open is on at the first one only."""
+
+    @property
+    def fast_open_enabled(self) -> bool:
+        is_first = not self.group or self.group[0] is self
+        return is_first and super().fast_open_enabled
+
+
 class _Misreads(PassiveConnection):
     """A connection that loses the text of some segments."""
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from scapy_tfo.errors import SetupError
-from scapy_tfo.lab.apps import app_factory
+from scapy_tfo.lab.app_registry import app_factory
 from scapy_tfo.lab.hooks import VERBS, Hooks, ListenerOptions, Session
 from scapy_tfo.lab.sessions import SessionLog
 from scapy_tfo.stacks.words import MAX_VALUES, VERSION

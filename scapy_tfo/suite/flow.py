@@ -66,6 +66,7 @@ class Flow(Receiver):
         )
         self.owner, self.app = owner, app
         self._dress = dress or plain(source.version)
+        self.is_signed = self._dress.is_signed
         self._stamps = False
         self.mss = self._dress.mss(mss)
         self.sent: list[bytes] = []
@@ -341,13 +342,14 @@ class Flow(Receiver):
     async def answered(self, *, within: float | None = None, acking: bool = True) -> None:
         """Wait for the whole answer to all requests; a wrong or doubled one fails the case."""
 
-        def whole() -> bool:
-            wrong = self.app.judge(self.sent, bytes(self.stream.data))
-            if wrong:
-                raise self.failed(wrong, f"one whole answer to {self._asked}", wrong)
-            return wrong is None
+        what = f"the answer to {self._asked}"
+        await self.until(what, self._is_answered, within=within, acking=acking)
 
-        await self.until(f"the answer to {self._asked}", whole, within=within, acking=acking)
+    def _is_answered(self) -> bool:
+        wrong = self.app.judge(self.sent, bytes(self.stream.data))
+        if wrong:
+            raise self.failed(wrong, f"one whole answer to {self._asked}", wrong)
+        return wrong is None
 
     @property
     def _asked(self) -> str:
@@ -359,9 +361,7 @@ class Flow(Receiver):
         await self.answered(within=within)
         self.fin()
         await self.until("the target's FIN", lambda: self.stream.ended, within=within, acking=True)
-        wrong = self.app.judge(self.sent, bytes(self.stream.data))
-        if wrong:
-            raise self.failed(wrong, f"one whole answer to {self._asked}", wrong)
+        self._is_answered()
 
     async def goes_on(self, *, rst: int | None = None) -> bool:
         """See Peer.goes_on, which records the outcome."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from scapy_tfo.capture.annotations import Change, ToldHooks
 from scapy_tfo.errors import SetupError
-from scapy_tfo.lab.hooks import BACKLOG, Hooks, ListenerOptions, Session
+from scapy_tfo.lab.hooks import BACKLOG, QUEUE, Hooks, ListenerOptions, Session
 from scapy_tfo.segment import ACK, RST, Address
 from scapy_tfo.suite.application import Dressed, NoApp, make_app
 from scapy_tfo.suite.context.context import USUAL, Context
@@ -126,7 +126,7 @@ class Peer:
             isn=self.dress.isn(self._board.random, again=bool(like)) if isn is None else isn,
             mss=self.largest_segment,
             patience=self.patience,
-            dress=self.dress,
+            dress=self.dress.signing(where.md5) if where.md5 else self.dress,
         )
         flow.slack = self._slack
         flow.timer.timeout = first_timeout(self._path.rtt)
@@ -345,12 +345,12 @@ class Peer:
         self,
         app: str = "echo",
         *,
-        queue: int = 256,
+        queue: int = QUEUE,
         keys: Sequence[bytes] = (),
         backlog: int = BACKLOG,
     ) -> Service:
         """A listener made to order; `app` and the rest as in lab.hooks.ListenerOptions."""
-        told = self.context["application"] if app == "echo" else app
+        told = self.context.listens(app, limited=queue < QUEUE or backlog < BACKLOG)
         port = await self.hooks.listen(ListenerOptions(told, queue, tuple(keys), backlog))
         known = app in ("echo", "http")
         return Service(port, make_app(app, str(self.address)) if known else NoApp())

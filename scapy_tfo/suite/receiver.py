@@ -50,6 +50,7 @@ class Receiver:
         self.isn = self.snd_nxt = isn
         self.patience = patience
         self.slack = 0.0
+        self.is_signed: Callable[[Segment], bool] = lambda _: True
         self.heard: list[Segment] = []
         self.icmp: list[IcmpError] = []
         self.numbers: list[int] = []
@@ -272,6 +273,15 @@ class Receiver:
             f"SYN data acknowledged {why}",
             "SYN-ACK that acknowledges the SYN only",
             f"SYN-ACK that acknowledges the SYN and {got} bytes",
+        )
+
+    def must_be_signed(self, segment: Segment) -> None:
+        """Demand the signature of a signed connection (RFC 2385 section 2.0)."""
+        self.require(
+            self.is_signed(segment),
+            "a segment of a signed connection is not signed, or wrongly",
+            "a TCP MD5 option with the right digest",
+            str(segment),
         )
 
     def require(self, holds: bool, reason: str, expected: str, actual: str) -> None:

@@ -22,10 +22,12 @@ LOOKS_ACCEPTED = (
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A listening port and the application behind it."""
+    """A listening port and the application behind it. md5: key with which it demands that all
+    segments are signed (RFC 2385), b"" for none."""
 
     port: int
     app: App
+    md5: bytes = b""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -194,7 +194,8 @@ class DropsSignedSyns(Listener):
     """A SYN with a TCP MD5 signature is dropped, since there is no key to check it with."""
 
     def takes_control_bits(self, segment: Segment) -> bool:
-        return segment.option(opt.MD5) is None and super().takes_control_bits(segment)
+        is_known = self.settings.signature is not None or segment.option(opt.MD5) is None
+        return is_known and super().takes_control_bits(segment)
 
 
 _AUTHENTICATION = 29

@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from scapy_tfo.lab.apps import APPS, MAX_WRITE, app_factory, pattern
+from scapy_tfo.lab.app_registry import APPS, app_factory
+from scapy_tfo.lab.apps import MAX_WRITE, pattern
 from scapy_tfo.lab.sessions import (
     MAX_RECEIVED,
     MAX_SESSIONS,
@@ -172,6 +173,10 @@ def test_a_wrong_name_is_a_value_error(spec):
         app_factory(f"send:{MAX_WRITE + 1}", SessionLog())
     with pytest.raises(ValueError, match="time of 0 to 3600000 milliseconds"):
         app_factory("think:3600001", SessionLog())
+    with pytest.raises(ValueError, match="number of 0 to 16 listeners"):
+        app_factory("shared:17", SessionLog())
+    with pytest.raises(ValueError, match="key of 0 to 80 bytes"):
+        app_factory("signed:81", SessionLog())
 
 
 def test_every_application_is_told_apart_by_its_docstring():

@@ -9,7 +9,8 @@ from ipaddress import IPv4Address
 
 import pytest
 
-from scapy_tfo.lab.apps import app_factory, pattern
+from scapy_tfo.lab.app_registry import app_factory
+from scapy_tfo.lab.apps import pattern
 from scapy_tfo.lab.hooks import ListenerOptions
 from scapy_tfo.lab.kernel.listeners import Listener
 from scapy_tfo.lab.memory.host import ReferenceHost
@@ -203,3 +204,41 @@ def test_late_accept_on_sockets_of_the_kernel(ends: bool) -> None:
     text, taken = asyncio.run(conversation())
     assert text == b"hello"
     assert taken >= 0.19
+
+
+def test_clients_meet_listeners_that_share_a_port() -> None:
+    async def conversation() -> tuple[list[bytes], int]:
+        listener = Listener()
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            port = probe.getsockname()[1]
+        await listener.open(port, ListenerOptions("shared:3", 0), (4,))
+        texts = []
+        for _ in range(12):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"hello")
+            texts.append(await reader.readexactly(5))
+            writer.close()
+        listener.close()
+        return texts, len(listener.log.sessions())
+
+    assert asyncio.run(conversation()) == ([b"hello"] * 12, 12)
+
+
+def test_the_kernel_demands_signatures_of_a_signed_application() -> None:
+    async def is_heard() -> bool:
+        listener = Listener()
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            port = probe.getsockname()[1]
+        try:
+            await listener.open(port, ListenerOptions("signed:16", 0), (4,))
+        except OSError as error:
+            pytest.skip(f"this kernel has no TCP MD5: {error}")
+        try:
+            await asyncio.wait_for(asyncio.open_connection("127.0.0.1", port), 0.5)
+        except TimeoutError:
+            return False
+        finally:
+            listener.close()
+        return True
+
+    assert not asyncio.run(is_heard())

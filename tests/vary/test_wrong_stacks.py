@@ -23,6 +23,15 @@ def failed(mutant: Mutant, context: Context, only: str) -> list[str]:
     return [each.case for each in done.results if each.verdict is Verdict.FAIL]
 
 
+HARMFUL = {
+    "times": "wrap",
+    "shift": "7",
+    "size": "1400",
+    "fill": "before-38",
+    "urgent": "sum0",
+}
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_a_context_shows_what_is_wrong(name: str) -> None:
     mutant = WRONG[name]
@@ -36,14 +45,14 @@ def test_they_are_no_mutants_that_cases_catch_by_themselves() -> None:
 
 @pytest.mark.parametrize("name", sorted({c.id for c in all_cases() if c.fixed}))
 def test_a_case_fixes_what_it_could_not_bear(name: str) -> None:
-    """With each value of what it fixes, the right stack fails it in some context."""
+    """With some value of what it fixes, the right stack does not pass it."""
     case = next(each for each in all_cases() if each.id == name)
     import dataclasses
 
     loose = dataclasses.replace(case, fixed=frozenset())
     for factor in case.fixed - {"sack"}:
-        value = {"times": "wrap", "shift": "7", "size": "1400"}[factor]
+        value = HARMFUL[factor]
         context = Context.of({factor: value})
         options = Options(intrusive=True, capture=False, families=(4,), context=context)
         done = simulate("sim:reference", [loose], spec.load(), options)
-        assert done.results[0].verdict is Verdict.FAIL, factor
+        assert done.results[0].verdict is not Verdict.PASS, factor

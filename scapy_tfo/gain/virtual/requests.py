@@ -15,7 +15,7 @@ from scapy_tfo.gain.link_shape import Line
 from scapy_tfo.gain.measuring.rounds import Tell, blocks
 from scapy_tfo.gain.names import VIRTUAL
 from scapy_tfo.gain.virtual.network import PORT, Network
-from scapy_tfo.lab.apps import app_factory
+from scapy_tfo.lab.app_registry import app_factory
 from scapy_tfo.lab.sessions import SessionLog
 from scapy_tfo.runner.clock import run_virtually
 

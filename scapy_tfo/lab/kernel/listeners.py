@@ -5,10 +5,17 @@ from __future__ import annotations
 import asyncio
 import itertools
 import socket
+import struct
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 
-from scapy_tfo.lab.apps import AppFactory, accepts_after, app_factory
+from scapy_tfo.lab.app_registry import (
+    AppFactory,
+    accepts_after,
+    app_factory,
+    listeners_of,
+    md5_key_of,
+)
 from scapy_tfo.lab.hooks import ListenerOptions, Session
 from scapy_tfo.lab.sessions import SessionLog
 
@@ -17,6 +24,10 @@ FIRST_PORT = 10001
 
 TCP_FASTOPEN_KEY = 33
 """linux/tcp.h; Python has no name for it."""
+
+_MD5SIG_EXT, _MD5SIG_FLAG_PREFIX = 32, 1
+_LARGEST_ADDRESS, _LARGEST_KEY = 128, 80
+"""Likewise; sizes in bytes."""
 
 
 class Listener:
@@ -40,14 +51,14 @@ class Listener:
         """
         factory, wait = app_factory(options.app, self.log), accepts_after(options.app)
         loop = asyncio.get_running_loop()
-        for each in families:
-            family = socket.AF_INET6 if each == 6 else socket.AF_INET
-            # The protocol is named because asyncio sets TCP_NODELAY only where it is.
-            sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        many, key = listeners_of(options.app), md5_key_of(options.app)
+        for family in (*families,) * many:
+            sock = _socket(family)
             self._sockets.append(sock)
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if family == socket.AF_INET6:
-                sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            if many > 1:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            if key:
+                sock.setsockopt(socket.IPPROTO_TCP, _MD5SIG_EXT, _md5_option(family, key))
             if options.queue:
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_FASTOPEN, options.queue)
             sock.bind(("", port))
@@ -74,6 +85,26 @@ class Listener:
             task.cancel()
         for sock in self._sockets:
             sock.close()
+
+
+def _socket(family: int) -> socket.socket:
+    """A socket of IP version 4 or 6 that may be bound again at once."""
+    # The protocol is named because asyncio sets TCP_NODELAY only where it is.
+    named = socket.AF_INET6 if family == 6 else socket.AF_INET
+    sock = socket.socket(named, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if family == 6:
+        sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    return sock
+
+
+def _md5_option(family: int, key: bytes) -> bytes:
+    """A struct tcp_md5sig for all clients of an IP version (include/uapi/linux/tcp.h)."""
+    named = socket.AF_INET6 if family == 6 else socket.AF_INET
+    anybody = struct.pack("=H", named).ljust(_LARGEST_ADDRESS, b"\0")
+    flags, prefix, interface = _MD5SIG_FLAG_PREFIX, 0, 0
+    size = struct.pack("=BBHi", flags, prefix, len(key), interface)
+    return anybody + size + key.ljust(_LARGEST_KEY, b"\0")
 
 
 async def _accept_late(sock: socket.socket, factory: AppFactory, wait: float) -> None:

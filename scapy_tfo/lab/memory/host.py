@@ -8,13 +8,14 @@ import functools
 import itertools
 import os
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from scapy_tfo.cookie import KeyRing
-from scapy_tfo.lab.apps import accepts_after, app_factory
+from scapy_tfo.lab.app_registry import accepts_after, app_factory, listeners_of, md5_key_of
 from scapy_tfo.lab.hooks import ListenerOptions, Session
 from scapy_tfo.lab.sessions import SessionLog
+from scapy_tfo.reference import Md5Key
 from scapy_tfo.reference.server import AcceptsLate, Listener
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.reference.states import (
@@ -196,7 +197,7 @@ class ReferenceHost:
         fast_open: as in `Stack.listen`. Raises ValueError where the port is taken.
         """
         listener = self.stack.listen(port, fast_open=fast_open)
-        self._listening[port] = _Listening(listener, factory, self._make_log())
+        self._listening[port] = _Listening([listener], factory, self._make_log())
 
     # Hooks
 
@@ -205,17 +206,26 @@ class ReferenceHost:
         if port is None:
             port = next(self._ports)
         log = self._make_log()
-        listener = self.stack.listen(
-            port,
-            fast_open=options.queue,
-            cookies=KeyRing(options.keys) if options.keys else None,
-            backlog=options.backlog,
-        )
-        self._listening[port] = _Listening(listener, app_factory(options.app, log), log)
-        wait = accepts_after(options.app)
+        many, wait = listeners_of(options.app), accepts_after(options.app)
+        key, settings = md5_key_of(options.app), None
+        if key:
+            settings = replace(self.stack.settings, signature=Md5Key(key))
+        listeners = [
+            self.stack.listen(
+                port,
+                fast_open=options.queue,
+                cookies=KeyRing(options.keys) if options.keys else None,
+                backlog=options.backlog,
+                settings=settings,
+                share=many > 1,
+            )
+            for _ in range(many)
+        ]
+        self._listening[port] = _Listening(listeners, app_factory(options.app, log), log)
         if wait:
-            accept = functools.partial(self._accept_one, listener)
-            listener.queue = AcceptsLate(wait, self._loop.call_later, accept)
+            for each in listeners:
+                accept = functools.partial(self._accept_one, each)
+                each.queue = AcceptsLate(wait, self._loop.call_later, accept)
         return port
 
     def _accept_one(self, listener: Listener) -> None:
@@ -223,11 +233,13 @@ class ReferenceHost:
         self.pump()
 
     async def close_listener(self, port: int) -> None:
-        self._listening[port].listener.close(self.now)
+        for each in self._listening[port].listeners:
+            each.close(self.now)
         self.pump()
 
     async def set_keys(self, port: int, keys: Sequence[bytes]) -> None:
-        self._listening[port].listener.cookies = KeyRing(keys)
+        for each in self._listening[port].listeners:
+            each.cookies = KeyRing(keys)
 
     async def sessions(self, port: int) -> list[Session]:
         return self._listening[port].log.sessions()
@@ -267,7 +279,7 @@ class _Exchange(asyncio.Protocol):
 
 @dataclass(slots=True)
 class _Listening:
-    listener: Listener
+    listeners: list[Listener]
     factory: Callable[[], asyncio.Protocol]
     log: SessionLog
 

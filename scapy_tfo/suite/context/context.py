@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from scapy_tfo.errors import SetupError, did_you_mean
 from scapy_tfo.suite.context.factors import BY_NAME, FACTORS
 
+_SHARED = "shared:"
+"""An application with several listeners on its port."""
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
@@ -55,6 +58,14 @@ class Context:
     def without(self, names: Container[str]) -> Context:
         """The same with the usual values of these factors."""
         return Context(tuple(pair for pair in self.values if pair[0] not in names))
+
+    def listens(self, app: str, *, limited: bool) -> str:
+        """The application of a listener that a case makes for `app`.
+
+        limited: the case is about a limit of the listener; several would each have one.
+        """
+        told = self["application"] if app == "echo" else app
+        return app if limited and told.startswith(_SHARED) else told
 
     @property
     def names(self) -> tuple[str, ...]:

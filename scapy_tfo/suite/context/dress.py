@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import random
 from collections.abc import Callable, MutableMapping, Sequence
@@ -14,6 +15,7 @@ from scapy_tfo.option import RawOption
 from scapy_tfo.segment import Address, Segment
 from scapy_tfo.suite.context import ends, headers, offers
 from scapy_tfo.suite.context.context import USUAL, Context
+from scapy_tfo.suite.context.signing import SIZE, is_signed, signed
 from scapy_tfo.wire.link import Link
 
 _FIRST_TSVAL = {"small": 1, "wrap": (1 << 32) - 2, "sign": (1 << 31) - 2}
@@ -53,6 +55,17 @@ class Dress:
         name, _, milliseconds = context["application"].partition(":")
         self.thinks = int(milliseconds or 0) / 1000 if name != "echo" else 0.0
         self.overhead = headers.overhead(context, family)
+        self._key = b""
+
+    def signing(self, key: bytes) -> Dress:
+        """The same for one conversation whose segments are signed with TCP MD5."""
+        signing = copy.copy(self)
+        signing._key, signing.overhead = key, self.overhead + SIZE
+        return signing
+
+    def is_signed(self, segment: Segment) -> bool:
+        """Whether it has the signature that this conversation demands, if any."""
+        return not self._key or is_signed(segment, self._key)
 
     # What a conversation begins with
 
@@ -135,6 +148,8 @@ class Dress:
 
     def packet(self, segment: Segment) -> tuple[Segment, bytes]:
         """A segment as it leaves, and its bytes."""
+        if self._key:
+            segment = signed(segment, self._key)
         if self._plain:
             return segment, segment.to_bytes()
         segment = headers.summed(self.context, segment)

@@ -51,8 +51,12 @@ FACTORS: tuple[Factor, ...] = (
     Factor("family", "IP version", _one("4", "6")),
     Factor(
         "application",
-        "what the target's application does: `think:N` answers N ms later",
-        _one("echo", "think:20", "think:300", "slow-reader:20", "late-close:20", "late-accept:20"),
+        "what the target's application does: `think:N` answers N ms later, `shared:N` has N"
+        " listeners on its port",
+        (
+            *_one("echo", "think:20", "think:300", "slow-reader:20", "late-close:20"),
+            *_one("late-accept:20", "shared:3"),
+        ),
     ),
     Factor(
         "age",
