@@ -6,6 +6,7 @@ The file is looked for where `scapy_tfo.spec` looks for the requirements.
 from __future__ import annotations
 
 import enum
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -185,9 +186,22 @@ def load(where: Path | None = None) -> TcpRules:
     """The rules of the file in `where`, or in spec.directory() for None.
 
     Raises SetupError for a missing or damaged file: one line that names the file, the entry, the
-    field, and what to do.
+    field, and what to do. A run needs them several times: what did not change is read once.
     """
     base = spec.directory() if where is None else where
+    return _loaded(base, tuple(map(_changed, (base / FILE, base / freedoms.FILE))))
+
+
+def _changed(path: Path) -> int:
+    """When a file was changed last, in nanoseconds; 0 for a file that is missing."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+@functools.lru_cache(maxsize=1)
+def _loaded(base: Path, changed: tuple[int, ...]) -> TcpRules:  # noqa: ARG001 - part of the key
     path = base / FILE
     data = spec.read_toml(path, "the rules of TCP")
     if {name: type(value) for name, value in data.items()} != _TABLES:

@@ -90,7 +90,7 @@ async def fast_open_works_again_below_the_limit(peer: Peer) -> None:
         await peer.open(service, cookie=cookie)
 
 
-@case("LIM-1", intrusive=True, exclusive=True)
+@case("LIM-1", intrusive=True, crowds_main=True)
 async def limit_is_found_and_kept_where_it_is_not_known(peer: Peer) -> None:
     """Fast opens pend until one is refused; an ACK for one of them lets the next one in."""
     service = await peer.small_queue(50) if peer.target.offers("listen") else peer.main

@@ -42,7 +42,7 @@ def print_cases_as_json(only: Sequence[str], exclude: Sequence[str]) -> None:
             "needs": sorted(each.needs),
             "slow": each.slow,
             "intrusive": each.intrusive,
-            "exclusive": each.exclusive,
+            "exclusive": each.exclusive or each.crowds_main,
             "stimulus": not each.judges,
         }
         for each in select(all_conversations(), only, exclude)

@@ -19,7 +19,7 @@ from scapy_tfo.runner.judging.excuses import (
     connections_at_a_time,
     cookies_are_good_once,
 )
-from scapy_tfo.runner.judging.job import Job, longest_first, silence_of, was_accepted
+from scapy_tfo.runner.judging.job import Job, job_at, longest_first, silence_of, was_accepted
 from scapy_tfo.runner.judging.verdicts import TRIES, Verdicts
 from scapy_tfo.runner.record import TOOL, Record
 from scapy_tfo.runner.shared_keys import look_for_holders
@@ -106,7 +106,7 @@ async def judge(
             peer = runner.peer(each, "control request")
             await preflight.meet_the_applications(peer, set[str]().union(*(c.needs for c in cases)))
             await runner.finds_it_slow(each)
-    jobs = [Job(case, family, catalogue) for family in families for case in cases]
+    jobs = [job_at(target, case, family, catalogue) for family in families for case in cases]
     if options.on_plan:
         options.on_plan(len(jobs))
     if options.record:
@@ -166,7 +166,7 @@ class _Runner:
                 job.ending, job.attempts = Skipped(unmet), 1
                 self._tell(job)
         for last in (False, True):
-            await self._in_waves([each for each in jobs if each.case.exclusive is last])
+            await self._in_waves([each for each in jobs if each.exclusive is last])
         self._deferred = [job for job in jobs if job.is_silent]
 
     async def _in_waves(self, jobs: Sequence[Job]) -> None:
@@ -280,7 +280,7 @@ class _Runner:
         silent_before, reset_before = job.heard_nothing, job.was_reset
         tally = self._path.tally(job.family)
         try:
-            if job.case.exclusive:
+            if job.exclusive:
                 self._path.holding.add(job.owner)
             self._board.bounds.begin()
             await job.run(peer)

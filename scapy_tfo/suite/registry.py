@@ -27,7 +27,8 @@ class Case:
 
     id: first requirement, a dot, the function's name. title: first line of its docstring.
     slow: waits for timers of more than a few seconds. intrusive: fills queues or uses a second
-    address. exclusive: runs alone, because it disturbs others on the same listener. fixed: factors
+    address. exclusive: runs alone, because it disturbs others. crowds_main: so it does where the
+    target makes no listener to order, and it has to use the one of all others. fixed: factors
     of a context (suite.context.factors) that it sets or judges itself. judges: False for a
     conversation that only brings about what rules of TCP are about; its requirements are theirs.
     waits: seconds for which it waits for timers of the target, roughly; the longest begin first.
@@ -41,6 +42,7 @@ class Case:
     slow: bool = False
     intrusive: bool = False
     exclusive: bool = False
+    crowds_main: bool = False
     fixed: frozenset[str] = frozenset()
     judges: bool = True
     waits: float = 0.0
@@ -83,6 +85,7 @@ def case(
     slow: bool = False,
     intrusive: bool = False,
     exclusive: bool = False,
+    crowds_main: bool = False,
     fixed: Sequence[str] = (),
     waits: float = 0.0,
 ) -> Callable[[Conversation], Conversation]:
@@ -92,7 +95,12 @@ def case(
     they vary. waits: as in Case. Raises ValueError for an unknown need or factor, a missing
     docstring, or an id that is taken.
     """
-    flags = {"slow": slow, "intrusive": intrusive, "exclusive": exclusive}
+    flags = {
+        "slow": slow,
+        "intrusive": intrusive,
+        "exclusive": exclusive,
+        "crowds_main": crowds_main,
+    }
     return _registering(_cases, requirements, needs, flags, fixed=fixed, waits=waits)
 
 
@@ -155,6 +163,7 @@ def _registering(
             slow=flags["slow"],
             intrusive=flags["intrusive"] or "two_addresses" in needs,
             exclusive=flags["exclusive"],
+            crowds_main=flags.get("crowds_main", False),
             run=run,
             fixed=frozenset(fixed),
             judges=judges,

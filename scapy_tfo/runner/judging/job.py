@@ -19,6 +19,7 @@ from scapy_tfo.suite.outcome import (
 )
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import Case
+from scapy_tfo.suite.target import Target
 
 
 @dataclass(slots=True)
@@ -29,6 +30,7 @@ class Job:
     fast opens, at the end of the last attempt. target_was_full: then not even a plain handshake was
     answered, while the case held all that it had opened. opened: connections of the case, when
     something did not come. refuted: symptoms that its assertions met and did not find.
+    exclusive: it runs alone at this target.
     """
 
     case: Case
@@ -43,6 +45,7 @@ class Job:
     opened: int = 0
     silences: list[Silence] = field(default_factory=list)
     refuted: set[str] = field(default_factory=set)
+    exclusive: bool = False
 
     async def run(self, peer: Peer) -> None:
         """One attempt. Raises what ends it."""
@@ -84,12 +87,18 @@ class Job:
 
     @property
     def goes_alone(self) -> bool:
-        return self.case.exclusive or self.was_reset or self.was_refused
+        return self.exclusive or self.was_reset or self.was_refused
 
     @property
     def owner(self) -> str:
         attempt = f", attempt {self.attempts}" if self.attempts > 1 else ""
         return f"{self.case.id} [ipv{self.family}]{attempt}"
+
+
+def job_at(target: Target, case: Case, family: int, catalogue: Catalogue) -> Job:
+    """A case as a target has to be asked it."""
+    crowds = case.crowds_main and not target.offers("listen")
+    return Job(case, family, catalogue, exclusive=case.exclusive or crowds)
 
 
 def silence_of(ending: Ending, flows: Sequence[Flow], tally: Tally) -> Silence:

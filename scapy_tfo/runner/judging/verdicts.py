@@ -67,7 +67,7 @@ class Verdicts:
         if self._loses_nothing:
             # Its silence was our own doing, if others took the little room that there is.
             return job.family in self._path.room and job.attempts == 1 and job.heard_nothing
-        if job.target_was_full and job.case.exclusive:
+        if job.target_was_full and job.exclusive:
             # It had the target to itself, as it would have again.
             return False
         if job.attempts < TRIES_AT_LEAST:
