@@ -168,14 +168,17 @@ def contexts() -> list[str]:
 
 
 def in_context(name: str, text: str) -> None:
-    """Some cases of servers, in a context."""
+    """Some cases of servers, in a context: those that close a listener, and some by chance."""
     from scapy_tfo import spec
     from scapy_tfo.runner.runner import Options
     from scapy_tfo.runner.simulation import simulate
     from scapy_tfo.suite.context.context import Context
     from scapy_tfo.suite.registry import all_cases
 
-    cases = random.Random(name + text).sample(all_cases(), OF_A_CONTEXT)
+    every = all_cases()
+    cases = [each for each in every if "close" in each.needs and text == SHARED]
+    cases += random.Random(name + text).sample(every, OF_A_CONTEXT)
+    cases = list(dict.fromkeys(cases))
     options = Options(slow=True, intrusive=True, capture=False, context=Context.parse(text))
     simulate(f"sim:{name}", cases, spec.load(), options)
 

@@ -30,14 +30,19 @@ class SynAckWaits(PassiveConnection):
             self.flush(now)
 
     def may_send_data(self) -> bool:
-        return self.answered and super().may_send_data()
+        return not self._waits and super().may_send_data()
 
     def answer_duplicate(self, segment: Segment, now: float) -> None:
         if self.answered:
             super().answer_duplicate(segment, now)
 
+    @property
+    def _waits(self) -> bool:
+        # What a SYN cookie brings back has had its SYN-ACK.
+        return not self.answered and self.state is State.SYN_RCVD
+
     def flush(self, now: float) -> None:
-        if not self.answered:
+        if self._waits:
             # The SYN-ACK acknowledges.
             self._ack_wanted = False
         super().flush(now)

@@ -226,6 +226,7 @@ class ReferenceHost:
             for each in listeners:
                 accept = functools.partial(self._accept_one, each)
                 each.queue = AcceptsLate(wait, self._loop.call_later, accept)
+                each.queue.limit = options.backlog
         return port
 
     def _accept_one(self, listener: Listener) -> None:

@@ -1,0 +1,75 @@
+"""More connections than the application has accepted: RFC 7413 says nothing of that queue.
+
+A stack may drop a SYN or an ACK, fall back, or reset what finds no room. But what it acknowledged
+and does not reset is the application's, as soon as that accepts the connection.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scapy_tfo.suite.flow import Flow
+from scapy_tfo.suite.outcome import Missing, Unsupported, WasReset
+from scapy_tfo.suite.peer import Peer
+from scapy_tfo.suite.registry import case
+
+_ROOM, _CLIENTS = 2, 6
+_ACCEPTS = "late-accept:200"
+_ANSWERS, _ACCEPTED, _AGAIN = 0.05, 0.3, 6.0
+"""Seconds until a SYN was answered, until the application has accepted what waited, and until what
+was dropped came again."""
+
+
+def _goes_on(flow: Flow) -> bool:
+    """Take the SYN-ACK, and send again what it does not acknowledge; False where none came."""
+    syn_ack = next((each for each in flow.heard if each.is_syn_ack), None)
+    if syn_ack is None:
+        return False
+    if flow.acknowledged(syn_ack):
+        flow.must_accept(syn_ack, len(flow.opening.payload))
+        flow.ack()
+    else:
+        flow.resend()
+    return True
+
+
+async def _is_served(flow: Flow) -> bool:
+    """Whether the client gets its answer; False where the target does not take it, as it may."""
+    try:
+        if not any(each.is_syn_ack for each in flow.heard):
+            flow.again()
+            await flow.syn_ack("a SYN-ACK once there is room", within=_AGAIN)
+            _goes_on(flow)
+    except (Missing, WasReset):
+        return False
+    try:
+        await flow.finish(within=_AGAIN)
+    except WasReset:
+        return False
+    return True
+
+
+@case("ACC-9", needs=["echo", "listeners"], intrusive=True, fixed=["application"], waits=1.5)
+async def a_full_accept_queue_loses_no_acknowledged_data(peer: Peer) -> None:
+    """Six fast opens at an application that accepts late, with room for two that wait, between SYN
+    and ACK of a plain client: each that is answered and not reset gets its whole answer once."""
+    # Not at the listener itself: where it takes part in a fast open, a request waits there, too.
+    cookie = await peer.cookie()
+    service = await peer.listen(_ACCEPTS, backlog=_ROOM)
+    service = replace(service, app=peer.main.app)
+    plain = peer.flow(service)
+    plain.syn()
+    await plain.syn_ack("a SYN-ACK to a plain SYN")
+    flows = [peer.flow(service) for _ in range(_CLIENTS)]
+    for each in flows:
+        each.syn(cookie=cookie, data=each.app.request(64))
+    await flows[-1].pause(_ANSWERS)
+    answered = [_goes_on(each) for each in flows]
+    peer.record("fast opens answered at a full accept queue", answered.count(True))
+    plain.ack()
+    plain.request()
+    await flows[-1].pause(_ACCEPTED)
+    served = [await _is_served(each) for each in (plain, *flows)]
+    if not any(served):
+        raise Unsupported("nobody is served by an application that accepts late")
+    await peer.still_serves(service)
