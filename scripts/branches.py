@@ -22,6 +22,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import coverage
 
@@ -39,6 +40,8 @@ OF_A_CONTEXT = 40
 """Cases that each value of each factor of a context meets."""
 SHARED = "application=shared:3"
 """The context in which several listeners share the port, which variants meet, too."""
+Reason = dict[str, Any]
+"""An entry of docs/branches.toml."""
 PARTS = "reference", "variants/1", "variants/2"
 """What is measured by a process of its own."""
 
@@ -199,18 +202,18 @@ def rows_of(measure: coverage.Coverage) -> list[Row]:
     return [each for each in rows if each.branches or each.lines]
 
 
-def reasons() -> list[dict[str, str]]:
+def reasons() -> list[Reason]:
     """Why branches are not reached: of a module, or of a function or of a line in it."""
     return tomllib.loads(REASONS.read_text("utf-8"))["branch"]
 
 
-def reason_of(known: list[dict[str, str]], module: str, function: str, line: str) -> str:
-    """The first that fits."""
+def reason_of(known: list[Reason], module: str, function: str, line: str) -> Reason:
+    """The first that fits; an empty one where none does."""
     for each in known:
         fits = each["module"] == module and each.get("function", function) == function
         if fits and each.get("line", line) == line:
-            return each["reason"]
-    return ""
+            return each
+    return {"reason": ""}
 
 
 class Row:
@@ -234,47 +237,53 @@ def row_of(measure: coverage.Coverage, path: Path) -> Row:
     return row
 
 
-def page_of(rows: list[Row], alone: list[Row], known: list[dict[str, str]]) -> str:
+def page_of(rows: list[Row], alone: list[Row], known: list[Reason]) -> str:
     """The page, in Markdown. alone: of the reference without its variants."""
     branches, lost = sum(each.branches for each in rows), sum(len(each.lost) for each in rows)
     by_one = branches - sum(len(each.lost) for each in alone)
     lines, missing = sum(each.lines for each in rows), sum(len(each.missing) for each in rows)
-    told, unnamed = named(rows, known)
+    told, unnamed, guards = named(rows, known)
+    there = branches - lost
     out = [
         "# Branches of the reference",
         "",
         "Made by `make branches`: the cases of servers and clients, the conversations for rules of",
         "TCP, programs of the fuzzer and an exploration, against the reference and its variants.",
         "",
-        f"{branches - lost:,} of {branches:,} branches ({share(branches - lost, branches)}) and "
+        f"{there:,} of {branches:,} branches ({share(there, branches)}) and "
         f"{lines - missing:,} of {lines:,} lines ({share(lines - missing, lines)}) are exercised;",
         f"{by_one:,} branches ({share(by_one, branches)}) by the reference as it is. Of the "
         f"{lost} others {lost - unnamed} are named below with a reason.",
+        f"{guards} of them are guards: what cannot come about, checks for the type checker, and",
+        "mistakes of the program that uses the reference. Without guards",
+        f"{share(there, branches - guards)} are exercised.",
         "",
         "| module | branches | at the reference | with its variants | |",
         "|---|--:|--:|--:|--:|",
     ]
     for each, first in zip(rows, alone, strict=True):
-        there, before = each.branches - len(each.lost), each.branches - len(first.lost)
-        of_all = share(there, each.branches)
-        out.append(f"| {each.name} | {each.branches} | {before} | {there} | {of_all} |")
+        found, before = each.branches - len(each.lost), each.branches - len(first.lost)
+        of_all = share(found, each.branches)
+        out.append(f"| {each.name} | {each.branches} | {before} | {found} | {of_all} |")
     out += ["", "## What is not reached", "", "| where | the branch | why |", "|---|---|---|"]
     return "\n".join([*out, *told]) + "\n"
 
 
-def named(rows: Iterable[Row], known: list[dict[str, str]]) -> tuple[list[str], int]:
-    """A line for each branch that is not reached, and how many have no reason."""
-    out, unnamed = [], 0
+def named(rows: Iterable[Row], known: list[Reason]) -> tuple[list[str], int, int]:
+    """A line for each branch that is not reached; how many have no reason, and how many guard."""
+    out, unnamed, guards = [], 0, 0
     for each in rows:
         names, text = functions(each.path), each.path.read_text(encoding="utf-8").splitlines()
         for start, end in each.lost:
             code, function = text[start - 1].strip(), names.get(start, "module")
-            why = reason_of(known, each.name, function, code)
+            entry = reason_of(known, each.name, function, code)
+            why = entry["reason"]
             unnamed += not why
+            guards += entry.get("guard", False)
             to = "the end" if end < 0 else f"`{text[end - 1].strip()}`"
             cells = (f"{each.name}, {function}", f"`{code}` to {to}", why)
             out.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
-    return out, unnamed
+    return out, unnamed, guards
 
 
 def share(part: int, whole: int) -> str:

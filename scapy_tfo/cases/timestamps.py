@@ -93,7 +93,7 @@ async def data_after_the_handshake_is_echoed(peer: Peer) -> None:
     await flow.finish()
 
 
-@case("AFT-6", needs=["listeners"])
+@case("AFT-6", needs=["listeners"], fixed=["shift"])
 async def empty_ack_is_echoed(peer: Peer) -> None:
     """Text that only an ACK without data makes room for echoes the TSval of that ACK."""
     service = await peer.listen("send:20000")

@@ -8,6 +8,7 @@ from scapy_tfo import option as opt
 from scapy_tfo.cookie import KeyMatch
 from scapy_tfo.mutants.registry import mutant
 from scapy_tfo.option import FastOpen, Form, RawOption
+from scapy_tfo.reference import options
 from scapy_tfo.reference.server import Listener, PassiveConnection
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.segment import Segment
@@ -85,8 +86,8 @@ class AnswersInBothForms(PassiveConnection):
         out = super().syn_ack_options(now)
         if self.answer is not None and not self.handshake_retries:
             other = Form.EXPERIMENT_2 if self.answer.kind == opt.TFO else Form.IANA
-            cookie = self.answer.data[-8:]
-            out.append(opt.fast_open(cookie, form=other))
+            both = [*out, opt.fast_open(self.answer.data[-8:], form=other)]
+            return both if options.fits(both) else out
         return out
 
 

@@ -85,15 +85,12 @@ class IgnoresTheFinOfASyn(Listener):
         super().arrive(segment, now)
 
 
-@variant({"syn-fin": "reset"})
-class ResetsASynWithFin(Listener):
-    """A SYN with FIN is answered with a RST."""
-
-    def takes_control_bits(self, segment: Segment) -> bool:
-        if segment.is_fin:
-            self.stack.refuse(segment)
-            return False
-        return super().takes_control_bits(segment)
+add(
+    "resets-a-syn-with-fin",
+    "A SYN with FIN is answered with a RST.",
+    {"syn-fin": "reset"},
+    reset_syn_fin=True,
+)
 
 
 @variant({"source-port-zero": "dropped"})
@@ -223,15 +220,12 @@ class HoldsSixteenHalfOpen(Listener):
         super().syn_arrives(segment, now)
 
 
-@variant({"half-open-overflow": "RST"})
-class ResetsWhenFull(Listener):
-    """While the backlog is full, a SYN is answered with a RST."""
-
-    def syn_arrives(self, segment: Segment, now: float) -> None:
-        if len(self._half_open) >= self.backlog:
-            self.stack.refuse(segment)
-        else:
-            super().syn_arrives(segment, now)
+add(
+    "resets-when-full",
+    "While the backlog is full, a SYN is answered with a RST.",
+    {"half-open-overflow": "RST"},
+    refuse_when_full=True,
+)
 
 
 @variant({"half-open-overflow": "the oldest is dropped"})
@@ -322,6 +316,22 @@ add(
     {"half-open-limit": "16", "half-open-overflow": "SYN cookie"},
     parts=(HoldsSixteenHalfOpen,),
     syn_cookies=SynCookies.WHEN_FULL,
+)
+add(
+    "syn-cookies-keep-options",
+    "A SYN cookie keeps SACK and window scale in the timestamps, while 16 are half-open.",
+    {"half-open-limit": "16", "half-open-overflow": "SYN cookie"},
+    parts=(HoldsSixteenHalfOpen,),
+    combines=False,
+    syn_cookies=SynCookies.WHEN_FULL,
+    syn_cookie_timestamps=True,
+)
+add(
+    "another-listener-takes-over",
+    "What a listener has not accepted when it closes goes to another one that shares its port.",
+    {"listener-close": "taken over"},
+    combines=False,
+    migrate=True,
 )
 add(
     "syn-cookies-always",
