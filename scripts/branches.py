@@ -22,9 +22,12 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import coverage
+
+if TYPE_CHECKING:
+    from scapy_tfo.suite.registry import Case
 
 ROOT = Path(__file__).resolve().parent.parent
 WATCHED = ROOT / "scapy_tfo" / "reference"
@@ -39,7 +42,8 @@ EXPLORE = 60.0
 OF_A_CONTEXT = 40
 """Cases that each value of each factor of a context meets."""
 SHARED = "application=shared:3"
-"""The context in which several listeners share the port, which variants meet, too."""
+AROUND_VARIANTS = SHARED, "times=small,sack=yes,shift=7"
+"""What variants meet, too: several listeners of one port, and the options of today."""
 Reason = dict[str, Any]
 """An entry of docs/branches.toml."""
 PARTS = "reference", "variants/1", "variants/2"
@@ -154,7 +158,8 @@ def with_its_variants(every: int, part: int, of: int) -> None:
     servers = [*all_rows(), *(each for each in all_variants() if not each.combines)]
     for each in servers[::every][part::of]:
         simulate(f"sim:{each.name}", all_conversations(), catalogue, options)
-        in_context(each.name, SHARED)
+        for context in AROUND_VARIANTS:
+            in_context(each.name, context)
         fuzzed(each.name, OF_A_VARIANT)
         Explorer(each.name).explore_these(random.Random(each.name).sample(corpus(), OF_CORPUS))
     to_clients = ClientOptions(families=(4,), capture=False)
@@ -171,7 +176,8 @@ def contexts() -> list[str]:
 
 
 def in_context(name: str, text: str) -> None:
-    """Some cases of servers, in a context: those that close a listener, and some by chance."""
+    """Some cases of servers, in a context: of variants those that close a listener or fill its
+    backlog, and some by chance."""
     from scapy_tfo import spec
     from scapy_tfo.runner.runner import Options
     from scapy_tfo.runner.simulation import simulate
@@ -179,11 +185,16 @@ def in_context(name: str, text: str) -> None:
     from scapy_tfo.suite.registry import all_cases
 
     every = all_cases()
-    cases = [each for each in every if "close" in each.needs and text == SHARED]
+    cases = [each for each in every if text in AROUND_VARIANTS and touches_listeners(each)]
     cases += random.Random(name + text).sample(every, OF_A_CONTEXT)
     cases = list(dict.fromkeys(cases))
     options = Options(slow=True, intrusive=True, capture=False, context=Context.parse(text))
     simulate(f"sim:{name}", cases, spec.load(), options)
+
+
+def touches_listeners(case: Case) -> bool:
+    """Whether it closes a listener, or fills its backlog."""
+    return "close" in case.needs or "LIM-8" in case.requirements
 
 
 def fuzzed(name: str, count: int) -> None:
