@@ -139,7 +139,9 @@ class _Layout:
             "packets lost, silence proves nothing, or another cause",
         )
         yield from self._groups(
-            Standing.UNSUPPORTED, "UNSUPPORTED", "this target does not do it, which is allowed"
+            Standing.UNSUPPORTED,
+            "UNSUPPORTED",
+            "this target does not do it, or cannot be asked: no fault",
         )
         yield from self._groups(Standing.SKIPPED, "SKIPPED", "what it takes to run them")
         yield from self._observations()

@@ -43,7 +43,7 @@ INCONCLUSIVE (1): packets lost, silence proves nothing, or another cause
   no answer
       LIM-1-full [ipv4]
 
-UNSUPPORTED (1): this target does not do it, which is allowed
+UNSUPPORTED (1): this target does not do it, or cannot be asked: no fault
   no fresh cookie
       SRV-5-fresh [ipv4]
 
