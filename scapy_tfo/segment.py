@@ -175,6 +175,7 @@ class Segment:
         if self.flags & ACK:
             text += f" ack {self.ack}"
         text += f" len {len(self.payload)} win {self.window}"
+        text += " MD5" if self.option(opt.MD5) is not None else ""
         for each in self.fast_open:
             if isinstance(each, opt.Broken):
                 text += f" TFO!({each.reason})"

@@ -263,8 +263,8 @@ def page_of(rows: list[Row], alone: list[Row], known: list[Reason]) -> str:
         "",
         f"{there:,} of {branches:,} branches ({share(there, branches)}) and "
         f"{lines - missing:,} of {lines:,} lines ({share(lines - missing, lines)}) are exercised;",
-        f"{by_one:,} branches ({share(by_one, branches)}) by the reference as it is. Of the "
-        f"{lost} others {lost - unnamed} are named below with a reason.",
+        f"{by_one:,} branches ({share(by_one, branches)}) by the reference as it is. The "
+        f"{lost} that are not exercised are named below, {lost - unnamed} with a reason.",
         f"{guards} of them are guards: what cannot come about, checks for the type checker, and",
         "mistakes of the program that uses the reference. Without guards",
         f"{share(there, branches - guards)} are exercised.",

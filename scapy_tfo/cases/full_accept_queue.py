@@ -49,7 +49,7 @@ async def _is_served(flow: Flow) -> bool:
     return True
 
 
-@case("ACC-9", needs=["echo", "listeners"], intrusive=True, fixed=["application"], waits=1.5)
+@case("ACC-9", needs=["echo", "listeners"], intrusive=True, waits=1.5)
 async def a_full_accept_queue_loses_no_acknowledged_data(peer: Peer) -> None:
     """Six fast opens at an application that accepts late, with room for two that wait, between SYN
     and ACK of a plain client: each that is answered and not reset gets its whole answer once."""

@@ -61,7 +61,7 @@ async def cookies_beside_signatures_are_whole(peer: Peer) -> None:
     """What is granted beside TCP MD5 and other options, where there is little room, is whole: all
     such cookies are good for a signed fast open, or none is."""
     service = await _signed(peer)
-    granted, good = 0, list[bool]()
+    granted, good = list[int](), list[bool]()
     refused: Flow | None = None
     for options in _BESIDE_A_REQUEST:
         asking = peer.flow(service)
@@ -71,7 +71,7 @@ async def cookies_beside_signatures_are_whole(peer: Peer) -> None:
         asking.hang_up()
         if not syn_ack.cookie:
             continue
-        granted += 1
+        granted.append(len(syn_ack.cookie))
         flow = peer.flow(service)
         _fast_open(flow, syn_ack.cookie)
         answer = await flow.syn_ack("a SYN-ACK to a signed fast open")
@@ -80,12 +80,12 @@ async def cookies_beside_signatures_are_whole(peer: Peer) -> None:
         refused = refused if good[-1] else flow
         flow.hang_up()
     if not any(good):
-        raise Unsupported(f"no fast open beside TCP MD5: {granted} cookies granted, none good")
+        raise Unsupported(f"no fast open beside TCP MD5: {len(granted)} cookies granted, none good")
     if refused is not None:
         raise refused.failed(
             "a cookie that was granted beside TCP MD5 and other options is refused",
-            "each cookie good, as that of another request is",
-            f"{good.count(False)} of {granted} refused",
+            "each of these cookies good, since one of them is",
+            f"{good.count(False)} of {len(granted)} refused; bytes of each: {granted}",
         )
 
 
@@ -112,13 +112,13 @@ async def data_without_the_signature_is_dropped(peer: Peer) -> None:
     """A good cookie with data, signed with another key or not at all: nothing of it is taken."""
     service = await _signed(peer)
     cookie = await peer.cookie(service)
-    for key in (_OTHER_KEY, b""):
+    for key, how in ((_OTHER_KEY, "that is signed with another key"), (b"", "that is not signed")):
         flow = peer.flow(replace(service, md5=key))
         _fast_open(flow, cookie)
         heard = await flow.pause(_SILENT)
         flow.require(
             not any(each.is_syn_ack for each in heard),
-            "a SYN without the right signature is taken",
+            f"a SYN {how} is taken",
             "no SYN-ACK",
             f"{len(heard)} segment(s)",
         )

@@ -129,12 +129,17 @@ def _told(
         lines.append(f"  {service.app} on {ends}, fast open {'on' if queue else 'off'}")
     first = addresses[0]
     own = [str(each) for each in device.neighbours if each.version == first.version]
-    judged = service.app if service.app in ("echo", "http") else "none"
+    name = service.app.partition(":")[0]
+    judged = {"http": "http", "echo": "echo", "shared": "echo"}.get(name, "none")
     target = _end(first, service.port)
     lines.append("Try, on this host:")
     if service.app == "http":
         lines.append(f"  curl --tcp-fastopen http://{target}/   (twice: the first gets a cookie)")
     lines.append(f"  scapy-tfo test {target} --app {judged} --source {' '.join(own)}")
+    if name == "signed":
+        lines[-1] = (
+            "  a client that signs with TCP MD5, as docs/hooks.md says; the others get no answer"
+        )
     return lines
 
 

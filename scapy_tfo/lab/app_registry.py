@@ -37,8 +37,8 @@ APPS: dict[str, type[App]] = {
 _LIMITS = {
     MAX_WRITE: f"size of 0 to {MAX_WRITE} bytes",
     MAX_DELAY: f"time of 0 to {MAX_DELAY} milliseconds",
-    MAX_LISTENERS: f"number of 0 to {MAX_LISTENERS} listeners",
-    MAX_KEY: f"key of 0 to {MAX_KEY} bytes",
+    MAX_LISTENERS: f"number of 1 to {MAX_LISTENERS} listeners",
+    MAX_KEY: f"key of 1 to {MAX_KEY} bytes",
 }
 """What the number of an application is, by the most that it may be."""
 
@@ -57,7 +57,7 @@ def app_factory(spec: str, log: SessionLog) -> AppFactory:
         raise ValueError(f"application {spec!r} should read {wanted!r}")
     if not colon:
         return lambda: app(log)
-    if not (size.isascii() and size.isdigit() and int(size) <= app.limit):
+    if not (size.isascii() and size.isdigit() and app.least <= int(size) <= app.limit):
         raise ValueError(f"application {spec!r}: a {_LIMITS[app.limit]} is wanted")
     return lambda: app(log, int(size))
 
@@ -71,7 +71,7 @@ def accepts_after(spec: str) -> float:
 def listeners_of(spec: str) -> int:
     """How many listeners the application has on its port (SO_REUSEPORT)."""
     name, _, number = spec.partition(":")
-    return max(int(number), 1) if APPS[name] is apps.Shared else 1
+    return int(number) if APPS[name] is apps.Shared else 1
 
 
 def md5_key_of(spec: str) -> bytes:

@@ -56,6 +56,7 @@ class App(asyncio.Protocol):
     """
 
     takes_size: ClassVar[bool] = False
+    least: ClassVar[int] = 0
     limit: ClassVar[int] = MAX_WRITE
 
     def __init__(self, log: SessionLog, size: int = 0) -> None:
@@ -305,7 +306,7 @@ class Shared(Echo):
     `app_registry`."""
 
     takes_size = True
-    limit = MAX_LISTENERS
+    least, limit = 1, MAX_LISTENERS
 
 
 class Signed(Echo):
@@ -313,7 +314,7 @@ class Signed(Echo):
     `app_registry`."""
 
     takes_size = True
-    limit = MAX_KEY
+    least, limit = 1, MAX_KEY
 
 
 class Http(App):

@@ -37,7 +37,7 @@ _THINKING = 5.0
 _AT_ONCE, _MARGIN = 0.3, 1.25
 """Seconds for an answer that hold nothing up, and by how much the next may take longer."""
 
-AROUND = "around the case"
+AROUND = "the context of the case"
 """Who sends what a context asks for besides the case, as the capture names it."""
 
 _REFUSALS = 2

@@ -127,6 +127,9 @@ def run(request: Request, judged: Judge | None = None) -> Run:
         done = record.run(request.target, started, time.monotonic() - clock)
         if request.options.impairment is not None:
             done = replace(done, results=tuple(map(doubted, done.results)))
+    if request.options.context.values:
+        told = f"each case was run in the context {request.options.context}, but for what it sets"
+        done = replace(done, notes=(f"{told} itself", *done.notes))
     done = with_breaches(replace(done, results=explained(done.results)), rules)
     done = replace(done, results=mark_known(done.results, known), stack=stack, label=request.label)
     if done.interrupted:

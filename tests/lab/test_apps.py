@@ -173,9 +173,9 @@ def test_a_wrong_name_is_a_value_error(spec):
         app_factory(f"send:{MAX_WRITE + 1}", SessionLog())
     with pytest.raises(ValueError, match="time of 0 to 3600000 milliseconds"):
         app_factory("think:3600001", SessionLog())
-    with pytest.raises(ValueError, match="number of 0 to 16 listeners"):
-        app_factory("shared:17", SessionLog())
-    with pytest.raises(ValueError, match="key of 0 to 80 bytes"):
+    with pytest.raises(ValueError, match="number of 1 to 16 listeners"):
+        app_factory("shared:0", SessionLog())
+    with pytest.raises(ValueError, match="key of 1 to 80 bytes"):
         app_factory("signed:81", SessionLog())
 
 
