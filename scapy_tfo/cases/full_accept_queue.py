@@ -51,8 +51,8 @@ async def _is_served(flow: Flow) -> bool:
 
 @case("ACC-9", needs=["echo", "listeners"], intrusive=True, waits=1.5)
 async def a_full_accept_queue_loses_no_acknowledged_data(peer: Peer) -> None:
-    """Six fast opens at an application that accepts late, with room for two that wait, between SYN
-    and ACK of a plain client: each that is answered and not reset gets its whole answer once."""
+    """Six fast opens and a plain client meet an application that accepts late, with room for two:
+    whoever is answered and not reset gets its whole answer once."""
     # Not at the listener itself: where it takes part in a fast open, a request waits there, too.
     cookie = await peer.cookie()
     service = await peer.listen(_ACCEPTS, backlog=_ROOM)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.reference.core import Ends
 from scapy_tfo.reference.recvside import ReceiveSide
@@ -21,7 +22,10 @@ SET_UP = 0.3
 
 
 class _BehindAProxy(Stack):
-    """Answers for a server that it reaches only once the client's handshake is over."""
+    """Answers for a server that it reaches only once the client's handshake is over.
+
+    What is signed it leaves alone: no proxy has the key.
+    """
 
     offers = 65535
 
@@ -31,6 +35,9 @@ class _BehindAProxy(Stack):
         self._ready: dict[Ends, float] = {}
 
     def send(self, segment: Segment) -> None:
+        if segment.option(opt.MD5) is not None:
+            super().send(segment)
+            return
         ends = (segment.src, segment.sport, segment.dst, segment.dport)
         if segment.is_syn_ack and ends not in self._ready:
             self._begun.add(ends)
@@ -40,6 +47,9 @@ class _BehindAProxy(Stack):
         )
 
     def segment_arrives(self, segment: Segment, now: float) -> None:
+        if segment.option(opt.MD5) is not None:
+            super().segment_arrives(segment, now)
+            return
         ends = (segment.dst, segment.dport, segment.src, segment.sport)
         if segment.flags & (SYN | RST):
             self._begun.discard(ends)

@@ -33,6 +33,10 @@ SAMPLES = {
     "cookies": ("cookie-is-the-address", "SRV-4.a-new-key-grants-new-cookies"),
     "duplicate_syns": ("duplicate-is-answered-for-the-syn-only", "DUP-1.same-syn-again"),
     "first_data": ("delivers-text-of-the-ack-twice", "OPT-3.length-3-is-ignored"),
+    "full_accept_queue": (
+        "never-hands-over-without-room",
+        "ACC-9.a-full-accept-queue-loses-no-acknowledged-data",
+    ),
     "handing_over_early": ("plain-syn-is-handed-over", "ACC-4.greeting-waits-on-a-plain-syn"),
     "handshake_timers": (
         "syn-ack-again-forgets-the-data",
@@ -65,6 +69,7 @@ SAMPLES = {
         "duplicate-syn-is-handed-over-again",
         "DUP-1.duplicate-syns-are-one-session",
     ),
+    "signed_segments": ("signs-before-the-push", "ACC-9.signed-data-arrives-once"),
     "syn_ack_options": (
         "cookie-takes-the-place-of-the-mss",
         "OPT-9.a-request-keeps-the-other-options",

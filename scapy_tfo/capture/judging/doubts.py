@@ -17,5 +17,5 @@ class Doubt(enum.StrEnum):
     JOINED = "an interface may have joined segments (--no-offloads says that none did)"
     CUT = "packets were cut short by the snap length"
     AGAIN = "its ports are those of another connection just before or after it"
-    LONG = "one end sent more than 1 GiB, so that numbers come again"
+    LONG = "its sequence numbers are more than 1 GiB apart, and may come again"
     ASIDE = "it was set aside, to bound the memory, and went on later"

@@ -45,7 +45,9 @@ def judgement_lines(judged: Judged, rules: Rules, *, every: bool = False) -> Ite
     not judged. every: list each connection, and what was not judged of it."""
     path, judgement = judged
     shown = f"{one_line(str(path))}: {judgement.packets:,} packets, {judgement.segments:,} of TCP"
-    yield f"{shown}, {judgement.count:,} connections; rules are broken in {judgement.broken:,}"
+    by_us = ", by this suite alone, on purpose" if _is_ours_alone(judgement) else ""
+    broken = f"rules are broken in {judgement.broken:,}{by_us}"
+    yield f"{shown}, {judgement.count:,} connections; {broken}"
     for note in judgement.notes:
         yield f"note: {one_line(note)}"
     yield from _broken(judgement, rules)
@@ -58,6 +60,14 @@ def judgement_lines(judged: Judged, rules: Rules, *, every: bool = False) -> Ite
         yield ""
         yield f"and {len(telling) - most:,} more: give --all, or --json"
     yield from _unjudged(judgement, rules)
+
+
+def _is_ours_alone(judgement: Judgement) -> bool:
+    """Whether rules are broken, and by no other end than this suite's."""
+    broken = [each for each in judgement.connections if each.is_broken]
+    ours = all(each.is_suite(end) for each in broken for end in each.ends if end.broken)
+    # What is left out to bound the memory may be anybody's.
+    return bool(broken) and len(broken) == judgement.broken and ours
 
 
 def _broken(judgement: Judgement, rules: Rules) -> Iterator[str]:
@@ -130,7 +140,7 @@ def _unjudged(judgement: Judgement, rules: Rules) -> Iterator[str]:
         yield ""
         yield "not judged of some rules (--all says which):"
         for doubt, count in judgement.doubts.most_common():
-            yield f"  {count:>9,} ends: {doubt}"
+            yield f"  {count:>9,} {'end' if count == 1 else 'ends'}: {doubt}"
 
 
 def judgements_json(judged: Sequence[Judged], rules: Rules) -> dict[str, Any]:
