@@ -103,8 +103,10 @@ async def signed_data_arrives_once(peer: Peer) -> None:
     flow.ack()
     flow.request(300)
     await flow.finish()
+    # A host that has forgotten a connection, and with it the key, resets unsigned (section 4.1).
     for each in flow.heard:
-        flow.must_be_signed(each)
+        if not each.is_rst:
+            flow.must_be_signed(each)
 
 
 @case("ACC-14", needs=["echo", "listeners"], fixed=_FIXED)
