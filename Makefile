@@ -34,7 +34,7 @@ path_delay_300 := delay=300ms
 path_combined := loss=5%,duplicate=5%,reorder=10%,corrupt=1%,delay=50ms,jitter=20ms
 PATHS := clean loss_1 loss_5 loss_20 duplicates reordering corruption delay_1 delay_50 delay_300 combined
 
-.PHONY: small-faults site stacks gain branches left-out explore-mutants schedules watched help demo test lint conformance plugin soak configurations variants variant-rows matrix client-matrix client-laws weaken compare break fuzz-smoke hunt finding-scripts grammar arrays rules rooms bench compiled man clean
+.PHONY: small-faults site stacks gain branches left-out rule-mutants explore-mutants schedules watched help demo test lint conformance plugin soak configurations variants variant-rows matrix client-matrix client-laws weaken compare break fuzz-smoke hunt finding-scripts grammar arrays rules rooms bench compiled man clean
 .NOTPARALLEL:
 
 help:
@@ -60,6 +60,7 @@ help:
 	@echo 'make watched      run all cases and some programs, and write how often each rule applied: docs/generated/oracle.md'
 	@echo 'make small-faults  change one place of the reference at a time, and tell which of these stacks pass all cases (an hour)'
 	@echo 'make left-out     leave each rule of TCP out in turn, and see its mutant pass: docs/generated/rules-left-out.md'
+	@echo 'make rule-mutants ask what tells of rules of TCP that no rule of traffic judges: docs/generated/rule-mutants.md'
 	@echo 'make gain         measure the figures and pictures of docs/gain*.md anew (15 minutes, as root, GAIN_ARGS="--long")'
 	@echo 'make rules        write docs/generated/rules.md, the rules of plain TCP, from specs/'
 	@echo 'make grammar      write the table that the parser of packetdrill scripts is loaded from'
@@ -199,6 +200,10 @@ rules:
 left-out:
 	@bash scripts/setup.sh
 	@.venv/bin/python scripts/left_out.py --write docs/generated/rules-left-out.md
+
+rule-mutants:
+	@bash scripts/setup.sh
+	@.venv/bin/python scripts/rule_mutants.py --write docs/generated/rule-mutants.json
 
 watched:
 	@bash scripts/setup.sh

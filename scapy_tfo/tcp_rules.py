@@ -76,11 +76,18 @@ _OPTIONAL: Mapping[str, type] = {
     "bound": str,
     "rule": list,
     "unwatched": str,
+    "shown": dict,
     "problem": str,
 }
+_SHOWN = ("mutant", "case", "schedule")
 _UNJUDGED: Mapping[str, type] = {"reqid": list, "reason": str}
 _TABLES = {"topics": dict, "rule": list, "unjudged": list}
-_WHAT = {str: "a string that is not empty", list: "an array of strings", float: "seconds above 0"}
+_WHAT = {
+    str: "a string that is not empty",
+    list: "an array of strings",
+    float: "seconds above 0",
+    dict: "a table",
+}
 
 
 class Form(enum.StrEnum):
@@ -108,6 +115,20 @@ class Witness(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What shows that something tells of a rule that no rule of traffic judges.
+
+    mutant: a wrong stack that breaks it. case: the id of a case or stimulus that tells; schedule:
+    an opening, a server, and a client of `scapy-tfo explore`; with neither, programs of the fuzzer
+    do.
+    """
+
+    mutant: str
+    case: str = ""
+    schedule: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TcpRule:
     """One rule that a peer can see kept or broken.
 
@@ -116,8 +137,9 @@ class TcpRule:
     some of STATES. seconds: the longest time for MUST_WITHIN; otherwise the least that must pass,
     or None. bound: where that figure comes from. freedoms: ids in specs/ that limit the rule.
     allows: what a right stack may still do. rule: ids of the oracle's rules that judge it;
-    unwatched: where there is none, why. problem: one of PROBLEMS, or "". reqid: ids in RFC 9293,
-    appendix B.
+    unwatched: where there is none, why. shown: where none of them is a rule of traffic, by what
+    a breach is told all the same; None where nothing can tell. problem: one of PROBLEMS, or "".
+    reqid: ids in RFC 9293, appendix B.
     """
 
     id: str
@@ -135,6 +157,7 @@ class TcpRule:
     bound: str = ""
     rule: tuple[str, ...] = ()
     unwatched: str = ""
+    shown: Shown | None = None
     problem: str = ""
     reqid: tuple[str, ...] = ()
 
@@ -255,6 +278,7 @@ def _rule(where: str, entry: Any, known: Mapping[str, freedoms.Freedom]) -> TcpR
             "level": Level(entry["level"]),
             "form": Form(entry["form"]),
             "witness": Witness(entry["witness"]),
+            "shown": _shown(where, entry["shown"]) if "shown" in entry else None,
             "states": tuple(each for each in STATES if each in named),
             **{
                 name: tuple(entry.get(name, ()))
@@ -263,6 +287,16 @@ def _rule(where: str, entry: Any, known: Mapping[str, freedoms.Freedom]) -> TcpR
             },
         }
     )
+
+
+def _shown(where: str, entry: Mapping[str, Any]) -> Shown:
+    rest = {name: value for name, value in entry.items() if name != "schedule"}
+    sound = set(entry) <= set(_SHOWN) and len(entry) <= 2 and "mutant" in entry
+    if not sound or not all(isinstance(each, str) and each for each in rest.values()):
+        raise _damaged(
+            where, "shown", "give a mutant, and a case or a schedule besides, or neither"
+        )
+    return Shown(**rest, schedule=tuple(entry.get("schedule", ())))
 
 
 def _check_topics(where: str, topics: Mapping[str, Any], rules: Mapping[str, TcpRule]) -> None:
@@ -316,6 +350,8 @@ def _check_fields(
 def _is(kind: type, value: object) -> bool:
     if kind is float:
         return isinstance(value, float) and value > 0
+    if kind is dict:
+        return isinstance(value, dict)
     if kind is list:
         return isinstance(value, list) and all(isinstance(v, str) and v.strip() for v in value)
     return isinstance(value, str) and bool(value.strip())

@@ -12,7 +12,7 @@ import pytest
 from scapy_tfo import freedoms, spec, tcp_rules
 from scapy_tfo.errors import SetupError
 from scapy_tfo.spec import Level
-from scapy_tfo.tcp_rules import Form, Witness
+from scapy_tfo.tcp_rules import Form, Shown, Witness
 
 ROOT = Path(__file__).resolve().parent.parent
 SPECS = ROOT / "specs"
@@ -51,6 +51,17 @@ def test_a_rule_is_read_as_it_was_written() -> None:
     assert "ack-delay" in each.freedoms
     assert each.reqid == ("MUST-40",)
     assert each.topic == "ACK"
+
+
+def test_what_shows_a_rule_is_read() -> None:
+    assert EVERY["TCP-ACK-4"].shown is None
+    assert EVERY["TCP-HDR-9"].shown == Shown(mutant="minds-the-ack-of-a-syn")
+    assert EVERY["TCP-TW-4"].shown == Shown(
+        mutant="time-wait-takes-every-syn", case="DUP-3.syn-replayed-into-time-wait"
+    )
+    patient = EVERY["TCP-PAWS-5"].shown
+    assert patient is not None
+    assert patient.schedule[1] == "steps:wait-2160000000,write-100"
 
 
 def test_names_of_several_states_are_taken_apart() -> None:
@@ -222,6 +233,9 @@ DAMAGE = [
     ('allows = "One', 'seconds = 2.0\nallows = "One', ["rule 2", "field bound: give seconds and"]),
     ('allows = "One in two."', 'allows = " "', ["rule 2", "field allows: must be a string"]),
     ('["MUST-12"]', '["twelve"]', ["unjudged 1", "field reqid", "'twelve'"]),
+    ('unwatched = "', 'shown.case = "AFT-1"\nunwatched = "', ["rule 2", "field shown: give a mut"]),
+    ('unwatched = "', 'shown.mutant = ""\nunwatched = "', ["rule 2", "field shown: give a mut"]),
+    ('unwatched = "', 'shown = "acks"\nunwatched = "', ["rule 2", "field shown: must be a tab"]),
     ("reason = ", "because = ", ["unjudged 1", "field reason: missing"]),
 ]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from scapy_tfo import seq
 from scapy_tfo.clients.registry import case
 from scapy_tfo.clients.server import Server
@@ -23,12 +25,16 @@ async def a_rst_in_answer_to_a_fast_open_is_told(server: Server) -> None:
 
 @case("CLI-22")
 async def a_rst_of_another_number_is_not_believed(server: Server) -> None:
-    """A RST that acknowledges what was never sent ends nothing: the SYN-ACK behind it opens the
-    connection."""
+    """A RST that acknowledges what was never sent ends nothing, and is not answered by another: the
+    SYN-ACK behind it opens the connection."""
     client = await server.fast_open()
     beyond = client.their_next(len(client.first.payload) + 1000)
     client.send(RST | ACK, seq=0, ack=beyond, window=0)
     client.send(RST, seq=client.isn, window=0)
+    await asyncio.sleep(0.05)
+    client.require(
+        not client.was_reset, "a RST is answered by a RST", "silence", "a RST of the client's"
+    )
     client.answer()
     await client.serve()
 

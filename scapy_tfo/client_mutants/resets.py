@@ -5,7 +5,7 @@ from __future__ import annotations
 from scapy_tfo.mutants.registry import client_mutant
 from scapy_tfo.reference.client import ActiveConnection
 from scapy_tfo.reference.states import Closed, Event, Reset
-from scapy_tfo.segment import Segment
+from scapy_tfo.segment import ACK, Segment
 
 
 class _Hushing(ActiveConnection):
@@ -66,3 +66,22 @@ class RefusedAckHasAnotherRst(ActiveConnection):
 
     def refuse_ack(self, ack: int) -> None:
         super().refuse_ack(self.send.nxt)
+
+
+@client_mutant("CLI-22")
+class AnswersRstOfAnyNumber(ActiveConnection):
+    """In SYN-SENT a RST that acknowledges what was never sent is answered with RST."""
+
+    def answer_arrives(self, segment: Segment, now: float) -> None:
+        if segment.is_rst and segment.flags & ACK and not self.completes_handshake(segment.ack):
+            self.refuse_ack(segment.ack)
+        super().answer_arrives(segment, now)
+
+
+@client_mutant("CLI-19")
+class SynAckWaitsForItsAck(ActiveConnection):
+    """A SYN-ACK is acknowledged with the next segment that has text, and with none before."""
+
+    def syn_ack_arrives(self, segment: Segment, now: float) -> None:
+        super().syn_ack_arrives(segment, now)
+        self._ack_wanted = False

@@ -61,6 +61,7 @@ _mutants: dict[str, Mutant] = {REFERENCE.name: REFERENCE}
 _in_context: dict[str, Mutant] = {REFERENCE.name: REFERENCE}
 _clients: dict[str, Mutant] = {REFERENCE.name: REFERENCE}
 _tcp: dict[str, Mutant] = {REFERENCE.name: REFERENCE}
+_by_model: dict[str, Mutant] = {REFERENCE.name: REFERENCE}
 
 
 def mutant(
@@ -103,6 +104,12 @@ def tcp_mutant(
     """The same for a server that breaks a rule of plain TCP, which the oracle holds against every
     conversation. rule: its name there. shown_by: the id of a case or stimulus that shows it."""
     return _registering(_tcp, _server_with, rule, (), "", settings, "", shown_by=shown_by)
+
+
+def rule_mutant(rule: str, *, settings: Settings | None = None) -> Callable[[Part], Part]:
+    """The same for a rule that no rule of traffic judges, but the fuzzer's model or a case. rule:
+    its id in specs/tcp-rules.toml, which names the mutant."""
+    return _registering(_by_model, _server_with, rule, (), "", settings, "")
 
 
 def _registering(
@@ -153,7 +160,8 @@ def named(name: str) -> Mutant:
     """The mutant of that name, or `reference`. Raises SetupError where there is none."""
     all_mutants()
     all_tcp_mutants()
-    known = _tcp | _in_context | _mutants
+    all_rule_mutants()
+    known = _by_model | _tcp | _in_context | _mutants
     if name not in known:
         raise SetupError(
             f"no such stack: '{name}'; there are reference and the mutants that "
@@ -181,6 +189,11 @@ def client_named(name: str) -> Mutant:
 def all_tcp_mutants() -> tuple[Mutant, ...]:
     """Every mutant of scapy_tfo/tcp_mutants, by name."""
     return _all_of("scapy_tfo.tcp_mutants", _tcp)
+
+
+def all_rule_mutants() -> tuple[Mutant, ...]:
+    """Every mutant of scapy_tfo/tcp_mutants/by_model, by name."""
+    return _all_of("scapy_tfo.tcp_mutants.by_model", _by_model)
 
 
 def _all_of(package: str, mutants: dict[str, Mutant]) -> tuple[Mutant, ...]:

@@ -209,6 +209,7 @@ def named(name: str) -> AnyStack:
         *mutants.all_mutants(),
         *mutants.all_context_mutants(),
         *mutants.all_tcp_mutants(),
+        *mutants.all_rule_mutants(),
     )
     known = [mutants.REFERENCE.name, *(each.name for each in wrong)]
     if name in known:

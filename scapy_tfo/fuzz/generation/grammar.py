@@ -23,14 +23,15 @@ from scapy_tfo.fuzz.generation.option_lists import (
     plain,
     syn_options,
 )
+from scapy_tfo.fuzz.generation.rare_segments import rare
 from scapy_tfo.program.program import Cookie, Flow, Option, Program, Send, Step, Wait, check
 
-VERSION = 5
+VERSION = 6
 """Of what campaigns send: a number means the same program only within one."""
 _DICE = 1
 """Of the themes: a seed means the same program only within one."""
-_EXCHANGES = 12
-"""Of so many numbers one is a whole conversation."""
+_EXCHANGES, _RARE = 12, 5
+"""Of so many numbers the last is a whole conversation, and this one has something rare."""
 _RETRIES = 0.15
 """Of these, the part whose answers are lost for long."""
 EXCHANGE, RETRIES = CONVERSATIONS = ("exchange", "retries")
@@ -59,11 +60,16 @@ def program_for(seed: int, profile: str = "auto") -> Program:
 
 
 def sent_for(number: int, profile: str = "auto") -> Program:
-    """The program of a number in a campaign: that of the seed, or a whole conversation."""
-    if number % _EXCHANGES != _EXCHANGES - 1:
+    """The program of a number in a campaign: that of the seed, a whole conversation, or one with
+    something rare."""
+    place = number % _EXCHANGES
+    if place not in (_RARE, _EXCHANGES - 1):
         return program_for(number, profile)
     dice = Random(f"{VERSION} {number}")
-    name, theme = (RETRIES, retries) if dice.random() < _RETRIES else (EXCHANGE, exchange)
+    if place == _RARE:
+        name, theme = "rare", rare
+    else:
+        name, theme = (RETRIES, retries) if dice.random() < _RETRIES else (EXCHANGE, exchange)
     return replace(_drawn(dice, profile, lambda: theme(dice)), origin=name)
 
 

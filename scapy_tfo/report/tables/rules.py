@@ -16,8 +16,9 @@ Made by `{COMMAND}` from [specs/tcp-rules.toml](../../specs/tcp-rules.toml), whi
 words of each source, the states in which a rule applies, the freedoms that limit it, and where a
 time comes from. A rule is one that a peer can see broken: by a packet that comes, by a silence
 where something must come, or by a count over several packets. *Oracle* names the rules of
-`scapy_tfo/oracle` that judge it today, or says why none does. What a right stack may still do is no
-breach.
+`scapy_tfo/oracle` that judge it today, or says why none does; where none is a rule of traffic, it
+names a mutant that something tells of ([rule-mutants.md](rule-mutants.md)). What a right stack may
+still do is no breach.
 """
 
 
@@ -62,10 +63,15 @@ def _topics(rules: TcpRules) -> Iterator[str]:
                 each.source,
                 f"{each.witness}<br>in {names_of_states(each)}",
                 each.allows,
-                _code(each.rule) or f"none: {each.unwatched}",
+                _oracle(each),
             )
             yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
         yield ""
+
+
+def _oracle(rule: TcpRule) -> str:
+    told = _code(rule.rule) or f"none: {rule.unwatched}"
+    return told if rule.shown is None else f"{told} Broken by `{rule.shown.mutant}`."
 
 
 def _time(rule: TcpRule) -> str:
