@@ -78,7 +78,7 @@ class AnswersRstOfAnyNumber(ActiveConnection):
         super().answer_arrives(segment, now)
 
 
-@client_mutant("CLI-19")
+@client_mutant("CLI-6a")
 class SynAckWaitsForItsAck(ActiveConnection):
     """A SYN-ACK is acknowledged with the next segment that has text, and with none before."""
 

@@ -18,17 +18,6 @@ _IDLE = 60.0
 _ANSWERED_WITHIN = 2.0
 
 
-@rule_mutant("TCP-ACK-6")
-class GapsAreNotReported(PassiveConnection):
-    """Text behind a gap is kept, and no ACK tells of it."""
-
-    def text_arrives(self, segment: Segment, start: int, now: float) -> None:
-        wanted = self._ack_wanted
-        super().text_arrives(segment, start, now)
-        if self.recv.has_gap and seq.before(self.recv.nxt, start):
-            self._ack_wanted = wanted
-
-
 @rule_mutant("TCP-ACK-7", settings=Settings(ack_delay=0.001))
 class AckOfAFilledGapWaits(PassiveConnection):
     """What fills a gap is acknowledged two seconds later."""

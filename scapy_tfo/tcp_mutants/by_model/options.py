@@ -8,7 +8,6 @@ from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.mutants.registry import rule_mutant
 from scapy_tfo.reference.server import Listener, PassiveConnection
-from scapy_tfo.reference.settings import Settings
 from scapy_tfo.segment import SYN, Segment
 from scapy_tfo.tcp_mutants.headers import Dressed
 
@@ -59,16 +58,6 @@ class GivesUpWithoutTimestamps(PassiveConnection):
             self.abort(now)
             return False
         return super().passes_paws(segment, now)
-
-
-@rule_mutant("TCP-TS-11", settings=Settings(ack_delay=0.4, ack_every=1000))
-class EchoesTheLastThatWaits(PassiveConnection):
-    """An ACK that waited echoes the last segment that it acknowledges, not the first."""
-
-    def note_timestamp(self, segment: Segment, start: int, now: float) -> None:
-        held, self.recv.last_ack_sent = self.recv.last_ack_sent, self.recv.nxt
-        super().note_timestamp(segment, start, now)
-        self.recv.last_ack_sent = held
 
 
 @rule_mutant("TCP-PAWS-2")
