@@ -127,4 +127,5 @@ def test_programs_alone_are_audited_too() -> None:
 
 def test_whole_conversations_are_among_them() -> None:
     world = lived_in("drops-what-was-overtaken")
-    assert [each.rule for each in judged(played(world, Schedule("program:23")))] == ["AFT-11 no-ack"]
+    problems = judged(played(world, Schedule("program:23")))
+    assert [each.rule for each in problems] == ["AFT-11 no-ack"]
