@@ -96,10 +96,10 @@ def proof(rule: TcpRule) -> dict[str, Any] | None:
         raise ValueError(f"{rule.id} names no mutant")
     found: dict[str, Any] = {"rule": rule.id, "mutant": shown.mutant}
     if shown.case:
-        told = _told_by_case(shown.mutant, shown.case)
+        told = _told_by_case(rule, shown.mutant, shown.case)
         return found | {"case": shown.case, "told": told} if told else None
     if shown.schedule:
-        told = _told_by_schedule(shown.mutant, shown.schedule)
+        told = told_by_schedule(shown.mutant, shown.schedule)
         return found | {"schedule": list(shown.schedule), "told": told} if told else None
     return _told_by_programs(rule, shown.mutant, found)
 
@@ -111,7 +111,7 @@ def holds(entry: dict[str, Any], rule: TcpRule) -> bool:
     return entry["told"] in _broken(_bench(entry["mutant"]), from_json(entry["program"]))
 
 
-def _told_by_case(mutant: str, case: str) -> str:
+def _told_by_case(rule: TcpRule, mutant: str, case: str) -> str:
     if case.startswith("CLI-"):
         return "a failure" if catches(case, mutant, CLIENTS) else ""
     if not case.startswith("TCP-"):
@@ -119,13 +119,14 @@ def _told_by_case(mutant: str, case: str) -> str:
     stimulus = {each.id: each for each in all_conversations()}[case]
     options = Options(slow=True, intrusive=True, families=(4,), capture=False)
     breaches = simulate(f"sim:{mutant}", [stimulus], spec.load(), options).breaches
-    return breaches[0].rule if breaches else ""
+    return next((each.rule for each in breaches if each.rule in rule.rule), "")
 
 
-def _told_by_schedule(mutant: str, words: Sequence[str]) -> str:
+def told_by_schedule(name: str, words: Sequence[str]) -> str:
+    """As what a schedule tells of a stack: "" where it is content. words: as in `Shown`."""
     opening, server, client = words
     schedule = Schedule(opening, server, client)
-    problems = judged(Play(World(named(mutant), Profile()), schedule).play())
+    problems = judged(Play(World(named(name), Profile()), schedule).play())
     return next((each.rule for each in problems if each.rule not in advice()), "")
 
 

@@ -23,7 +23,7 @@ from scapy_tfo.oracle.conduct.conduct import RULES
 from scapy_tfo.program.program import from_json
 from scapy_tfo.report.tables.rule_mutants import rule_mutants_markdown
 from scapy_tfo.suite.registry import all_conversations
-from scapy_tfo.trust.rule_checks import holds, telling, untold
+from scapy_tfo.trust.rule_checks import holds, telling, told_by_schedule, untold
 from scapy_tfo.variants.registry import all_variants
 
 MUTANTS = all_tcp_mutants()
@@ -100,6 +100,12 @@ def test_no_program_that_tells_of_one_minds_the_reference() -> None:
     verdicts = [verdict for _, verdict in bench.run(enumerate(programs))]
     assert len(verdicts) > 40
     assert [each.violations for each in verdicts if each.violations] == []
+
+
+def test_no_schedule_that_tells_of_one_minds_the_reference() -> None:
+    schedules = [each["schedule"] for each in PROOFS if "schedule" in each]
+    assert schedules
+    assert [told_by_schedule("reference", each) for each in schedules] == [""] * len(schedules)
 
 
 def test_the_page_of_proofs_is_that_of_the_proofs() -> None:
