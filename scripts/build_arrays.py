@@ -15,6 +15,7 @@ import scapy_tfo
 from scapy_tfo import covering
 from scapy_tfo.client_laws.schedules.context import CONTEXT as OF_CLIENTS
 from scapy_tfo.explore.ends.context import FACTORS
+from scapy_tfo.explore.live.scan import LEFT_OUT
 from scapy_tfo.explore.stages import crossed, deeds, rows, single
 from scapy_tfo.vary.plan import STRENGTH, whole
 
@@ -35,14 +36,16 @@ def main() -> int:
 
 def asked() -> Iterator[Asked]:
     """What is asked for in any case."""
-    for strength in (2, 3):
-        yield [len(each) for each in FACTORS.values()], strength, 0
+    yield [len(each) for each in FACTORS.values()], 3, 0
     yield [len(each) for each in deeds.LEVELS], 2, 0
     for levels in (single.OF_DEEDS, single.OF_FAULTS):
         for seed in range(single.ARRAYS):
             yield [len(each) for each in levels], 2, seed
-    contexts = _contexts([len(each) for each in FACTORS.values()])
-    yield [len(each) for each in crossed.levels([()] * contexts)], crossed.STRENGTH, 0
+    for without in ((), LEFT_OUT):
+        factors = [len(levels) for name, levels in FACTORS.items() if name not in without]
+        yield factors, rows.STRENGTH, 0
+        contexts = [()] * _contexts(factors)
+        yield [len(each) for each in crossed.levels(contexts)], crossed.STRENGTH, 0
     yield [len(each) for each in whole().levels.values()], STRENGTH, 0
     yield [len(each) for each in OF_CLIENTS.values()], 2, 0
 

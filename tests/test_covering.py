@@ -13,6 +13,7 @@ from scapy_tfo import covering as arrays
 from scapy_tfo.client_laws.schedules.plan import rows as of_clients
 from scapy_tfo.covering import Row, covering, left_out
 from scapy_tfo.explore.ends import context as explored
+from scapy_tfo.explore.live.scan import LEFT_OUT
 from scapy_tfo.explore.stages import crossed
 from scapy_tfo.explore.stages.deeds import scenes
 from scapy_tfo.explore.stages.rows import rows as contexts
@@ -73,6 +74,9 @@ def test_what_every_run_needs_was_made_before(monkeypatch: pytest.MonkeyPatch) -
     assert scenes()
     crossed._rows.cache_clear()
     assert crossed.how_many(contexts())
+    on_the_wire = contexts.__wrapped__(without=LEFT_OUT)
+    assert 0 < len(on_the_wire) < len(contexts())
+    assert crossed.how_many(on_the_wire)
     assert planned(whole(), ()).contexts
     assert of_clients.__wrapped__()
 

@@ -62,7 +62,8 @@ def explored(
 
 
 def test_the_parts_of_a_lost_worker_are_explored_by_others(local: Any, tmp_path: Path) -> None:
-    request = without(tmp_path / "store", SMALL)
+    some = SMALL[:2]
+    request = without(tmp_path / "store", some)
     killed: list[int] = []
 
     def kill(client: Any, _: str) -> None:
@@ -75,8 +76,8 @@ def test_the_parts_of_a_lost_worker_are_explored_by_others(local: Any, tmp_path:
     outcome = explored(local.scheduler_address, request, kill)
     assert killed
     assert outcome.lost == []
-    here = joined(request, [part(REQUEST, each, PARTS, lambda _: False) for each in SMALL])
-    assert here.total > 100
+    here = joined(request, [part(REQUEST, each, PARTS, lambda _: False) for each in some])
+    assert here.total > 50
     assert outcome.result.played == here.played
     assert sorted(outcome.result.covered.met) == sorted(here.covered.met)
     with closing(Store(tmp_path / "store", request.plan, resume=True)) as kept:

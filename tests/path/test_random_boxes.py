@@ -14,7 +14,7 @@ from scapy_tfo.segment import ACK, SYN, Segment
 from tests.path.segments import segment
 
 
-@pytest.mark.parametrize("first", range(0, 60, 6))
+@pytest.mark.parametrize("first", range(0, 30, 6))
 def test_nothing_wrong_is_said_of_random_boxes(first: int) -> None:
     for seed in range(first, first + 6):
         found = judged(seed)
@@ -22,7 +22,7 @@ def test_nothing_wrong_is_said_of_random_boxes(first: int) -> None:
 
 
 def test_the_sample_has_boxes_of_all_sorts() -> None:
-    actions = {rule.action for seed in range(60) for rule in fuzzed(seed).rules}
+    actions = {rule.action for seed in range(30) for rule in fuzzed(seed).rules}
     assert actions == set(Action)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import pytest
@@ -34,6 +35,11 @@ def result(
         symptom=symptom if verdict is FAIL else "",
         refuted=frozenset({symptom} if verdict is PASS else ()),
     )
+
+
+@functools.cache
+def judged(name: str) -> tuple[Result, ...]:
+    return run(Request(target=f"sim:{name}", options=Options(families=(4,)))).results
 
 
 def brief(results: Sequence[Result]) -> list[tuple[str, str, str]]:
@@ -160,7 +166,7 @@ def test_what_shows_no_symptom_is_explained_by_nothing_else() -> None:
 )
 def test_a_wrong_stack_has_one_fault(name: str, requirement: str) -> None:
     """The leads of most failures are cases of one requirement, and no other fails beside it."""
-    found = run(Request(target=f"sim:{name}", options=Options(families=(4,)))).results
+    found = judged(name)
     failed = [each for each in found if each.verdict is FAIL]
     explained_by = [each for each in found if each.cause.startswith(requirement)]
     assert any(each.requirements[0] == requirement and not each.cause for each in failed)
@@ -172,7 +178,7 @@ def test_a_wrong_stack_has_one_fault(name: str, requirement: str) -> None:
     [("never-closes-after-its-peer", "AFT-2"), ("refused-data-has-its-place", "ACC-3")],
 )
 def test_what_one_fault_kept_from_being_judged_is_no_failure(name: str, requirement: str) -> None:
-    found = run(Request(target=f"sim:{name}", options=Options(families=(4,)))).results
+    found = judged(name)
     failed = [each for each in found if each.verdict is FAIL]
     # A rule of TCP that is broken by the way is told beneath the case that is about it.
     leads = [each for each in failed if not (each.cause and each.case.startswith("TCP-"))]

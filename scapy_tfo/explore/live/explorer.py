@@ -21,9 +21,10 @@ from scapy_tfo.explore.live import audits
 from scapy_tfo.explore.live.causes import cause_of
 from scapy_tfo.explore.live.engine import FEW, Engine
 from scapy_tfo.explore.live.play import CALM, CROWD
-from scapy_tfo.explore.live.scan import FACTORS_LEFT_OUT, lacks
+from scapy_tfo.explore.live.scan import FACTORS_LEFT_OUT, LEFT_OUT, lacks
 from scapy_tfo.explore.live.site import Site
 from scapy_tfo.explore.live.suspects import Suspects
+from scapy_tfo.explore.stages.crossed import prepare
 from scapy_tfo.explore.stages.deeds import Length
 from scapy_tfo.explore.stages.plan import Batch, cells, stage_of
 from scapy_tfo.explore.stages.rows import STRENGTH, rows
@@ -82,8 +83,9 @@ class LiveExplorer(Explorer):
         self._site = site
         self._stop, self._tell = stop, tell
         self._seed = seed
-        left_out = (each.removeprefix("factor ") for each in FACTORS_LEFT_OUT)
-        self._rows = rows(strength, without=tuple(left_out))
+        # An array may take seconds, in which no answer is read: before the first packet.
+        self._rows = rows(strength, without=LEFT_OUT)
+        prepare(self._rows)
         self._engine = Engine(site, rate)
         self._first, self._halted = first, False
         self._suspects = Suspects()

@@ -47,12 +47,17 @@ def explored_live(
     once."""
     site = open_site(request.reach)
     try:
-        end = None if request.seconds is None else time.monotonic() + request.seconds
-
-        progress = Progress(tell, time.monotonic(), end)
+        end: float | None = None
+        progress: Progress | None = None
 
         def stop() -> bool:
+            nonlocal end, progress
             so_far = explorer.result
+            if progress is None:
+                # What the listeners do at first is asked before, and takes as long as a short run.
+                began = time.monotonic()
+                end = None if request.seconds is None else began + request.seconds
+                progress = Progress(tell, began, end)
             progress.at(time.monotonic(), so_far.total, len(so_far.found))
             if request.first and explorer.result.failed:
                 return True

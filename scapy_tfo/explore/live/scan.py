@@ -30,6 +30,9 @@ FACTORS_LEFT_OUT = {
 }
 """What no target on the wire shows, by the factor of contexts, and why."""
 
+LEFT_OUT = tuple(each.removeprefix("factor ") for each in FACTORS_LEFT_OUT)
+"""The names of these factors."""
+
 
 def lacks(site: Site, schedule: Schedule) -> str:
     """Why the target cannot show a schedule, "" where it can."""

@@ -104,6 +104,11 @@ def _made(
     return replace(base, context=contexts[context], faults=(fault,), deeds=(deed,))
 
 
+def prepare(contexts: Sequence[Row]) -> None:
+    """Make the array of `crossed`, which takes seconds where it was not made before."""
+    _rows(len(contexts))
+
+
 def how_many(contexts: Sequence[Row]) -> int:
     """How many there are, without what is played in place of a row that cannot be."""
     return len(_rows(len(contexts)))
