@@ -106,11 +106,11 @@ class LiveExplorer(Explorer):
 
     @contextmanager
     def _audited(self) -> Iterator[None]:
-        first = audits.served(self._engine)
+        first = audits.served(self._engine, self._site.ports)
         yield
         self._confirm()
         self.result.audits = len(first)
-        for server, problem in audits.differences(first, audits.served(self._engine)):
+        for server, problem in audits.lost(self._engine, first):
             self._keep(Found(problem, Schedule(server=server)))
 
     def _take_cookies(self) -> None:
