@@ -153,12 +153,12 @@ class SlowGunner(Gunner):
     """Takes its time for a volley."""
 
     def volley(self, seed: int) -> VolleyResult:
-        time.sleep(0.6)
+        time.sleep(1.8)
         return super().volley(seed)
 
 
 def test_slow_volleys_end_soon_after_the_time_is_over(tmp_path: Path) -> None:
     bench = SlowGunner()
-    run(tmp_path / "a.sqlite", bench, 256, seconds=1.0).close()
+    run(tmp_path / "a.sqlite", bench, 256, seconds=3.0).close()
     # Those of one batch were under way; the others are sent when the campaign is resumed.
     assert 0 < len(bench.fired) <= 4
