@@ -37,6 +37,7 @@ APART = (
     {"keeps-the-data-of-a-plain-syn", "drops-acks-while-none-is-accepted"},
     {"keeps-the-data-of-a-plain-syn", "resets-while-none-is-accepted"},
     {"one-path-mtu", "forgets-the-path-mtu"},
+    {"ignores-unreachable", "hard-errors-end-connections"},
     {"cubic", "counts-bytes"},
     {"waits-for-the-timer", "sends-new-text-on-duplicates"},
     {"waits-for-the-timer", "recovers-like-reno"},

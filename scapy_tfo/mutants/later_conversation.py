@@ -9,7 +9,7 @@ from scapy_tfo.reference.parts.pending import Ticket
 from scapy_tfo.reference.recvside import ReceiveSide
 from scapy_tfo.reference.sendside import Chunk, SendSide
 from scapy_tfo.reference.server import PassiveConnection
-from scapy_tfo.reference.settings import Cookieless, Settings
+from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.states import State
 from scapy_tfo.segment import ACK, SYN, Segment
 
@@ -163,7 +163,7 @@ class FreedPlaceTakesHalfTheData(PassiveConnection):
 @mutant(
     "OPT-11",
     also=("SRV-2", "ACC-3", "ACC-4", "ACC-10"),
-    settings=Settings(cookieless=Cookieless.ANY),
+    settings=Settings(cookieless=True),
 )
 class AcknowledgesHalfOfWhatHasNoCookie(PassiveConnection):
     """Data without any option is accepted, and half of it acknowledged."""

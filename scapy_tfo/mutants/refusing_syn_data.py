@@ -6,7 +6,7 @@ from scapy_tfo import seq
 from scapy_tfo.mutants.registry import mutant
 from scapy_tfo.option import FastOpen
 from scapy_tfo.reference.server import Decision, Listener, PassiveConnection
-from scapy_tfo.reference.settings import Cookieless, Settings
+from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.reference.states import Accepted, Event
 from scapy_tfo.segment import Segment
@@ -314,12 +314,18 @@ class DropsOptionsWhenOff(Listener):
 @mutant(
     "OPT-11",
     also=("SRV-1", "SRV-2", "ACC-3", "ACC-4"),
-    settings=Settings(cookieless=Cookieless.ANY),
+    settings=Settings(cookieless=True),
 )
 class TakesDataWithoutAnyCookie(Stack):
     """Data in a SYN is accepted whatever the option, and no cookies are made."""
 
 
-@mutant("ACC-4", also=("OPT-11",), settings=Settings(cookieless=Cookieless.EMPTY))
-class TakesDataWithAnEmptyCookie(Stack):
+@mutant("ACC-4", also=("OPT-11",))
+class TakesDataWithAnEmptyCookie(Listener):
     """Data in a SYN is accepted beside a request."""
+
+    def decide(self, segment: Segment, option: FastOpen | None, now: float) -> Decision:
+        asks = self.fast_open_enabled and option is not None and option.is_request
+        if asks and segment.payload and self.below_limit(segment, now):
+            return self.accept(None)
+        return super().decide(segment, option, now)

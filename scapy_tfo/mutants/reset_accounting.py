@@ -8,7 +8,6 @@ from __future__ import annotations
 from scapy_tfo.mutants.registry import mutant
 from scapy_tfo.reference.parts.pending import Pending, Ticket
 from scapy_tfo.reference.server import Listener, PassiveConnection
-from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.states import State
 from scapy_tfo.segment import Segment
 
@@ -19,9 +18,12 @@ def counted_off_again(listener: Listener) -> None:
         listener.pending.limit += 1
 
 
-@mutant("LIM-2", settings=Settings(reset_accounting=False))
-class RstFreesThePlaceAtOnce(Listener):
+@mutant("LIM-2")
+class RstFreesThePlaceAtOnce(PassiveConnection):
     """A fast open that is reset while pending counts no longer."""
+
+    def account_reset(self, ticket: Ticket, now: float) -> None:
+        ticket.release()
 
 
 @mutant(

@@ -6,7 +6,6 @@ from scapy_tfo.reference.parts.signatures import AoKey, Md5Key
 from scapy_tfo.reference.server import Listener, PassiveConnection
 from scapy_tfo.reference.settings import (
     AcceptFull,
-    Cookieless,
     Icmp,
     InitialWindow,
     Settings,
@@ -33,7 +32,6 @@ __all__ = [
     "Closed",
     "Connected",
     "Connection",
-    "Cookieless",
     "EndOfStream",
     "Event",
     "Icmp",

@@ -10,6 +10,7 @@ from scapy_tfo import seq
 from scapy_tfo.reference import options
 from scapy_tfo.reference.options import Offer
 from scapy_tfo.reference.parts.ecn import Ecn
+from scapy_tfo.reference.parts.undo import Undo
 from scapy_tfo.reference.reader import Reader
 from scapy_tfo.reference.settings import Icmp
 from scapy_tfo.reference.states import Closed, State
@@ -126,9 +127,8 @@ class Connection(Reader):
         self.flush(now)
 
     def is_authentic(self, segment: Segment) -> bool:
-        """Whether a segment has the signature that the connection demands."""
-        if self.signature is None:
-            return True
+        """Whether a segment has the signature that the connection demands: it has a key."""
+        assert self.signature is not None
         irs = segment.seq if segment.flags & SYN else self.recv.irs
         return self.signature.accepts(segment, irs, self.send.iss)
 
@@ -295,7 +295,7 @@ class Connection(Reader):
                 self.congestion.reduced()
             self.send_head(now)
         if send.undo is not None:
-            self.check_timeout(segment, before[0], now)
+            self.check_timeout(send.undo, segment, before[0], now)
         self.settle(now)
         return True
 
@@ -307,13 +307,12 @@ class Connection(Reader):
         oldest = seq.add(send.una, -send.max_wnd)
         return seq.at_most(oldest, ack) and seq.at_most(ack, send.nxt)
 
-    def check_timeout(self, segment: Segment, una: int, now: float) -> None:
+    def check_timeout(self, undo: Undo, segment: Segment, una: int, now: float) -> None:
         """Undo a timeout that this acknowledgement shows to have come too early."""
         times = segment.timestamps if self.timestamps else None
         echo = None if times is None else times[1]
         age = 0.0 if echo is None else self.age_of(echo, now)
-        if self.send.undo is not None:
-            self.send.undo.acknowledged(self.send, una, echo, age)
+        undo.acknowledged(self.send, una, echo, age)
 
     def age_of(self, echo: int, now: float) -> float:
         """Seconds since our clock read `echo`."""

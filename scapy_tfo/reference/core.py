@@ -96,11 +96,8 @@ class Core:
             keeps_early=settings.keep_early_text,
             reports_duplicates=settings.dsack,
         )
-        self.fast_opened = False
-        self.soft_error = ""
-        self.timestamps = False
-        self.sack = False
-        self.scaling = False
+        self.fast_opened, self.soft_error = False, ""
+        self.timestamps = self.sack = self.scaling = False
         self.mss_offered = options.DEFAULT_MSS[remote[0].version]
         self.handshake_timer: float | None = None
         self.handshake_retries = 0
@@ -136,6 +133,10 @@ class Core:
 
     def pause(self) -> None:
         """Stop reading."""
+        raise NotImplementedError
+
+    def read_some(self, size: int, now: float) -> None:
+        """While it is stopped, take so many bytes."""
         raise NotImplementedError
 
     def resume(self, now: float) -> None:
@@ -229,9 +230,8 @@ class Core:
                 self.alarms.pop(_DELAYED_ACK, None)
 
     def sign(self, segment: Segment) -> Segment:
-        """The segment with TCP MD5 or TCP-AO, where a key is set."""
-        if self.signature is None:
-            return segment
+        """The segment with TCP MD5 or TCP-AO: one of `dressings` where there is a key."""
+        assert self.signature is not None
         return self.signature.sign(segment, self.send.iss, self.recv.irs)
 
     def send_ack(self, now: float) -> None:

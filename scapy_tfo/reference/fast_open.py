@@ -9,7 +9,7 @@ from scapy_tfo.cookie import Cookies, KeyMatch
 from scapy_tfo.option import FastOpen
 from scapy_tfo.reference.core import Host
 from scapy_tfo.reference.parts.pending import ClientPending, Pending, Ticket
-from scapy_tfo.reference.settings import Cookieless, Settings
+from scapy_tfo.reference.settings import Settings
 from scapy_tfo.segment import Segment
 from scapy_tfo.values import value
 
@@ -77,18 +77,16 @@ class FastOpenPort:
         cookieless = self.settings.cookieless
         if not self.fast_open_enabled:
             return PLAIN
-        if option is None and cookieless is not Cookieless.ANY:
+        if option is None and not cookieless:
             return PLAIN
         if not self.below_limit(segment, now):
             self.stack.counters["TCPFastOpenListenOverflow"] += 1
             return PLAIN
-        if cookieless is Cookieless.ANY:
+        if cookieless:
             return self.accept(None)
         assert option is not None
         if option.is_request:
             self.stack.counters["TCPFastOpenCookieReqd"] += 1
-            if cookieless is Cookieless.EMPTY and segment.payload:
-                return self.accept(None)
             return Decision(answer=self.grant(segment, option))
         return self.decide_cookie(segment, option)
 

@@ -190,9 +190,9 @@ class SendSide:
         self._reset_rto()
 
     def _reset_rto(self) -> None:
-        if self.srtt is not None:
-            timeout = self.srtt + max(4 * self.rttvar, 0.001)
-            self.rto = min(max(timeout, self.settings.min_rto), self.settings.max_rto)
+        assert self.srtt is not None
+        timeout = self.srtt + max(4 * self.rttvar, 0.001)
+        self.rto = min(max(timeout, self.settings.min_rto), self.settings.max_rto)
 
     def acknowledged(self, ack: int, now: float) -> bool:
         """Take an acknowledgement of something new; True where the head must go out again."""

@@ -134,8 +134,8 @@ class PassiveConnection(Connection):
 
     def open_window(self, now: float) -> None:
         """Offer the window that the SYN-ACK kept back."""
-        if self._window_later is not None:
-            self.enlarge_window(self._window_later, now)
+        assert self._window_later is not None
+        self.enlarge_window(self._window_later, now)
 
     def may_establish(self, now: float) -> bool:
         """Whether there is room for one more that waits to be accepted."""
@@ -187,10 +187,7 @@ class PassiveConnection(Connection):
 
     def account_reset(self, ticket: Ticket, now: float) -> None:
         """What a RST in SYN-RCVD does to the count of pending fast opens."""
-        if self.settings.reset_accounting:
-            ticket.reset(now)
-        else:
-            ticket.release()
+        ticket.reset(now)
 
     def fail(self, error: str, now: float) -> None:
         if self.state is State.SYN_RCVD and not self.fast_opened:

@@ -45,18 +45,6 @@ class Icmp(enum.Enum):
     HARD = "always"
 
 
-class Cookieless(enum.Enum):
-    """Whether SYN data is taken without a cookie (RFC 7413 section 7.3).
-
-    EMPTY: an option with an empty cookie is enough. ANY: no option is needed, and a bad cookie
-    does no harm; no cookies are handed out.
-    """
-
-    OFF = "off"
-    EMPTY = "empty"
-    ANY = "any"
-
-
 class SynCookies(enum.Enum):
     """When a listener answers a SYN without keeping a state (RFC 4987 section 3.6)."""
 
@@ -148,11 +136,12 @@ class Settings:
     Server, fast open:
     forms: kinds of the option that are understood; each is answered in its own.
     host_pending_limit: pending fast opens of all listeners together; None for no such limit.
-    reset_accounting: a fast open that is reset while pending counts for `reset_timeout` more
-        (RFC 7413 section 5.1, paper 3.4.1).
+    reset_timeout: seconds for which a fast open that is reset while pending goes on counting (RFC
+        7413 section 5.1, paper 3.4.1).
     client_pending_limit: pending fast opens of one client address (paper 7.3), None for no
         such limit; client_pending_size: addresses that are watched, least recent forgotten.
-    cookieless: RFC 7413 section 7.3.
+    cookieless: SYN data needs no option, a bad cookie does no harm, and none are handed out (RFC
+        7413 section 7.3).
     syn_data_limit: bytes of SYN data taken at most; None for all that fits the window.
     accept_syn_fin: take a FIN in a SYN, as RFC 9293 allows; or drop the segment, as most do.
     hold_last_ack: stay in LAST-ACK for 2 MSL, so that late duplicates of the SYN are not
@@ -225,11 +214,10 @@ class Settings:
 
     forms: frozenset[Form] = frozenset(Form)
     host_pending_limit: int | None = None
-    reset_accounting: bool = True
     reset_timeout: float = 60.0
     client_pending_limit: int | None = None
     client_pending_size: int = 10_000
-    cookieless: Cookieless = Cookieless.OFF
+    cookieless: bool = False
     syn_data_limit: int | None = None
     accept_syn_fin: bool = False
     hold_last_ack: bool = False

@@ -46,8 +46,9 @@ class Endpoint(Protocol):
     """A connection as its application sees it. local, remote: address and port of each end.
     congestion_control: as hosts name it.
 
-    Times are seconds on the clock of the host. pause and resume: stop reading, and go on.
-    shutdown: end our stream and go on reading; close: be done with both.
+    Times are seconds on the clock of the host. pause and resume: stop reading, and go on;
+    read_some: meanwhile, take so many bytes. shutdown: end our stream and go on reading; close: be
+    done with both.
     """
 
     local: tuple[Address, int]
@@ -57,6 +58,8 @@ class Endpoint(Protocol):
     def write(self, data: bytes, now: float) -> None: ...
 
     def pause(self) -> None: ...
+
+    def read_some(self, size: int, now: float) -> None: ...
 
     def resume(self, now: float) -> None: ...
 

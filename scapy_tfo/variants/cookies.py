@@ -19,7 +19,6 @@ from scapy_tfo.cookie import (
 from scapy_tfo.option import FastOpen, Form
 from scapy_tfo.reference.parts.pending import Pending
 from scapy_tfo.reference.server import Decision, Listener
-from scapy_tfo.reference.settings import Cookieless
 from scapy_tfo.segment import Segment
 from scapy_tfo.variants.registry import add, variant
 
@@ -263,7 +262,7 @@ add(
     "SYN data is taken without any option (RFC 7413 section 7.3).",
     {"cookie-need": "none"},
     combines=False,
-    cookieless=Cookieless.ANY,
+    cookieless=True,
 )
 add(
     "one-limit-for-the-host",
@@ -273,9 +272,10 @@ add(
 )
 add(
     "sixteen-for-each-client",
-    "At most 16 fast opens of one address pend.",
+    "At most 16 fast opens of one address pend; eight addresses are watched.",
     {"pending-limit-of-client": "16 for one address"},
     client_pending_limit=16,
+    client_pending_size=8,
 )
 add(
     "resets-count-for-five-seconds",

@@ -7,7 +7,7 @@ import math
 from scapy_tfo.option import RawOption
 from scapy_tfo.reference.sendside import Chunk, SendSide
 from scapy_tfo.reference.server import PassiveConnection
-from scapy_tfo.reference.settings import InitialWindow, Settings
+from scapy_tfo.reference.settings import Icmp, InitialWindow, Settings
 from scapy_tfo.reference.states import State
 from scapy_tfo.segment import PSH, Flags
 from scapy_tfo.variants.later import LaterStack, later
@@ -293,16 +293,12 @@ class ResendsTooBigAtTheTimeout(PassiveConnection):
         self.resize()
 
 
-@variant({"icmp-hard": "yes"})
-class HardErrorsEndConnections(PassiveConnection):
-    """A hard ICMP error ends an open connection."""
-
-    def unreachable(self, error: str, *, hard: bool, now: float) -> None:
-        super().unreachable(error, hard=hard, now=now)
-        if hard and self.is_synchronized:
-            self.fail(error, now)
-
-
+add(
+    "hard-errors-end-connections",
+    "A hard ICMP error ends a connection, an open one, too.",
+    {"icmp-hard": "yes"},
+    icmp=Icmp.HARD,
+)
 add(
     "initial-window-of-ten",
     "The initial window is that of RFC 6928.",

@@ -118,9 +118,12 @@ class WaitsForPush(PassiveConnection):
     def deliver(self, data: bytes) -> None:
         self.queued += data
         if self.pushed or self.recv.finished or self._unread is not None:
-            # What an application that does not read will get takes room all the same.
-            data, self.queued = self.queued, b""
-            super().deliver(data)
+            # What an application that does not read will get takes room all the same. What waited
+            # took none so far, and the edge of the window stays where it is.
+            edge, every = self.recv.wnd - len(data), self.queued
+            self.queued = b""
+            super().deliver(every)
+            self.recv.wnd = max(self.recv.wnd, edge)
 
 
 @variant({"ack-and-data": "before the answer"})

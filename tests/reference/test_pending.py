@@ -50,8 +50,8 @@ def test_a_reset_one_counts_until_its_timeout() -> None:
     assert open_fast(script, 3)
 
 
-def test_a_reset_one_is_free_at_once_where_accounting_is_off() -> None:
-    script = Script(Settings(reset_accounting=False), fast_open=1)
+def test_a_reset_one_is_free_at_once_where_resets_count_for_no_time() -> None:
+    script = Script(Settings(reset_timeout=0.0), fast_open=1)
     open_fast(script, 1)
     script.send(RST, sport=1, seq=ISN + 5)
     assert open_fast(script, 2)

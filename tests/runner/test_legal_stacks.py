@@ -7,7 +7,7 @@ import pytest
 from scapy_tfo import spec
 from scapy_tfo.lab.memory.target import ReferenceLab
 from scapy_tfo.mutants.registry import named
-from scapy_tfo.reference.settings import Cookieless, Settings
+from scapy_tfo.reference.settings import Settings
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.runner.clock import run_virtually
 from scapy_tfo.runner.runner import Options, judge
@@ -17,7 +17,7 @@ from scapy_tfo.targets.own import reference_target
 from tests.runner import legal_stacks
 
 PLAIN = Settings()
-COOKIELESS = Settings(cookieless=Cookieless.ANY)
+COOKIELESS = Settings(cookieless=True)
 
 STACKS = {
     "needs no cookie": (Stack, COOKIELESS),

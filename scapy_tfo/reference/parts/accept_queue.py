@@ -39,14 +39,13 @@ class AcceptQueue(Generic[C]):
 
     def pause(self) -> None:
         """The application stops accepting."""
-        if self.waiting is None:
-            self.waiting = deque()
+        self.waiting = self.waiting or deque()
 
     def add(self, connection: C) -> None:
-        """One more waits, while the application does not accept."""
-        if self.waiting is not None:
-            connection.wait_to_be_accepted()
-            self.waiting.append(connection)
+        """One more waits, while the application does not accept: see `pause`."""
+        assert self.waiting is not None
+        connection.wait_to_be_accepted()
+        self.waiting.append(connection)
 
     def accept_one(self, now: float) -> None:
         """While paused, accept the one that waits longest."""

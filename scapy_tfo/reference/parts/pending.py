@@ -45,8 +45,7 @@ class Pending:
         """Give one back that the peer reset: it counts until the timeout has passed."""
         if ticket in self._open:
             self._open.discard(ticket)
-            if self.reset_timeout > 0:
-                self._reset.append(now + self.reset_timeout)
+            self._reset.append(now + self.reset_timeout)
 
 
 class ClientPending:
