@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from scapy_tfo import option as opt
+from scapy_tfo import seq
 from scapy_tfo.clients.connection import Incoming
 from scapy_tfo.clients.registry import case
 from scapy_tfo.clients.server import Server
 from scapy_tfo.segment import ACK, Segment
+from scapy_tfo.suite.outcome import Unsupported
 
 _RESENT_WITHIN = 4.0
 """Seconds within which what crossed for nothing comes again."""
+_TSVAL = 0x5A5A0001
 
 
 async def _syn_ack(client: Incoming) -> Segment:
@@ -70,5 +74,56 @@ async def a_syn_that_crosses_the_second_one(server: Server) -> None:
         f"sequence number {client.first.seq}",
         str(found),
     )
+    client.send(ACK, ack=client.their_next(0))
+    await client.serve(within=_RESENT_WITHIN)
+
+
+@case("CLI-17")
+async def a_syn_ack_of_a_crossing_that_is_lost(server: Server) -> None:
+    """The SYNs cross, and the client's SYN-ACK is lost: it comes again, as it was numbered, and
+    the connection opens."""
+    client = await server.fast_open()
+    client.cross()
+    await _syn_ack(client)
+    again = await client.expect(
+        "the client's SYN-ACK once more", lambda each: each.is_syn_ack, within=_RESENT_WITHIN
+    )
+    client.require(
+        (again.seq, again.ack) == (client.first.seq, seq.add(client.isn, 1)),
+        "the SYN-ACK that comes again has other numbers than the SYNs",
+        f"sequence number {client.first.seq}, acknowledging {seq.add(client.isn, 1)}",
+        str(again),
+    )
+    client.send(ACK, ack=client.their_next(0))
+    await client.serve(within=_RESENT_WITHIN)
+
+
+@case("CLI-17")
+async def a_rst_behind_a_crossing_is_told(server: Server) -> None:
+    """The SYNs cross, and we reset the connection: the application hears that it was refused."""
+    client = await server.fast_open()
+    client.cross()
+    await _syn_ack(client)
+    client.reset()
+    await server.must_be_told(client, "a RST behind a SYN that crossed")
+
+
+@case("CLI-17")
+async def a_syn_with_timestamps_that_crosses(server: Server) -> None:
+    """Both SYNs have timestamps: what the client sends behind ours echoes its value, and both
+    streams arrive (RFC 7323 section 3.2)."""
+    client = await server.fast_open()
+    if client.first.timestamps is None:
+        raise Unsupported("the client's SYN has no timestamps")
+    client.cross(options=[opt.timestamps(_TSVAL, 0)])
+    found = await _syn_ack(client)
+    if found.timestamps is not None:
+        client.require(
+            found.timestamps[1] == _TSVAL,
+            "the SYN-ACK echoes another timestamp than the SYN that crossed had",
+            f"TSecr {_TSVAL}",
+            str(found),
+        )
+        client.timestamp = _TSVAL
     client.send(ACK, ack=client.their_next(0))
     await client.serve(within=_RESENT_WITHIN)

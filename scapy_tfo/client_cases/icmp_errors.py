@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 from scapy_tfo.clients.connection import Incoming
 from scapy_tfo.clients.registry import case
@@ -13,6 +14,11 @@ from scapy_tfo.suite.outcome import Unsupported
 
 _CODES = {4: (0, 1, 2, 3, 5, 6, 9, 10, 13), 6: (0, 1, 2, 3, 4, 5, 6)}
 _PORT_UNREACHABLE = {4: 3, 6: 4}
+_SOFT = {
+    4: ((3, 0), (3, 1), (3, 5), (11, 0), (11, 1), (12, 0)),
+    6: ((1, 0), (1, 3), (3, 0), (3, 1), (4, 0), (4, 1), (4, 2)),
+}
+"""Type and code of what must not end an open connection (MUST-56)."""
 _MTU = {4: 1340, 6: 1360}
 """Bytes, less than a SYN full of data has."""
 
@@ -192,4 +198,19 @@ async def an_mtu_that_no_path_has(server: Server) -> None:
     client.send_icmp(_too_big(client, 60))
     await asyncio.sleep(0.05)
     client.answer()
+    await client.serve()
+
+
+@case("CLI-6a")
+async def errors_that_may_pass_on_an_open_connection(server: Server) -> None:
+    """A host is unreachable for a while, and other soft errors, all about data that the client
+    sends on an open connection: none ends it, and all arrives (RFC 9293 section 3.9.2.2)."""
+    client = await server.fast_open()
+    client.answer(0)
+    sent = await client.expect(
+        "the refused data", lambda each: bool(each.payload) and not each.is_syn
+    )
+    for kind, code in _SOFT[server.family]:
+        client.send_icmp(replace(unreachable(sent.to_bytes(), code=code), type=kind))
+    await asyncio.sleep(0.05)
     await client.serve()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.mutants.registry import client_mutant
 from scapy_tfo.option import RawOption
@@ -160,3 +161,37 @@ class CrossedSynAckHasAnotherNumber(ActiveConnection):
 
     def send_syn_ack(self, now: float, *, fast_open: RawOption | None = None) -> None:
         self.transmit(seq.add(self.send.iss, 1), SYN | ACK, now)
+
+
+@client_mutant("CLI-17")
+class CrossingSynAckComesOnce(ActiveConnection):
+    """The SYN-ACK for a SYN that crossed its own is never sent again."""
+
+    def retransmit_handshake(self, now: float) -> None:
+        if self.state is not State.SYN_RCVD:
+            super().retransmit_handshake(now)
+
+
+@client_mutant("CLI-17")
+class CrossingRstIsIgnored(ActiveConnection):
+    """A RST behind a SYN that crossed its own is not believed, and the application not told."""
+
+    def reset_by_peer(self, now: float) -> None:
+        if self.state is not State.SYN_RCVD:
+            super().reset_by_peer(now)
+
+
+@client_mutant("CLI-17")
+class CrossingTimestampIsNotEchoed(ActiveConnection):
+    """The SYN-ACK for a SYN that crossed its own echoes no timestamp, but zero."""
+
+    def crossing_syn_arrives(self, segment: Segment, now: float) -> None:
+        super().crossing_syn_arrives(replace(segment, options=_without_times(segment)), now)
+
+
+def _without_times(segment: Segment) -> bytes:
+    """The options, with a timestamp of zero."""
+    options = opt.pull_options(segment.options)
+    return opt.push_options(
+        [opt.timestamps(0, 0) if each.kind == opt.TIMESTAMPS else each for each in options]
+    )

@@ -85,3 +85,13 @@ class SynAckWaitsForItsAck(ActiveConnection):
     def syn_ack_arrives(self, segment: Segment, now: float) -> None:
         super().syn_ack_arrives(segment, now)
         self._ack_wanted = False
+
+
+@client_mutant("CLI-6a")
+class SoftErrorEndsTheConnection(ActiveConnection):
+    """An ICMP error about a host that is unreachable for a while ends an open connection."""
+
+    def unreachable(self, error: str, *, hard: bool, now: float) -> None:
+        super().unreachable(error, hard=hard, now=now)
+        if self.is_synchronized and not hard:
+            self.fail(error, now)

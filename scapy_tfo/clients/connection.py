@@ -311,11 +311,11 @@ class Incoming(Flow):
         """Reset it, in answer to its first SYN and all the text in that."""
         self.send(RST | ACK, seq=0, ack=self.their_next(len(self.first.payload)), window=0)
 
-    def cross(self, data: bytes = b"") -> Segment:
-        """Send a SYN of our own that crosses the client's."""
+    def cross(self, data: bytes = b"", *, options: Iterable[RawOption] = ()) -> Segment:
+        """Send a SYN of our own that crosses the client's. options: behind its MSS."""
         self.crossed = True
         self.snd_nxt = self.isn
-        return self.send(SYN, data, options=[opt.mss(self.mss)])
+        return self.send(SYN, data, options=[opt.mss(self.mss), *options])
 
     def take(self, size: int) -> None:
         """Count so many bytes of the SYN's text as received."""
