@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv6Address
 
 from scapy_tfo.segment import Address, internet_checksum
@@ -12,6 +12,15 @@ _QUOTE_IPV4 = 8
 """Bytes behind the IP header, the least that RFC 792 asks for."""
 _QUOTE_IPV6 = 1232
 """As much as fits into the minimum IPv6 MTU (RFC 4443 section 3.1)."""
+
+_PORT, _ECHO_REPLY = {4: 3, 6: 4}, {4: 0, 6: 129}
+"""The code of port unreachable, and the type of an echo reply."""
+_HEADER, _PROTOCOL_AT = {4: 20, 6: 40}, {4: 9, 6: 6}
+"""Bytes of an IP header without options, and where it names what follows."""
+_PORTS, _UDP = 4, 17
+_WITH_A_WORD, _NOP = 0x46, 1
+"""Version and length of an IPv4 header with four bytes of options, and the option that says
+nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +104,45 @@ def unreachable(quoted: bytes, *, code: int) -> IcmpError:
     return IcmpError(
         src=dst, dst=src, type=3 if isinstance(src, IPv4Address) else 1, code=code, quoted=quoted
     )
+
+
+def port_unreachable(quoted: bytes) -> IcmpError:
+    """The error that may end a connection (RFC 1122 section 4.2.3.9). Raises as `unreachable`."""
+    return unreachable(quoted, code=_PORT[quoted[0] >> 4 if quoted else 0])
+
+
+# Messages that name no segment, for an IP packet without options. Each raises as `unreachable`.
+
+
+def about_header(quoted: bytes) -> IcmpError:
+    """An error that quotes no more than an IP header."""
+    return port_unreachable(quoted[: _HEADER[quoted[0] >> 4]])
+
+
+def about_ports(quoted: bytes) -> IcmpError:
+    """An error that quotes the ports, and no sequence number. Of IPv4, with a word of IP options,
+    so that it is as long as others."""
+    if quoted[0] >> 4 == 6:
+        return port_unreachable(quoted[: _HEADER[6] + _PORTS])
+    return port_unreachable(
+        bytes((_WITH_A_WORD,))
+        + quoted[1 : _HEADER[4]]
+        + bytes((_NOP,)) * 4
+        + quoted[_HEADER[4] :][:_PORTS]
+    )
+
+
+def about_udp(quoted: bytes) -> IcmpError:
+    """An error about a packet of UDP that has the same ports."""
+    other = bytearray(quoted)
+    other[_PROTOCOL_AT[quoted[0] >> 4]] = _UDP
+    return port_unreachable(bytes(other))
+
+
+def echo_reply(quoted: bytes) -> IcmpError:
+    """What is no error, whatever it quotes."""
+    kind = _ECHO_REPLY[quoted[0] >> 4]
+    return replace(port_unreachable(quoted), type=kind, code=0)
 
 
 def packet_too_big(quoted: bytes, *, mtu: int) -> IcmpError:

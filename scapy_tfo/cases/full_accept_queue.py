@@ -14,7 +14,7 @@ from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import case
 
 _ROOM, _CLIENTS = 2, 6
-_ACCEPTS = "late-accept:200"
+_ACCEPTS, _NEVER_ACCEPTS = "late-accept:200", "late-accept:60000"
 _ANSWERS, _ACCEPTED, _AGAIN = 0.05, 0.3, 6.0
 """Seconds until a SYN was answered, until the application has accepted what waited, and until what
 was dropped came again."""
@@ -76,3 +76,23 @@ async def a_full_accept_queue_loses_no_acknowledged_data(peer: Peer) -> None:
     if not any(served):
         raise Unsupported("nobody is served by an application that accepts late")
     await peer.still_serves(service)
+
+
+@case("ACC-9", needs=["echo", "listeners", "close"])
+async def a_listener_that_closes_resets_what_waits(peer: Peer) -> None:
+    """A listener closes while a fast open and a plain client wait to be accepted: what it
+    acknowledged is answered, or reset."""
+    cookie = await peer.cookie()
+    service = replace(await peer.listen(_NEVER_ACCEPTS), app=peer.main.app)
+    waiting = [peer.flow(service) for _ in range(2)]
+    for flow, own in zip(waiting, (cookie, None), strict=True):
+        flow.syn(cookie=own, data=flow.app.request() if own else b"")
+        syn_ack = await flow.syn_ack()
+        if own and not flow.acknowledged(syn_ack):
+            flow.resend()
+        flow.ack()
+        flow.request()
+    await waiting[-1].pause(_ANSWERS)
+    await peer.hooks.close_listener(service.port)
+    for flow in waiting:
+        await flow.goes_on()

@@ -7,7 +7,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scapy_tfo import seq
-from scapy_tfo.icmp import packet_too_big, unreachable
+from scapy_tfo.icmp import (
+    about_header,
+    about_ports,
+    about_udp,
+    echo_reply,
+    packet_too_big,
+    port_unreachable,
+    unreachable,
+)
 from scapy_tfo.lab.apps import pattern
 from scapy_tfo.segment import Segment
 from scapy_tfo.suite.flow import Flow
@@ -28,6 +36,9 @@ TINY_MTU = {4: 68, 6: 100}
 
 LEAST_IPV6 = 1000
 """Bytes: less than the 1,220 that fit into the least MTU, with all options."""
+
+ECHO_REPLY = {4: (0, 0), 6: (129, 0)}
+"""Type and code of what is no error, whatever it quotes."""
 
 HEADERS = {4: 40, 6: 60}
 SIZE = 20_000
@@ -74,8 +85,7 @@ async def error_right_behind_the_syn_ack(peer: Peer) -> None:
     cookie = await peer.cookie(service)
     for _ in range(5):
         flow = await peer.open(service, cookie=cookie)
-        code = 3 if peer.family == 4 else 4
-        flow.send_icmp(unreachable(flow.heard[0].to_bytes(), code=code))
+        flow.send_icmp(port_unreachable(flow.heard[0].to_bytes()))
         await peer.goes_on(flow)
         flow.reset()
 
@@ -84,6 +94,35 @@ async def error_right_behind_the_syn_ack(peer: Peer) -> None:
 async def errors_with_a_wrong_sequence_number(peer: Peer) -> None:
     """Each error, quoting a number never sent: the connection goes on or is gone, no harm."""
     await each_error(peer, ELSEWHERE)
+
+
+@case("AFT-8", needs=["answer"])
+async def errors_that_name_no_connection(peer: Peer) -> None:
+    """Errors about UDP, or that quote no port, and an echo reply, while a fast open is pending: it
+    goes on."""
+    service = await apart(peer)
+    cookie = await peer.cookie(service)
+    flow = await peer.open(service, cookie=cookie)
+    await peer.wait(0.1)
+    syn_ack = next(each for each in flow.heard if each.is_syn_ack).to_bytes()
+    for message in (about_header, about_udp, echo_reply):
+        flow.send_icmp(message(syn_ack))
+    await flow.finish()
+
+
+@case("AFT-8", needs=["answer"])
+async def an_error_that_quotes_the_ports_alone(peer: Peer) -> None:
+    """An error that quotes four bytes behind the IP header: the connection goes on, or is gone,
+    and the listener serves (RFC 5927 section 4.1)."""
+    service = await apart(peer)
+    cookie = await peer.cookie(service)
+    flow = await peer.open(service, cookie=cookie)
+    await peer.wait(0.1)
+    syn_ack = next(each for each in flow.heard if each.is_syn_ack)
+    flow.send_icmp(about_ports(syn_ack.to_bytes()))
+    await peer.goes_on(flow)
+    flow.reset()
+    await (await peer.open(service, cookie=cookie)).finish()
 
 
 @case("AFT-8", needs=["answer"])

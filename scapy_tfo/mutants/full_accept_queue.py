@@ -32,3 +32,12 @@ class NeverEndsHandshakesThatFoundNoRoom(PassiveConnection):
     def may_establish(self, now: float) -> bool:
         self._found_none = self._found_none or not super().may_establish(now)
         return not self._found_none
+
+
+@mutant("ACC-9")
+class ClosesAndKeepsWhatWaits(Listener):
+    """A listener that closes keeps what was not accepted: it acknowledges, and nobody reads."""
+
+    def close(self, now: float) -> None:
+        self.queue.waiting = None
+        super().close(now)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from scapy_tfo import seq
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.mutants.registry import mutant
@@ -10,6 +12,11 @@ from scapy_tfo.reference.connection import Connection
 from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.reference.stack import Stack
 from scapy_tfo.reference.states import State
+from scapy_tfo.segment import PROTOCOL_TCP
+
+_HEADER, _PROTOCOL_AT = {4: 20, 6: 40}, {4: 9, 6: 6}
+"""Bytes of an IP header without options, and where it names what follows."""
+_UDP, _ICMP, _ECHO_REPLY = 17, (1, 58), (0, 129)
 
 
 @mutant("AFT-8")
@@ -120,6 +127,73 @@ class AnyNumberLosesAByte(AnyNumber):
 
     def believed(self, connection: Connection, now: float) -> None:
         del connection.send.data[:1]
+
+
+class Unfounded(Stack):
+    """Takes messages for errors about connections that they do not name."""
+
+    def blamed(self, packet: bytes) -> Iterator[Connection]:
+        """The connections that a packet is taken to be about."""
+        raise NotImplementedError
+
+    def receive(self, packet: bytes, now: float) -> None:
+        super().receive(packet, now)
+        for each in tuple(self.blamed(packet)):
+            each.fail("ECONNREFUSED", now)
+
+
+@mutant("AFT-8")
+class ErrorWithoutPortsEndsAllOfTheClient(Unfounded):
+    """An ICMP error that quotes addresses alone ends all connections between them."""
+
+    def blamed(self, packet: bytes) -> Iterator[Connection]:
+        error = IcmpError.from_bytes(packet)
+        if error is not None and len(error.quoted) == _HEADER[error.src.version]:
+            yield from (each for each in self.connections.values() if each.remote[0] == error.src)
+
+
+@mutant("AFT-8")
+class ErrorAboutUdpEndsTheConnection(Unfounded):
+    """An ICMP error ends the connection whose addresses and ports it quotes, be it about UDP."""
+
+    def blamed(self, packet: bytes) -> Iterator[Connection]:
+        error = IcmpError.from_bytes(packet)
+        if error is None or len(error.quoted) < _HEADER[error.src.version] + 8:
+            return
+        quoted, at = bytearray(error.quoted), _PROTOCOL_AT[error.src.version]
+        if quoted[at] == _UDP:
+            quoted[at] = PROTOCOL_TCP
+            found = icmp.quoted_segment(bytes(quoted))
+            connection = None if found is None else self.connections.get(found[:4])
+            yield from () if connection is None else (connection,)
+
+
+@mutant("AFT-8")
+class EchoReplyEndsTheConnection(Unfounded):
+    """An ICMP echo reply that quotes a segment ends its connection."""
+
+    def blamed(self, packet: bytes) -> Iterator[Connection]:
+        header = _HEADER[packet[0] >> 4]
+        is_reply = packet[_PROTOCOL_AT[packet[0] >> 4]] in _ICMP and packet[header] in _ECHO_REPLY
+        found = icmp.quoted_segment(packet[header + 8 :]) if is_reply else None
+        connection = None if found is None else self.connections.get(found[:4])
+        yield from () if connection is None else (connection,)
+
+
+@mutant("AFT-8")
+class ErrorOfPortsAloneClosesTheListener(Stack):
+    """An ICMP error that quotes no sequence number closes the listener of its port."""
+
+    def receive(self, packet: bytes, now: float) -> None:
+        super().receive(packet, now)
+        error = IcmpError.from_bytes(packet)
+        if error is None or icmp.quoted_segment(error.quoted) is not None:
+            return
+        head = (error.quoted[0] & 15) * 4 if error.src.version == 4 else 40
+        if len(error.quoted) == head + 4:
+            listener = self.listeners.get(int.from_bytes(error.quoted[head : head + 2], "big"))
+            if listener is not None:
+                listener.close(now)
 
 
 @mutant("AFT-8")

@@ -52,3 +52,11 @@ class LooksAtTheCookieBeforeTheSignature(Listener):
     def is_good(self, segment: Segment, option: FastOpen) -> bool:
         """Whether it has a cookie that this host made."""
         return bool(option.cookie) and self.check_cookie(segment, option) is not KeyMatch.NONE
+
+
+@mutant("ACC-9")
+class ChecksTheSignatureOfSynsAlone(PassiveConnection):
+    """On an open connection segments are taken without their signature."""
+
+    def is_authentic(self, segment: Segment) -> bool:
+        return not segment.is_syn or super().is_authentic(segment)

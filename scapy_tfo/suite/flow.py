@@ -238,8 +238,7 @@ class Flow(Receiver):
         """Send our SYN once more, with changes; the conversation does not move on."""
         segment, packet = self._dress.packet(replace(self.opening, **changes))
         self.conduct.sent(segment, self._board.leaves_at)
-        self.proof.expose_silent()
-        self.numbers.append(self._board.send(packet, self.owner, "again"))
+        self.send_beside(packet, "again")
 
     def resend(self, *, piece: int = 0) -> None:
         """Send all that is not acknowledged yet, `piece` bytes at a time (0: a full segment)."""
@@ -264,8 +263,12 @@ class Flow(Receiver):
     def send_icmp(self, error: IcmpError) -> None:
         """Send an ICMP error to the target."""
         self.conduct.error(error, self._board.leaves_at)
+        self.send_beside(error.to_bytes(), "ICMP error")
+
+    def send_beside(self, packet: bytes, comment: str) -> None:
+        """Send a packet that moves nothing on, and that the rules of TCP do not know of."""
         self.proof.expose_silent()
-        self.numbers.append(self._board.send(error.to_bytes(), self.owner, "ICMP error"))
+        self.numbers.append(self._board.send(packet, self.owner, comment))
 
     # What the target lets us send, and what it has not acknowledged
 
@@ -297,8 +300,7 @@ class Flow(Receiver):
 
         It acknowledges no more than the case has, which may be waiting for what that brings.
         """
-        lost = self._lost()
-        if lost is not None:
+        if (lost := self._lost()) is not None:
             segment = self._segment(lost.within(self.their_rcv_nxt, edge))
             self._transmit(replace(segment, ack=self._told or 0), "sent again: not acknowledged")
             self.repeated += 1
@@ -322,8 +324,7 @@ class Flow(Receiver):
 
     def missing(self, what: str) -> Missing:
         ending = super().missing(what)
-        waiting = sum(len(each.data) for each in self._outbox.held)
-        if waiting:
+        if waiting := sum(len(each.data) for each in self._outbox.held):
             ending.actual += f"; {waiting} bytes of ours wait for its window to open"
         return ending
 
@@ -341,7 +342,6 @@ class Flow(Receiver):
     @shows(spoils)
     async def answered(self, *, within: float | None = None, acking: bool = True) -> None:
         """Wait for the whole answer to all requests; a wrong or doubled one fails the case."""
-
         what = f"the answer to {self._asked}"
         await self.until(what, self._is_answered, within=within, acking=acking)
 
