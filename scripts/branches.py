@@ -117,6 +117,8 @@ def with_the_reference(programs: int, seconds: float) -> None:
     from scapy_tfo.clients.registry import all_cases as all_client_cases
     from scapy_tfo.clients.simulated import simulate as simulate_client
     from scapy_tfo.explore.explorer import Explorer
+    from scapy_tfo.explore.stages.alone import alone
+    from scapy_tfo.explore.stages.single import with_a_deed
     from scapy_tfo.runner.runner import Options
     from scapy_tfo.runner.simulation import simulate
     from scapy_tfo.suite.registry import all_conversations
@@ -135,6 +137,7 @@ def with_the_reference(programs: int, seconds: float) -> None:
     explore_simulated("sim:reference", catalogue, to_clients, Bounds(seconds, SCHEDULES))
     until = time.process_time() + seconds
     Explorer("reference", stop=lambda: time.process_time() > until).explore()
+    Explorer("reference").explore_these([*alone(), *with_a_deed()])
 
 
 def with_its_variants(every: int, part: int, of: int) -> None:
@@ -161,7 +164,9 @@ def with_its_variants(every: int, part: int, of: int) -> None:
         for context in AROUND_VARIANTS:
             in_context(each.name, context)
         fuzzed(each.name, OF_A_VARIANT)
-        Explorer(each.name).explore_these(random.Random(each.name).sample(corpus(), OF_CORPUS))
+        explorer = Explorer(each.name)
+        explorer.try_listeners()
+        explorer.explore_these(random.Random(each.name).sample(corpus(), OF_CORPUS))
     to_clients = ClientOptions(families=(4,), capture=False)
     clients = [*all_client_rows(), *(each for each in all_client_variants() if not each.combines)]
     for client in clients[::every][part::of]:

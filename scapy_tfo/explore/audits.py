@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scapy_tfo.explore import keys
+from scapy_tfo.explore import accepting, keys, signatures
 from scapy_tfo.explore.conversation.judge import advice, judged
 from scapy_tfo.explore.conversation.play import Play
 from scapy_tfo.explore.conversation.run import Problem
@@ -12,7 +12,10 @@ from scapy_tfo.explore.conversation.schedule import Schedule
 from scapy_tfo.explore.conversation.world import World
 from scapy_tfo.explore.limits import RULES, backlog, room
 
-AUDITED = ("serves no more", "pending-limit-moved", "backlog-moved", *RULES, *keys.RULES)
+AUDITED = (
+    *("serves no more", "pending-limit-moved", "backlog-moved"),
+    *(*RULES, *keys.RULES, *accepting.RULES, *signatures.RULES),
+)
 """How the names of its rules begin."""
 
 REST = 800.0

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.executor.verdict import TracedPacket
+from scapy_tfo.explore.accepting import unaccepted
 from scapy_tfo.explore.audits import REST, Served, compared, served
 from scapy_tfo.explore.conversation.judge import is_advice, judged
 from scapy_tfo.explore.conversation.run import Problem, Run
@@ -19,6 +20,7 @@ from scapy_tfo.explore.covered import Covered
 from scapy_tfo.explore.keys import mistaken
 from scapy_tfo.explore.limits import COUNTED, accounts, closed
 from scapy_tfo.explore.programs import PER_BATCH, played, programs
+from scapy_tfo.explore.signatures import unsigned
 from scapy_tfo.explore.stages import plan
 from scapy_tfo.explore.stages.alone import alone
 from scapy_tfo.explore.stages.crossed import crossed, with_three_faults
@@ -47,6 +49,7 @@ from scapy_tfo.variants.registry import named
 
 _PROGRAMS = 1 << 20
 """By how much the numbers of the fuzzer's programs differ from one seed to the next."""
+_WALKS = (mistaken, unaccepted, unsigned)
 _TRIED = 3
 """Schedules of one rule that are played again; the others are only counted."""
 
@@ -150,7 +153,7 @@ class Explorer:
             if not plan.is_long(run.schedule):
                 bases.append(run)
         if not shard and self.result.complete:
-            self._take_cookies()
+            self.try_listeners()
         marks: set[tuple[Schedule, int]] = {(run.schedule, run.mark) for run in bases}
         single = with_a_wrong_segment_in_each_state(bases)
         once = [*single, *with_a_deed()[shard::of], *(with_a_fault()[shard::of] if faults else ())]
@@ -259,11 +262,13 @@ class Explorer:
         for each in (*first.wrong, *found, *again, *counted):
             self._keep(Found(each, Schedule(server=application)))
 
-    def _take_cookies(self) -> None:
-        """See which cookies are good while keys change, in worlds of their own."""
-        found = mistaken(self._new_world)
-        if found is not None:
-            self._keep(Found(found.problem, Schedule(), packets=found.packets))
+    def try_listeners(self) -> None:
+        """See which cookies are good while keys change, what becomes of connections that wait to be
+        accepted, and of signed ones, in worlds of their own."""
+        for walk in _WALKS:
+            found = walk(self._new_world)
+            if found is not None:
+                self._keep(Found(found.problem, Schedule(), packets=found.packets))
 
     def _new_world(self, number: int = 0) -> World:
         return World(self._stack, self._profile, self._seed + number)
@@ -313,7 +318,8 @@ class Explorer:
             known.count += 1
             if known.count > _TRIED:
                 return
-        for schedule in sorted((each for each in lived if each.server == application), key=_size):
+        of_it = [each for each in lived if each.server == application]
+        for schedule in sorted(of_it, key=lambda each: each.size):
             if self.left_by((schedule,), application):
                 self._keep(Found(problem, schedule))
                 return
@@ -334,8 +340,8 @@ class Explorer:
         first = served(fresh, application)
         wrong = [*first.wrong, *compared(first, served(fresh, application)), *closed(fresh)]
         wrong += self._miscounted(fresh, application, first.room)
-        cookie = mistaken(self._new_world)
-        wrong += [] if cookie is None else [cookie.problem]
+        walks = (walk(self._new_world) for walk in _WALKS)
+        wrong += [found.problem for found in walks if found is not None]
         world = self._new_world()
         for each in before:
             played(world, each)
@@ -352,8 +358,7 @@ class Explorer:
 
     def problems_of(self, schedule: Schedule) -> list[Problem]:
         """What a schedule shows in a world of its own."""
-        world = self._new_world()
-        return judged(played(world, schedule))
+        return judged(played(self._new_world(), schedule))
 
     def left_by(self, schedules: Sequence[Schedule], application: str) -> list[Problem]:
         """What schedules leave behind in a world of their own."""
@@ -393,7 +398,3 @@ def first_of(problems: Sequence[Problem]) -> Problem:
 
 def _order(found: Found) -> tuple[int, tuple[int, int, int]]:
     return len(found.before), found.schedule.size
-
-
-def _size(schedule: Schedule) -> tuple[int, int, int]:
-    return schedule.size

@@ -9,7 +9,7 @@ a cookie of the key before is good is left open, and whether an old one is.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 
@@ -17,10 +17,10 @@ from scapy_tfo import option as opt
 from scapy_tfo import seq
 from scapy_tfo.address import known_address
 from scapy_tfo.cookie import KEY_SIZE, KeyRing
-from scapy_tfo.executor.verdict import TracedPacket
 from scapy_tfo.explore.conversation.run import Problem
 from scapy_tfo.explore.conversation.world import ROOM, TARGETS, World
 from scapy_tfo.explore.ends.opening import relative_of
+from scapy_tfo.explore.walk import Mistaken, Walk
 from scapy_tfo.option import MAX_COOKIE, MIN_COOKIE, FastOpen, RawOption
 from scapy_tfo.oracle.parts.profile import MANY
 from scapy_tfo.segment import ACK, RST, SYN, Address, Segment
@@ -52,21 +52,11 @@ class _Granted:
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Mistaken:
-    """A problem, and the packets of the walk to it."""
-
-    problem: Problem
-    packets: Sequence[TracedPacket]
-
-
-class Cookies:
-    """One walk, in a world of its own. dice: what decides each step. packets: of the walk so far,
-    as the target got and sent them."""
+class Cookies(Walk):
+    """One walk."""
 
     def __init__(self, world: World, dice: random.Random) -> None:
-        self._world, self._dice = world, dice
-        self.packets: list[TracedPacket] = []
+        super().__init__(world, dice)
         self._granted: list[_Granted] = []
         self._rings: list[KeyRing] = []
         for place in range(_LISTENERS):
@@ -189,10 +179,10 @@ class Cookies:
     def _answer(self, syn: Segment, place: int) -> Segment | None:
         """The SYN-ACK, at times a later copy; the cookies of both are kept."""
         found = None
-        came = self._exchange(syn)
+        came = self.send(syn)
         # Some wait with their SYN-ACK for the application's answer.
         if not came or self._dice.random() < 0.15:
-            came += self._heard(self._world.heard_in(_REPEATED))
+            came += self.wait(_REPEATED)
         for each in came:
             if each.dport != syn.sport or not each.is_syn_ack:
                 continue
@@ -219,18 +209,9 @@ class Cookies:
             options=b"",
             payload=b"",
         )
-        after = self._exchange(ack)
-        self._exchange(replace(ack, flags=RST | ACK))
+        after = self.send(ack)
+        self.send(replace(ack, flags=RST | ACK))
         return [each for each in after if each.dport == syn.sport]
-
-    def _exchange(self, segment: Segment) -> list[Segment]:
-        self.packets.append(TracedPacket(self._world.now, True, segment.to_bytes()))
-        return self._heard(self._world.exchange(segment))
-
-    def _heard(self, came: list[Segment]) -> list[Segment]:
-        now = self._world.now
-        self.packets += [TracedPacket(now, False, each.to_bytes()) for each in came]
-        return came
 
 
 def _takes(syn: Segment, answer: Segment) -> bool:

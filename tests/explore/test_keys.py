@@ -61,7 +61,7 @@ def test_a_stack_that_uses_its_freedoms_is_not_blamed(name: str) -> None:
 
 def test_an_exploration_says_what_cookie_was_mistaken_and_shows_it_again(tmp_path: Path) -> None:
     explorer = Explorer("old-cookies-stay-good")
-    explorer._take_cookies()
+    explorer.try_listeners()
     found = explorer.result.found[RETIRED]
     assert clause_of(RETIRED) == "SRV-4"
     assert "none of its keys is left" in found.problem.expected

@@ -36,6 +36,8 @@ _REPEATED = 536
 """Bytes that fit into a segment of every stack."""
 _OPENS_BY = 600
 """Bytes by which a window opens."""
+_READ_AT_ONCE, _TURNS, _TURN = 20, 30, 0.02
+"""Bytes that are read at a time, how often, and seconds from one time to the next."""
 SYN_AGAIN = "syn-again"
 LAST_AGAIN, FIN_AGAIN = "last-again", "fin-again"
 RESTS_FOR_MINUTES = "rest-minutes"
@@ -252,6 +254,19 @@ def _rests(seconds: float) -> Callable[[Doing], bool]:
     return act
 
 
+def _reads_in_pieces(doing: Doing) -> bool:
+    """The application reads few bytes at a time for a while: the window opens by small steps, of
+    which the target is told when they come to enough (RFC 9293 section 3.8.6.2.2)."""
+    if not (doing.connection.is_synchronized and doing.client.reading):
+        return False
+    client = doing.client
+    client.pause()
+    for turn in range(_TURNS):
+        doing.later(_TURN * (turn + 1), lambda: client.read_some(_READ_AT_ONCE))
+    doing.later(_TURN * (_TURNS + 1), client.resume)
+    return True
+
+
 def _steps(ahead: int) -> Callable[[Doing], bool]:
     """The clock of the timestamps goes ahead by so many units."""
 
@@ -304,6 +319,7 @@ KINDS: dict[str, Kind] = {
     "rest-long": Kind(act=_rests(5.0), settings=_SMALL),
     "rest-unscaled": Kind(act=_rests(2.0), settings=_UNSCALED),
     "rest-full": Kind(act=_rests(10.0), settings=_FULL),
+    "read-pieces": Kind(act=_reads_in_pieces, settings=_SMALL),
     RESTS_FOR_MINUTES: Kind(act=_rests(600.0), settings=_SMALL),
     "keep-alive": Kind(act=_probe(b"")),
     "keep-alive-byte": Kind(act=_probe(b"\0")),

@@ -315,6 +315,10 @@ class World(Setting):
         hear of nothing."""
         self.target.receive(packet.to_bytes(), self.now)
         self.target.take_events()
+        return self.taken()
+
+    def taken(self) -> list[Segment]:
+        """The segments that the target has sent by now, and that nobody has taken yet."""
         return _segments(self.target.take_packets())
 
 

@@ -137,6 +137,11 @@ class Actor:
         if self.endpoint is not None:
             self.endpoint.pause()
 
+    def read_some(self, size: int) -> None:
+        """While it reads no more, take so many bytes of what has come."""
+        if not self.reading and self.endpoint is not None:
+            self.endpoint.read_some(size, self.clock.now)
+
     def resume(self) -> None:
         """Read again."""
         if not self.reading and self.endpoint is not None:

@@ -28,6 +28,7 @@ AUDITS: Mapping[str, str] = MappingProxyType(
         "fast-open-refused": "TCP-TFO-11",
         "foreign-cookie-taken": "SRV-1",
         "fresh-cookie-refused": "TCP-TFO-11",
+        "forged-taken": "ACC-14",
         "handed-over-early": "TCP-SYN-14",
         "handed-over-twice": "TCP-SYN-17",
         "never-accepted": "TCP-ACK-3",
@@ -45,6 +46,8 @@ AUDITS: Mapping[str, str] = MappingProxyType(
         "retired-cookie-taken": "SRV-4",
         "server-failed": "TCP-RST-6",
         "server-never-done": "TCP-FIN-1",
+        "signed-cookie-refused": "SRV-8",
+        "signed-text-lost": "TCP-ACK-3",
         "syn-ack-number": "TCP-SYN-2",
         "syn-unanswered": "TCP-SYN-1",
         "text-changed": "TCP-SEQ-4",
@@ -53,6 +56,10 @@ AUDITS: Mapping[str, str] = MappingProxyType(
         "text-ends-twice": "AFT-2",
         "text-missing": "TCP-ACK-3",
         "text-without-end": "TCP-FIN-1",
+        "unsigned-answer": "ACC-9",
+        "waiting-text-lost": "TCP-ACK-3",
+        "waiting-text-wrong": "TCP-SEQ-4",
+        "waits-for-ever": "AFT-11",
     }
 )
 """What is judged by the applications and by audits, and not by a rule for packets."""

@@ -22,6 +22,10 @@ SIZES = tuple(
 )
 """Bytes that a client writes."""
 
+_DAYS = "steps:write-100,wait-2160000000,write-100,end"
+"""A client that is idle for 25 days, after which its timestamps are taken for nothing (RFC 7323
+section 5.5)."""
+
 _BITS = {4: 32, 6: 128}
 _RESERVED = 240
 """First byte of addresses of IPv4 that no host has (RFC 1112 section 4)."""
@@ -37,6 +41,7 @@ def alone() -> list[Schedule]:
         for opening in (PLAIN, GOOD)
     ]
     made += [Schedule(opening, client=f"write:{n}") for n in SIZES for opening in (PLAIN, GOOD)]
+    made += [Schedule(opening, client=_DAYS) for opening in (PLAIN, GOOD)]
     return made + list(_addresses())
 
 
