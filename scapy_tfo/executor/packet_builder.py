@@ -6,7 +6,15 @@ import struct
 from collections.abc import Sequence
 
 from scapy_tfo.executor.conduct import Log
-from scapy_tfo.icmp import packet_too_big, unreachable
+from scapy_tfo.icmp import (
+    IcmpError,
+    about_header,
+    about_ports,
+    about_udp,
+    echo_reply,
+    packet_too_big,
+    unreachable,
+)
 from scapy_tfo.option import SACK
 from scapy_tfo.oracle.oracle import Oracle
 from scapy_tfo.oracle.parts import events
@@ -15,7 +23,17 @@ from scapy_tfo.packet import Ends, build, flags_of, fragmented
 from scapy_tfo.program.cookies import Jar
 from scapy_tfo.program.options import Times, may_open, offer_of, render
 from scapy_tfo.program.payload import text, wrong_text
-from scapy_tfo.program.program import Icmp, Option, Send
+from scapy_tfo.program.program import (
+    ECHO_REPLY,
+    HEADER,
+    OF_PORTS,
+    OF_UDP,
+    TOO_BIG,
+    UNFOUNDED,
+    Icmp,
+    Option,
+    Send,
+)
 from scapy_tfo.segment import ACK, RST, SYN
 from scapy_tfo.seq import distance
 
@@ -127,17 +145,14 @@ class Outgoing:
         link = self._links[step.flow]
         if link.handshake.iss is None:
             return
-        self._oracle.icmp(link, events.Icmp(step.seq, step.what == "too-big"))
+        is_founded = step.what not in UNFOUNDED
+        self._oracle.icmp(link, events.Icmp(step.seq, step.what == TOO_BIG, is_founded))
         client, target, sport, dport = self._ends[step.flow]
         quoted = build(
             Ends(target, client, dport, sport), (link.handshake.iss + step.seq) & _MASK, 0, ACK
         )
-        if step.what == "too-big":
-            error = packet_too_big(quoted, mtu=step.mtu)
-        else:
-            error = unreachable(quoted, code=step.code)
-        packet = error.to_bytes()
-        if self._log is not None:
+        packet = _message(step, quoted).to_bytes()
+        if self._log is not None and is_founded:
             self._log.error(step.flow, packet, self.now)
         self.packets.append(packet)
 
@@ -259,3 +274,20 @@ def _lies(step: Send, options: int) -> events.Lies | None:
         offset is not None and 20 <= offset * 4 <= 20 + options + step.size,
         bool(step.fragments),
     )
+
+
+_SPECIAL = {
+    HEADER: about_header,
+    OF_UDP: about_udp,
+    ECHO_REPLY: echo_reply,
+    OF_PORTS: about_ports,
+}
+
+
+def _message(step: Icmp, quoted: bytes) -> IcmpError:
+    """quoted: the segment that it is about, or looks like."""
+    if step.what == TOO_BIG:
+        return packet_too_big(quoted, mtu=step.mtu)
+    if step.what in _SPECIAL:
+        return _SPECIAL[step.what](quoted)
+    return unreachable(quoted, code=step.code)

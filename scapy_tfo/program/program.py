@@ -130,8 +130,9 @@ class Wait:
 class Icmp:
     """An ICMP error about a segment of the target's, as a router sends it.
 
-    what: "too-big" with `mtu`, or "unreachable" with `code`. seq: the quoted sequence number,
-    from the target's ISS.
+    what: "too-big" with `mtu`, or "unreachable" with `code`; "ports": unreachable, and quotes no
+    more than the ports; one of `UNFOUNDED`, none of which is about a connection of TCP. seq: the
+    quoted sequence number, from the target's ISS.
     """
 
     flow: int = 0
@@ -140,6 +141,10 @@ class Icmp:
     mtu: int = 0
     seq: int = 0
 
+
+TOO_BIG, OF_PORTS = "too-big", "ports"
+HEADER, OF_UDP, ECHO_REPLY = UNFOUNDED = "header", "udp", "echo-reply"
+"""An error that quotes an IP header alone, one about UDP, and what is no error."""
 
 Step = Send | Expect | Wait | Icmp
 _STEPS: dict[str, type[Any]] = {"send": Send, "expect": Expect, "wait": Wait, "icmp": Icmp}

@@ -31,7 +31,6 @@ MUTANTS = [
     ("plain-data-is-accepted", "early-text", "ACC-4"),
     ("cookie-alone-is-dropped", "no-syn-ack", "ACC-5"),
     ("repeats-the-cookie", "repeated-option", "ACC-8"),
-    ("repetition-acks-the-syn-only", "another-syn-ack", "ACC-8a"),
     ("never-closes-after-its-peer", "no-fin", "AFT-2"),
     ("never-sends-the-syn-ack-again", "no-repeat", "AFT-3"),
     ("fin-of-a-bad-ack-is-taken", "ack-beyond", "AFT-4"),

@@ -7,7 +7,10 @@ from hypothesis import strategies as st
 from scapy_tfo.program.cookies import EDITS
 from scapy_tfo.program.program import (
     ENDS,
+    OF_PORTS,
     PORTS,
+    TOO_BIG,
+    UNFOUNDED,
     Cookie,
     Expect,
     Flow,
@@ -82,7 +85,7 @@ def steps(flows: int) -> st.SearchStrategy[Step]:
         st.builds(
             Icmp,
             flow,
-            st.sampled_from(("unreachable", "too-big")),
+            st.sampled_from(("unreachable", TOO_BIG, OF_PORTS, *UNFOUNDED)),
             st.integers(0, 13),
             u16,
             offsets,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from scapy_tfo.oracle.parts.profile import Profile
 from scapy_tfo.program.cookies import Client, Jar
-from scapy_tfo.program.program import CLIENTS, Icmp, Program
+from scapy_tfo.program.program import CLIENTS, TOO_BIG, Icmp, Program
 from scapy_tfo.segment import Address
 from scapy_tfo.wire.links.batch import Batch
 
@@ -61,7 +61,7 @@ def leaves_a_mark(program: Program) -> bool:
     """Whether a target remembers something of the addresses that a program came from: an MTU is
     believed for ten minutes, and all connections from there have it."""
     return any(
-        isinstance(each, Icmp) and (each.what == "too-big" or each.code == _TOO_BIG)
+        isinstance(each, Icmp) and (each.what == TOO_BIG or each.code == _TOO_BIG)
         for each in program.steps
     )
 

@@ -159,7 +159,10 @@ def _without_cookie(program: Program, violation: Violation, ask: Ask) -> str:
     if violation.rule == "early-text" and violation.requirement == "ACC-5":
         (shown,) = ask([_with_syn(program, syn, replace(syn, size=_SOME))])
         return "ACC-9" if shown else ""
-    if violation.rule not in ("no-text", "no-ack") or violation.requirement != "ACC-9":
+    is_wrong = violation.rule == "text-wrong"
+    if violation.rule not in ("no-text", "no-ack", "text-wrong"):
+        return ""
+    if violation.requirement != "ACC-9":
         return ""
     more = _with_syn(program, syn, replace(syn, size=max(syn.size, _SOME)))
     later, shown = ask([_deferred(program, syn), more])
@@ -168,6 +171,8 @@ def _without_cookie(program: Program, violation: Violation, ask: Ask) -> str:
     # A reduced program has no more text than it needs.
     if syn.size > _SMALL_SEGMENT:
         return "ACC-10"
+    if is_wrong:
+        return ""
     in_part = any("text" in each.actual.split(", ") for each in shown)
     return "" if in_part or not _again(violation, shown) else "ACC-2"
 
@@ -179,6 +184,16 @@ def _without_text(program: Program, violation: Violation, ask: Ask) -> str:
         return ""
     (shown,) = ask([_with_syn(program, syn, replace(syn, size=_SOME))])
     return "" if shown else "ACC-5"
+
+
+def _gap(program: Program, violation: Violation, ask: Ask) -> str:
+    """What goes wrong only where text comes ahead of its turn is about putting it together."""
+    syn = _syn(program, violation)
+    if syn is None or violation.requirement != "AFT-1":
+        return ""
+    following = 1 + syn.size
+    (shown,) = ask([_changed(program, lambda each: replace(each, seq=min(each.seq, following)))])
+    return "" if _again(violation, shown) else "ACC-9"
 
 
 def _listener(program: Program, violation: Violation, ask: Ask) -> str:
@@ -202,7 +217,7 @@ def _limit(program: Program, violation: Violation, ask: Ask) -> str:
     """At a listener with room for few: whether it is the limit that matters, and which part."""
     if violation.requirement not in ("LIM-1", "LIM-3", "LIM-4"):
         return ""
-    if violation.rule == "no-text":
+    if violation.rule in ("no-text", "takes-text"):
         refused = Send(0, "S", size=_SOME, options=(Option("fo", cookie=EVERY["first-byte"]),))
         (shown,) = ask([Program((Flow(),), (refused, Wait()), "finish")])
         return "ACC-3" if _again(violation, shown) else ""
@@ -281,6 +296,7 @@ _QUESTIONS: tuple[Question, ...] = (
     _second_try,
     _without_cookie,
     _without_text,
+    _gap,
     _listener,
     _limit,
     _other_clients,

@@ -26,7 +26,7 @@ from scapy_tfo.fuzz.generation.option_lists import (
 from scapy_tfo.fuzz.generation.rare_segments import rare
 from scapy_tfo.program.program import Cookie, Flow, Option, Program, Send, Step, Wait, check
 
-VERSION = 6
+VERSION = 7
 """Of what campaigns send: a number means the same program only within one."""
 _DICE = 1
 """Of the themes: a seed means the same program only within one."""

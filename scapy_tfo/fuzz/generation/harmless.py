@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from scapy_tfo.fuzz.generation.option_lists import NOP
-from scapy_tfo.program.program import Icmp, Option, Send
+from scapy_tfo.program.program import TOO_BIG, UNFOUNDED, Icmp, Option, Send
 
 _FAR = 1 << 29
 _SOFT = {4: (0, 1, 5), 6: (0, 3)}
@@ -56,9 +56,13 @@ def uncounted(dice: Random, syn: Send, after: int) -> Send:
 
 
 def icmp_error(dice: Random, flow: int, after: int, family: int) -> Icmp:
-    """A soft error, or a packet-too-big, about text that the target may have sent. after: the
-    number of what the client sends next, so that the echo is no longer."""
+    """A soft error, or a packet-too-big, about text that the target may have sent, or what is no
+    error about a connection. after: the number of what the client sends next, so that the echo is
+    no longer."""
     quoted = dice.choice((1, 1 + dice.randrange(max(after, 1)), max(after - 20, 1)))
-    if dice.random() < 0.5:
+    roll = dice.random()
+    if roll < 0.15:
+        return Icmp(flow, dice.choice(UNFOUNDED), 0, 0, quoted)
+    if roll < 0.55:
         return Icmp(flow, "unreachable", dice.choice(_SOFT[family]), 0, quoted)
-    return Icmp(flow, "too-big", 4, dice.choice((0, 0, 1400, 1280, 1000, 576, 296)), quoted)
+    return Icmp(flow, TOO_BIG, 4, dice.choice((0, 0, 1400, 1280, 1000, 576, 296)), quoted)

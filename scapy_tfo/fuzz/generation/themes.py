@@ -13,7 +13,20 @@ from scapy_tfo.fuzz.generation.option_lists import (
     opening,
     syn_options,
 )
-from scapy_tfo.program.program import Cookie, Expect, Flow, Icmp, Option, Program, Send, Step, Wait
+from scapy_tfo.program.program import (
+    OF_PORTS,
+    TOO_BIG,
+    UNFOUNDED,
+    Cookie,
+    Expect,
+    Flow,
+    Icmp,
+    Option,
+    Program,
+    Send,
+    Step,
+    Wait,
+)
 
 _ISNS = (0xFFFFFFFF, 0xFFFFFFF0, 0xFFFFFFFA, 0xFFFFFFEB, 0x7FFFFFF5)
 _FAR = 1 << 29
@@ -268,13 +281,15 @@ def errors(dice: Random) -> Program:
     """ICMP errors about a fast open and its neighbours."""
     size = dice.choice((20, 1000))
     steps = _open(dice, size, 0.85)
-    what = dice.choice(("unreachable", "unreachable", "too-big"))
+    what = dice.choice(("unreachable", "unreachable", TOO_BIG))
+    if dice.random() < 0.25:
+        what = dice.choice((OF_PORTS, *UNFOUNDED))
     steps += [
         Icmp(
             0,
             what,
             dice.choice((0, 1, 2, 3, 4, 13)),
-            dice.choice((68, 552, 1000, 1280, 40, 20)) if what == "too-big" else 0,
+            dice.choice((68, 552, 1000, 1280, 40, 20)) if what == TOO_BIG else 0,
             dice.choice((0, 0, 0, 1, 5000, -5000, _FAR)),
         ),
         Wait(),

@@ -85,5 +85,5 @@ def icmp(link: Connection, error: Icmp) -> None:
     link.note("icmp")
     # Whatever number it quotes: to check that is advice (RFC 5927 section 4.1), and a half-open
     # connection is ended by soft errors, too, by many (RFC 5461 section 4).
-    if not error.too_big and link.states & RCVD:
+    if error.founded and not error.too_big and link.states & RCVD:
         link.may_end()

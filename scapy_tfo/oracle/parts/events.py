@@ -52,10 +52,12 @@ class Sent:
 @dataclass(slots=True)
 class Icmp:
     """An ICMP error of ours about a segment of the target's. seq: of that segment, from its ISS.
-    too_big: it says that the segment was too big, else that its way ends somewhere."""
+    too_big: it says that the segment was too big, else that its way ends somewhere. founded: it
+    names a connection of TCP, whatever it looks like."""
 
     seq: int
     too_big: bool = False
+    founded: bool = True
 
 
 class Came:
