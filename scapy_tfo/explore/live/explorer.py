@@ -113,8 +113,9 @@ class LiveExplorer(Explorer):
         for server, problem in audits.lost(self._engine, first):
             self._keep(Found(problem, Schedule(server=server)))
 
-    def _take_cookies(self) -> None:
-        """On the wire the keys are the target's own; the cases change them where hooks can."""
+    def try_listeners(self) -> None:
+        """On the wire keys, queues and signatures are the target's own: the cases try them, where
+        hooks can."""
 
     def _all(self, some: Iterable[Batch]) -> Iterator[Run]:
         stream = self._stream(some)

@@ -27,7 +27,7 @@ from scapy_tfo.pkt.language import fields, tree
 from scapy_tfo.pkt.language.printing import show_script
 from scapy_tfo.pkt.language.settings import ANY_ORDER
 from scapy_tfo.program.cookies import Jar
-from scapy_tfo.program.program import SMALL, Cookie, Program, Send
+from scapy_tfo.program.program import OF_PORTS, SMALL, UNFOUNDED, Cookie, Icmp, Program, Send
 
 _LINKTYPE_RAW = 101
 _SILENCE = 200_000_000
@@ -60,6 +60,11 @@ _MADE_OF_SECRETS = "grant", "SRV-2"
 
 _GUESSED = (
     "It proves nothing: what is wrong is of what the cookie was made, which packets do not show."
+)
+_UNSAID = frozenset((OF_PORTS, *UNFOUNDED))
+_WITHOUT_ITS_ERROR = (
+    "It proves nothing: an ICMP message that quotes no whole segment of TCP cannot be written as a"
+    " script, and is left out."
 )
 _PIECEWISE = "TCP_NODELAY"
 _OWN_APPLICATION = (
@@ -100,13 +105,12 @@ def as_script(finding: Finding) -> str:
     asks = _asked(finding, jar, found)
     if asks:
         differs = "options"
-    made_of = finding.rule, finding.requirement
     about = [
         finding.requirement,
         statement(finding.requirement) or finding.rule,
         f"{finding.id} at {finding.target}: expected {finding.expected}; got {finding.actual}.",
         *_needs(finding.reduced),
-        _GUESSED if made_of == _MADE_OF_SECRETS else _proof(differs),
+        _worth(finding, differs),
     ]
     flows = enumerate(finding.reduced.flows)
     wishes = Wishes(
@@ -125,6 +129,15 @@ def as_script(finding: Finding) -> str:
     )
     isns = finding.rule == _NEW_CONNECTION
     return written(script, right, finding.packets, differs=differs, isns=isns)
+
+
+def _worth(finding: Finding, differs: str) -> str:
+    """What the script proves, or why it proves nothing."""
+    if any(isinstance(each, Icmp) and each.what in _UNSAID for each in finding.reduced.steps):
+        return _WITHOUT_ITS_ERROR
+    if (finding.rule, finding.requirement) == _MADE_OF_SECRETS:
+        return _GUESSED
+    return _proof(differs)
 
 
 def of_conversation(

@@ -30,6 +30,10 @@ from scapy_tfo.program.program import (
 
 _ISNS = (0xFFFFFFFF, 0xFFFFFFF0, 0xFFFFFFFA, 0xFFFFFFEB, 0x7FFFFFF5)
 _FAR = 1 << 29
+_MANY_TIMEOUTS = 0.1
+"""The part of connections with losses that live through more timeouts than are borne in a row."""
+_TURNS, _TURN = 5, 100
+"""How often that is, and bytes of each text."""
 _TIMED = (NOP, NOP, TIMES)
 
 
@@ -265,6 +269,8 @@ def losses(dice: Random) -> Program:
             Wait(dice.choice((3.0, 8.0))),
         ]
         at += 1000
+    if dice.random() < _MANY_TIMEOUTS:
+        return Program((_flow(dice),), (*steps, *_timeouts_between_answers(at)))
     for _ in range(dice.choice((0, 0, 1, 2, 3, 4))):
         steps += [Send(0, "P.", at, "all", 100), Wait(dice.choice((2.0, 4.0, 8.0)))]
         at += 100
@@ -275,6 +281,18 @@ def losses(dice: Random) -> Program:
     if dice.random() < 0.2:
         steps += [Send(0, ".", at + 100, "all"), Wait(70.0)]
     return Program((_flow(dice),), tuple(steps))
+
+
+def _timeouts_between_answers(at: int) -> list[Step]:
+    """Again and again nothing is acknowledged for some timeouts, and then at once, so that a round
+    trip can be measured. at: the number of the first text."""
+    steps: list[Step] = []
+    for number in range(_TURNS):
+        start = at + 2 * _TURN * number
+        steps += [Send(0, "P.", start, "all", _TURN), Wait(8.0), Send(0, ".", start + _TURN, "all")]
+        steps += [Wait(), Send(0, "P.", start + _TURN, "all", _TURN), Wait()]
+        steps += [Send(0, ".", start + 2 * _TURN, "all"), Wait()]
+    return steps
 
 
 def errors(dice: Random) -> Program:
