@@ -6,7 +6,7 @@ import struct
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv6Address
 
-from scapy_tfo.segment import Address, internet_checksum
+from scapy_tfo.segment import PROTOCOL_TCP, Address, internet_checksum
 
 _QUOTE_IPV4 = 8
 """Bytes behind the IP header, the least that RFC 792 asks for."""
@@ -109,6 +109,14 @@ def unreachable(quoted: bytes, *, code: int) -> IcmpError:
 def port_unreachable(quoted: bytes) -> IcmpError:
     """The error that may end a connection (RFC 1122 section 4.2.3.9). Raises as `unreachable`."""
     return unreachable(quoted, code=_PORT[quoted[0] >> 4 if quoted else 0])
+
+
+def is_about_tcp(error: IcmpError) -> bool:
+    """Whether it quotes the ports of a packet that is TCP."""
+    quoted, version = error.quoted, error.src.version
+    at = _PROTOCOL_AT[version]
+    head = _header_length(quoted) if version == 4 else _HEADER[version]
+    return quoted[at : at + 1] == bytes((PROTOCOL_TCP,)) and len(quoted) >= head + _PORTS
 
 
 # Messages that name no segment, for an IP packet without options. Each raises as `unreachable`.

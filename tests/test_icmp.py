@@ -11,7 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scapy_tfo.icmp import IcmpError, packet_too_big, unreachable
+from scapy_tfo.icmp import (
+    IcmpError,
+    about_header,
+    about_ports,
+    about_udp,
+    echo_reply,
+    is_about_tcp,
+    packet_too_big,
+    port_unreachable,
+    unreachable,
+)
 from scapy_tfo.segment import SYN, Segment
 
 TABLE = json.loads((Path(__file__).parent / "vectors" / "icmp.json").read_text())
@@ -94,3 +104,27 @@ def test_a_segment_is_no_error() -> None:
 def test_only_ip_can_be_quoted(quoted: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         unreachable(quoted, code=1)
+
+
+@pytest.mark.parametrize("syn", [SYN4, SYN6], ids=["ipv4", "ipv6"])
+def test_messages_that_name_no_segment_come_back_from_the_wire(syn: Segment) -> None:
+    quoted = syn.to_bytes()
+    told = {}
+    for make in (port_unreachable, about_ports, about_header, about_udp):
+        error = IcmpError.from_bytes(make(quoted).to_bytes())
+        assert error is not None
+        told[make] = is_about_tcp(error)
+    assert told == {
+        port_unreachable: True,
+        about_ports: True,
+        about_header: False,
+        about_udp: False,
+    }
+    assert IcmpError.from_bytes(echo_reply(quoted).to_bytes()) is None
+
+
+@pytest.mark.parametrize("syn", [SYN4, SYN6], ids=["ipv4", "ipv6"])
+def test_what_quotes_the_ports_has_no_sequence_number(syn: Segment) -> None:
+    error = about_ports(syn.to_bytes())
+    head = (error.quoted[0] & 15) * 4 if syn.src.version == 4 else 40
+    assert error.quoted[head:] == syn.to_bytes()[-20 - len(syn.payload) :][:4]

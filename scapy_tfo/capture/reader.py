@@ -118,7 +118,7 @@ def each_frame(path: Path, contents: Contents) -> Iterator[Frame]:
             raise SetupError(f"cannot read {path}: {error.strerror}") from error
         except ValueError as error:
             # An empty file cannot be mapped.
-            raise SetupError(f"{path} is not a capture: give a pcap or pcapng file") from error
+            raise SetupError(f"{path} is empty: give a pcap or pcapng file") from error
         count = 0
         try:
             for frame in _frames(data, path, contents):

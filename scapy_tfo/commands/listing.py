@@ -13,7 +13,13 @@ from scapy_tfo.client_variants.registry import all_client_variants
 from scapy_tfo.client_variants.rows import all_client_rows
 from scapy_tfo.clients.registry import all_cases as all_client_cases
 from scapy_tfo.errors import SetupError, did_you_mean
-from scapy_tfo.mutants.registry import Mutant, all_context_mutants, all_mutants
+from scapy_tfo.mutants.registry import (
+    Mutant,
+    all_context_mutants,
+    all_mutants,
+    all_rule_mutants,
+    all_tcp_mutants,
+)
 from scapy_tfo.pkt.library import scripts_by_requirement
 from scapy_tfo.report.tables.rules import names_of_states, rules_markdown
 from scapy_tfo.runner.record import TOOL
@@ -69,6 +75,12 @@ def print_mutants() -> None:
     show_mutants(all_mutants(), "scapy-tfo test sim:NAME")
     print("\nThese show what is wrong in a context only:\n")
     show_mutants(all_context_mutants(), "scapy-tfo test sim:NAME --context CONTEXT")
+    print(
+        "\nThese break rules of TCP ('scapy-tfo spec --rules'), which are watched beside cases:\n"
+    )
+    show_mutants(all_tcp_mutants(), "scapy-tfo test sim:NAME --slow")
+    print("\nThese break rules of TCP that the fuzzer's model or single cases hold:\n")
+    show_mutants(all_rule_mutants(), "scapy-tfo test sim:NAME --slow, or scapy-tfo fuzz sim:NAME")
 
 
 def show_mutants(mutants: Sequence[Mutant], command: str) -> None:
@@ -77,7 +89,8 @@ def show_mutants(mutants: Sequence[Mutant], command: str) -> None:
         shipped = f", shipped as {each.bug}" if each.bug else ""
         context = f", in context {each.context}" if each.context else ""
         besides = f", also {', '.join(each.also)}" if each.also else ""
-        print(f"sim:{each.name}  (breaks {each.breaks}{besides}{shipped}{context})")
+        shown = f", in {each.shown_by}" if each.shown_by else ""
+        print(f"sim:{each.name}  (breaks {each.breaks}{besides}{shipped}{context}{shown})")
         print(
             textwrap.fill(each.description, _WIDTH, initial_indent="    ", subsequent_indent="    ")
         )

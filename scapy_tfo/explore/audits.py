@@ -12,10 +12,9 @@ from scapy_tfo.explore.conversation.schedule import Schedule
 from scapy_tfo.explore.conversation.world import World
 from scapy_tfo.explore.limits import RULES, backlog, room
 
-AUDITED = (
-    *("serves no more", "pending-limit-moved", "backlog-moved"),
-    *(*RULES, *keys.RULES, *accepting.RULES, *signatures.RULES),
-)
+WALKED = (*keys.RULES, *accepting.RULES, *signatures.RULES)
+"""Names of rules that walks break, which are no part of a schedule."""
+AUDITED = ("serves no more", "pending-limit-moved", "backlog-moved", *RULES, *WALKED)
 """How the names of its rules begin."""
 
 REST = 800.0

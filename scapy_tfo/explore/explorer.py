@@ -45,6 +45,7 @@ from scapy_tfo.explore.stages.single import (
     with_a_fault,
     with_a_wrong_segment_in_each_state,
 )
+from scapy_tfo.explore.walk import Mistaken
 from scapy_tfo.variants.registry import named
 
 _PROGRAMS = 1 << 20
@@ -131,13 +132,12 @@ class Explorer:
     ) -> None:
         self._stack = named(name)
         self._profile = SimulatedBench(f"sim:{name}").profile
-        self._stop = stop
-        self._seed = seed
-        self._rows = rows(strength)
+        self._stop, self._seed, self._rows = stop, seed, rows(strength)
         self._world = World(self._stack, self._profile, seed)
         self._lived: list[Schedule] = []
         self._served: dict[str, Served] = {}
         self._numbers: Iterator[int] | None = None
+        self.mistaken: list[Mistaken] = []
         self.result = Result(f"sim:{name}", seed)
 
     def explore(self, faults: int = 2, *, shard: int = 0, of: int = 1) -> Result:
@@ -148,12 +148,12 @@ class Explorer:
         some = cells()
         dice.shuffle(some)
         bases = []
+        if not shard:
+            self.try_listeners()
         for run in self._all(batches(some[shard::of], dice)):
             self.result.covered.add(run)
             if not plan.is_long(run.schedule):
                 bases.append(run)
-        if not shard and self.result.complete:
-            self.try_listeners()
         marks: set[tuple[Schedule, int]] = {(run.schedule, run.mark) for run in bases}
         single = with_a_wrong_segment_in_each_state(bases)
         once = [*single, *with_a_deed()[shard::of], *(with_a_fault()[shard::of] if faults else ())]
@@ -203,8 +203,7 @@ class Explorer:
         return self._all([batch])
 
     def explore_deeds(self) -> Result:
-        """Two legal deeds in each conversation, or one and a fault, or a mixture of more, until it
-        is stopped."""
+        """Conversations with legal deeds, and mixtures, until it is stopped."""
         dice = random.Random(self._seed)
         stages = [
             with_deeds(dice, self.length_of),
@@ -248,8 +247,7 @@ class Explorer:
 
     def length_of(self, schedule: Schedule) -> Length:
         """How long a conversation is without deeds, for which it is played."""
-        world = self._new_world()
-        run = played(world, schedule)
+        run = played(self._new_world(), schedule)
         return run.passed, run.talks
 
     def _serve_first(self, application: str) -> None:
@@ -265,10 +263,11 @@ class Explorer:
     def try_listeners(self) -> None:
         """See which cookies are good while keys change, what becomes of connections that wait to be
         accepted, and of signed ones, in worlds of their own."""
-        for walk in _WALKS:
-            found = walk(self._new_world)
-            if found is not None:
-                self._keep(Found(found.problem, Schedule(), packets=found.packets))
+        for found in self._walked():
+            self._keep(Found(found.problem, Schedule(), packets=found.packets))
+
+    def _walked(self) -> list[Mistaken]:
+        return [found for walk in _WALKS if (found := walk(self._new_world)) is not None]
 
     def _new_world(self, number: int = 0) -> World:
         return World(self._stack, self._profile, self._seed + number)
@@ -318,7 +317,7 @@ class Explorer:
             known.count += 1
             if known.count > _TRIED:
                 return
-        of_it = [each for each in lived if each.server == application]
+        of_it = (each for each in lived if each.server == application)
         for schedule in sorted(of_it, key=lambda each: each.size):
             if self.left_by((schedule,), application):
                 self._keep(Found(problem, schedule))
@@ -340,8 +339,8 @@ class Explorer:
         first = served(fresh, application)
         wrong = [*first.wrong, *compared(first, served(fresh, application)), *closed(fresh)]
         wrong += self._miscounted(fresh, application, first.room)
-        walks = (walk(self._new_world) for walk in _WALKS)
-        wrong += [found.problem for found in walks if found is not None]
+        self.mistaken = self._walked()
+        wrong += [each.problem for each in self.mistaken]
         world = self._new_world()
         for each in before:
             played(world, each)

@@ -25,7 +25,7 @@ from scapy_tfo.reference.parts.signatures import AoKey, Md5Key, Signature
 from scapy_tfo.reference.states import Event, Received
 from scapy_tfo.segment import ACK, FIN, PSH, RST, SYN, Segment
 
-RULES = ("unsigned-answer", "forged-taken", "signed-cookie-refused", "signed-text-lost")
+RULES = ("wrong-signature", "forged-taken", "signed-cookie-refused", "signed-text-lost")
 """Names of what is found here."""
 
 _PORT = 9201
@@ -202,7 +202,7 @@ class Signed(Walk):
         own, theirs = isns
         for each in heard:
             if not (each.is_rst or self._key.accepts(each, theirs, own)):
-                yield Problem(RULES[0], -1, "signed, as all of the connection", str(each))
+                yield Problem(RULES[0], -1, "the signature of the connection's key", str(each))
 
 
 def _takes(answer: Segment, segment: Segment) -> bool:

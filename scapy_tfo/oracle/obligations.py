@@ -58,7 +58,13 @@ def no_ack(link: Connection) -> Breach:
     return Breach(f"acknowledging {must.next}", requirement=clause)
 
 
-@duty("no-answer", source="RFC 9293 section 3.10.7.4", requirement="ACC-9", group="stream")
+@duty(
+    "no-answer",
+    source="RFC 9293 section 3.10.7.4",
+    requirement="ACC-9",
+    group="stream",
+    late=True,
+)
 def no_answer(link: Connection) -> Breach:
     if link.states == RCVD:
         return Breach("RST, or an ACK", requirement="AFT-4", group="silence")

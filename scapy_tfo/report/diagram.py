@@ -8,7 +8,7 @@ from functools import cached_property
 from ipaddress import ip_address
 from textwrap import wrap
 
-from scapy_tfo.icmp import IcmpError
+from scapy_tfo.icmp import IcmpError, is_about_tcp
 from scapy_tfo.report.escape import one_line
 from scapy_tfo.segment import PROTOCOL_TCP, SYN, MalformedPacketError, Segment, endpoint
 from scapy_tfo.seq import distance
@@ -202,6 +202,8 @@ def _describe(packet: CapturedPacket, numbers: dict[Flow, _Numbers]) -> tuple[Fl
 def _describe_icmp(icmp: IcmpError) -> str:
     name = _ICMP_NAMES.get((icmp.src.version, icmp.type, icmp.code))
     text = f"ICMP {name or f'type {icmp.type} code {icmp.code}'}"
+    if icmp.quoted and not is_about_tcp(icmp):
+        text += ", about no segment of TCP"
     return f"{text}, mtu {icmp.mtu}" if icmp.mtu else text
 
 

@@ -251,18 +251,32 @@ def _in_the_other(
     os.setpgid(0, 0)
     die_with_parent(parent)
     source.close()
+    told: Run | BaseException
+    try:
+        told = _outcome(share, sink, let_through)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except KeyboardInterrupt:
+        # It came before there was anything to keep, or when all was over.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        now = time.time()
+        told = Run(target="", tool=TOOL, started=now, seconds=0.0, results=(), interrupted=True)
+    sink.send(told)
+    sink.close()
+
+
+def _outcome(
+    share: _Share, sink: Connection, let_through: Callable[[], None]
+) -> Run | BaseException:
+    """What a share comes to, or what ended it. Raises KeyboardInterrupt."""
     try:
         let_through()
-        sink.send(share(sink.send, sink.send))
+        return share(sink.send, sink.send)
     except KeyboardInterrupt:
-        # It came before there was anything to keep.
-        now = time.time()
-        sink.send(Run(target="", tool=TOOL, started=now, seconds=0.0, results=(), interrupted=True))
+        raise
     except (SetupError, TargetError) as error:
-        sink.send(error)
+        return error
     except BaseException:
-        sink.send(RuntimeError(traceback.format_exc()))
-    sink.close()
+        return RuntimeError(traceback.format_exc())
 
 
 def _joined(first: Run, second: Run, *, by_time: bool) -> Run:

@@ -9,7 +9,7 @@ from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.fuzz.generation.grammar import program_for
 from scapy_tfo.mutants.registry import named
 from scapy_tfo.oracle.parts.violation import Violation
-from scapy_tfo.program.program import Cookie, Flow, Option, Program, Send, Wait
+from scapy_tfo.program.program import Cookie, Flow, Option, Program, Send, Step, Wait
 from tests.oracle.conversations import GOOD, MSS, REQUEST
 
 PROGRAMS = 1500
@@ -128,6 +128,40 @@ def test_is_alive_and_leaves_nothing(reference: SimulatedBench) -> None:
     assert (reference.alive(), reference.counters()) == ("", {})
     reference.close()
     reference.close()
+
+
+LEGAL = {
+    "a RST that is challenged acknowledges nothing": (
+        Send(0, "S", options=GOOD),
+        Wait(),
+        Send(0, "F.", 1, "all", 10),
+        Wait(),
+        Send(0, "R.", 21, "all", wrong=True),
+        Wait(),
+        Wait(4.0),
+    ),
+    "a RST below the text that the SYN-ACK takes": (
+        Send(0, "S", size=20, options=GOOD),
+        Send(0, "R", 1),
+        Wait(1.5),
+    ),
+    "a cookie that is older than two minutes": (
+        Send(0, "S", size=20, options=GOOD),
+        Wait(),
+        Wait(200.0),
+        Send(1, "S", size=20, options=GOOD),
+        Wait(),
+    ),
+}
+"""What a right stack may answer as it likes."""
+
+
+@pytest.mark.parametrize("name", ["reference", "answers-slowly", "cookies-for-five-minutes"])
+@pytest.mark.parametrize("steps", LEGAL.values(), ids=LEGAL)
+def test_a_right_stack_is_not_blamed(name: str, steps: tuple[Step, ...]) -> None:
+    bench = SimulatedBench(f"sim:{name}")
+    verdict, _ = bench.trace(Program((Flow(), Flow()), steps, "reset"))
+    assert verdict.violations == ()
 
 
 def test_a_stack_that_is_not_there_is_told() -> None:

@@ -12,7 +12,7 @@ from scapy_tfo.explore.walk import Mistaken
 from scapy_tfo.segment import Segment
 from scapy_tfo.variants.registry import named
 
-UNSIGNED, FORGED, REFUSED, _LOST = RULES
+WRONG, FORGED, REFUSED, _LOST = RULES
 
 
 def found_at(name: str) -> Mistaken | None:
@@ -23,7 +23,7 @@ def found_at(name: str) -> Mistaken | None:
 @pytest.mark.parametrize(
     ("name", "rule", "clause"),
     [
-        ("signs-before-the-push", UNSIGNED, "ACC-9"),
+        ("signs-before-the-push", WRONG, "ACC-9"),
         ("checks-the-signature-of-syns-alone", FORGED, "ACC-14"),
         ("looks-at-the-cookie-before-the-signature", FORGED, "ACC-14"),
         ("cuts-cookies-beside-signatures", REFUSED, "SRV-8"),

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from scapy_tfo.explore.campaign.known import Known
     from scapy_tfo.explore.conversation.run import Problem, Run
     from scapy_tfo.explore.explorer import Found, Result
+    from scapy_tfo.explore.walk import Mistaken
 
 SUMMARY = "play every schedule of faults within bounds, and judge each one"
 DESCRIPTION = """Play schedules of conversations, systematically, and judge each of them.
@@ -161,6 +162,8 @@ _FOR = (
 )
 _SIMULATED = "sim:"
 _INTERRUPTED = 130
+_LAST = 40
+"""Packets of a walk that are printed."""
 
 
 def command(chosen: argparse.Namespace) -> int:
@@ -283,7 +286,9 @@ def _tell_plan(target: str, counts: dict[str, int]) -> int:
 
 
 def _tell(result: Result, seconds: float, files: dict[str, Path], new: Mapping[str, Found]) -> None:
+    from scapy_tfo.explore.audits import WALKED
     from scapy_tfo.explore.conversation.met import POSSIBLE
+    from scapy_tfo.explore.judging.clauses import clause_of
 
     stages = ", ".join(f"{number:,} {stage}" for stage, number in result.played.items())
     whole = "the whole plan" if result.complete else "as far as time allowed"
@@ -301,11 +306,15 @@ def _tell(result: Result, seconds: float, files: dict[str, Path], new: Mapping[s
         problem = each.problem
         word = "" if cause in new else "known, "
         word += "warning, " if each.is_advice else ""
-        print(f"\n{word}{cause}: {problem.rule}, {problem.actual}; expected: {problem.expected}")
+        rule = "" if cause == problem.rule else f"{problem.rule}, "
+        print(f"\n{word}{cause}: {rule}{problem.actual}; expected: {problem.expected}")
         after = f", behind {len(each.before)} others" if each.before else ""
-        print(f"  {each.schedule}{after}")
+        is_walk = problem.rule in WALKED
+        place = "a walk of many connections" if is_walk else str(each.schedule)
+        print(f"  {place}{after}; it breaks {clause_of(problem.rule)}")
         noun = "schedule" if each.count == 1 else "schedules"
-        print(f"  {each.count:,} {noun}; scapy-tfo explore replay {files[cause]}")
+        count = "" if is_walk else f"{each.count:,} {noun}; "
+        print(f"  {count}scapy-tfo explore replay {files[cause]}")
 
 
 def replay_command(chosen: argparse.Namespace) -> int:
@@ -317,27 +326,50 @@ def replay_command(chosen: argparse.Namespace) -> int:
     target, seed, schedule, before = read_finding(chosen.file)
     target = chosen.target or kept_target(target, str(chosen.file), "--target")
     name = target.removeprefix(_SIMULATED)
+    walks: Sequence[Mistaken] = ()
     if name == target:
         run, problems = replay_live(chosen, target, schedule, seed)
     else:
-        run, problems = Explorer(name, seed=seed).replay(schedule, before)
-    print(f"{target}: {schedule}")
-    _tell_packets(run)
-    _tell_problems(problems)
+        explorer = Explorer(name, seed=seed)
+        run, problems = explorer.replay(schedule, before)
+        walks = explorer.mistaken
+    if walks:
+        _tell_walks(target, walks)
+        problems = [each for each in problems if each not in [walk.problem for walk in walks]]
+    if problems or not walks:
+        print(f"{target}: {schedule}")
+        _tell_packets(run)
+        _tell_problems(problems)
+    problems += [each.problem for each in walks]
     return 1 if problems else 0
 
 
-def _tell_packets(run: Run) -> None:
-    from scapy_tfo.segment import MalformedPacketError, Segment
+def _tell_walks(target: str, walks: Sequence[Mistaken]) -> None:
+    """The last packets of each, and what is wrong."""
+    for each in walks:
+        shown = each.packets[-_LAST:]
+        first = len(each.packets) - len(shown) + 1
+        print(f"{target}: a walk of many connections, packets {first} to {len(each.packets)}")
+        for packet in shown:
+            _tell_packet(packet.when, packet.data, to_target=packet.outbound)
+        _tell_problems([each.problem])
 
+
+def _tell_packets(run: Run) -> None:
     # What was lost stands where it would have arrived.
     for each in sorted(run.trace, key=lambda each: each.at):
-        try:
-            text = str(Segment.from_bytes(each.data))
-        except MalformedPacketError as error:
-            text = str(error)
-        arrow = "client -> target " if each.to_target else "client <- target "
-        print(f"{each.at:10.3f}  {arrow} {text}" + (f"  [{each.fate}]" if each.fate else ""))
+        _tell_packet(each.at, each.data, to_target=each.to_target, fate=each.fate)
+
+
+def _tell_packet(at: float, data: bytes, *, to_target: bool, fate: str = "") -> None:
+    from scapy_tfo.segment import MalformedPacketError, Segment
+
+    try:
+        text = str(Segment.from_bytes(data))
+    except MalformedPacketError as error:
+        text = str(error)
+    arrow = "client -> target " if to_target else "client <- target "
+    print(f"{at:10.3f}  {arrow} {text}" + (f"  [{fate}]" if fate else ""))
 
 
 def _tell_problems(problems: Sequence[Problem]) -> None:

@@ -59,7 +59,7 @@ def write_exports(name: str, target: str, seed: int, found: Found, directory: Pa
         except OSError as error:
             raise SetupError(f"cannot write {path}: {error.strerror}") from error
         except SetupError as error:
-            problems.append(f"{path.name}: {error}")
+            problems.append(f"no {path.name}: {error}")
     return problems
 
 
@@ -73,7 +73,7 @@ def _capture(case: _Case) -> bytes:
 def _script(case: _Case) -> str:
     _demand_packets(case)
     if case.found.problem.rule.startswith(AUDITED):
-        raise SetupError("it shows in an audit of many connections")
+        raise SetupError("what shows in an audit of many connections makes no script")
     _, right = rehearsed(case.found.schedule, REFERENCE, case.seed)
     about = [
         case.name,

@@ -56,10 +56,10 @@ AUDITS: Mapping[str, str] = MappingProxyType(
         "text-ends-twice": "AFT-2",
         "text-missing": "TCP-ACK-3",
         "text-without-end": "TCP-FIN-1",
-        "unsigned-answer": "ACC-9",
         "waiting-text-lost": "TCP-ACK-3",
         "waiting-text-wrong": "TCP-SEQ-4",
         "waits-for-ever": "AFT-11",
+        "wrong-signature": "ACC-9",
     }
 )
 """What is judged by the applications and by audits, and not by a rule for packets."""

@@ -165,7 +165,7 @@ class History(Facts):
         is_new = self.their_una < ack <= self.theirs.end
         if is_new:
             self._measure(ack)
-            self._learn_progress(ack, place, is_read=segment.checksum is None)
+            self._learn_progress(ack, place, is_read=segment.checksum is None and not flags & RST)
         if ack > self.theirs.end and self.complete and self.ordered:
             # What acknowledges too much has no window (RFC 9293 section 3.10.7.4, fifth).
             return
@@ -184,7 +184,7 @@ class History(Facts):
             self.peer.round_trip = at - self.handshakes[0]
 
     def _learn_progress(self, ack: int, place: Place, *, is_read: bool) -> None:
-        """The peer acknowledges more than before. is_read: its checksum is right."""
+        """The peer acknowledges more than before. is_read: it is sound, and no RST (challenged)."""
         at = self.peer.sent_at
         self.slow = self.slow or at is None or at - self.text_at > PROMPT
         # A segment for each segment, or for each ACK, is the most that a window grows by.

@@ -187,6 +187,9 @@ def repeats_after_rst(history: History, came: Came) -> Judged:
     if not history.is_timed(peer.refused_at) or (crossed and came.segment.is_syn_ack):
         # An ACK that crosses the SYN-ACK makes it another connection that is reset.
         return False
+    if came.ack != peer.refused_number:
+        # Of text that the SYN-ACK takes, the RST did not know.
+        return False
     return not came.segment.is_syn_ack or Breach("no SYN-ACK: its connection was reset", "one more")
 
 

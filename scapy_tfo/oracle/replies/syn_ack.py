@@ -15,8 +15,9 @@ from scapy_tfo.program.options import Offer
 from scapy_tfo.segment import FIN
 
 _MASK = 0xFFFFFFFF
-_SURE_LIFE = 25.0
-"""Seconds for which any cookie is good: no server changes its key several times a minute."""
+_SURE_LIFE, _SURE_MINUTES = 25.0, 140.0
+"""Seconds for which any cookie is good: no server changes its key several times a minute; and for
+which one is good where cookies are known to last for more than one."""
 
 
 def syn_ack(link: Connection, came: Came) -> None:
@@ -201,7 +202,7 @@ def _may_be_stale(link: Connection, offer: Offer, now: float) -> bool:
     ]
     age = min((link.jar.age(each, now) for each in presented), default=0.0)
     last = link.profile.cookies_last
-    if last or age < _SURE_LIFE:
+    if age < (_SURE_MINUTES if last else _SURE_LIFE):
         return False
     given = [each.cookie for each in offer.fast_open if isinstance(each, FastOpen)]
     return last is False or any(each not in presented for each in given)

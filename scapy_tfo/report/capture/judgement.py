@@ -50,6 +50,8 @@ def judgement_lines(judged: Judged, rules: Rules, *, every: bool = False) -> Ite
     yield f"{shown}, {judgement.count:,} connections; {broken}"
     for note in judgement.notes:
         yield f"note: {one_line(note)}"
+    if not judgement.count:
+        yield "note: nothing was judged: no connection of TCP that was asked for is in it"
     yield from _broken(judgement, rules)
     telling = judgement.connections if every else [e for e in judgement.connections if e.is_broken]
     most = len(telling) if every else _LISTED

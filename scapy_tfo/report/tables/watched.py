@@ -20,8 +20,9 @@ A rule of *traffic* follows from what both ends have sent: it is watched beside 
 program. A rule of the *model* follows from what a right target may do by then with all that it was
 sent: only the fuzzer keeps track of that.
 
-Each rule of traffic is broken by the mutants beside it, `sim:NAME`, and nothing else tells of them:
-[rules-left-out.md](rules-left-out.md).
+Each rule of traffic is broken by the mutants beside it, `sim:NAME`, which `scapy-tfo mutants` lists
+with the case or stimulus that shows them; some of these need `--slow`. There, nothing but the rule
+tells of its mutant ([rules-left-out.md](rules-left-out.md)); elsewhere other rules and cases may.
 
 | watched as | rules | of | source | broken by | {{heads}} |
 |---|---|---|---|---|{{lines}}|"""

@@ -141,7 +141,8 @@ def test_no_capture(content: bytes, tmp_path: Path, capsys: pytest.CaptureFixtur
     path = tmp_path / "c.pcap"
     path.write_bytes(content)
     assert main(["capture", "judge", str(path)]) == 2
-    assert "is not a capture: give a pcap or pcapng file" in capsys.readouterr().err
+    why = "is not a capture" if content else "is empty"
+    assert f"{why}: give a pcap or pcapng file" in capsys.readouterr().err
 
 
 def test_memory_is_bounded_and_what_is_set_aside_is_not_blamed(right: Captures) -> None:
@@ -179,3 +180,29 @@ def test_a_capture_of_the_suite_that_begins_with_a_syn_with_ack(
     assert blamed
     assert all("client" in each and "this suite, on purpose" in each for each in blamed)
     assert not any(each.startswith("  server breaks") for each in lines)
+
+
+def test_what_the_target_breaks_is_not_the_suites_whatever_the_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = ("--only", "TCP-ACK-10.acknowledgements-alone", "--slow", "-4", "--out", str(tmp_path))
+    assert main(["test", "sim:acks-acks", *wanted]) == 1
+    capsys.readouterr()
+    assert main(["capture", "judge", "--at", "192.0.2.1", str(tmp_path / "capture.pcapng")]) == 1
+    lines = told(capsys).splitlines()
+    blamed = [each for each in lines if "TCP-ACK-10 ack-of-an-ack" in each]
+    assert blamed
+    assert all("server" in each and "on purpose" not in each for each in blamed)
+
+
+def test_a_capture_without_a_connection_says_that_nothing_was_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    header = tmp_path / "header.pcap"
+    header.write_bytes(bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000"))
+    assert main(["capture", "judge", str(header)]) == 0
+    assert "note: nothing was judged: no connection of TCP" in told(capsys)
+    empty = tmp_path / "empty.pcap"
+    empty.write_bytes(b"")
+    assert main(["capture", "judge", str(empty)]) == 2
+    assert "is empty" in capsys.readouterr().err

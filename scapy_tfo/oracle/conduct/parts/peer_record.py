@@ -64,7 +64,8 @@ class PeerRecord:
     connection. odd: the one thing in which its last segment is not plain, where all before it was.
     doubtful: that of text that must not be taken, where the text starts, and whether the connection
     was open. calm: nothing but RSTs far outside of the window, far_resets in number, keeps it from
-    being plain. refused_at: when it reset a connection that was half open. sure: what it has
+    being plain. refused_at: when it reset a connection that was half open, refused_number: of that
+    RST. sure: what it has
     acknowledged while it was plain, sure_at: when; settled: that of a while before. fin_end: the
     number behind its FIN. orderly: all is plain, but that text may come behind a gap. old_at: when
     text came last that may be old, and the time before; odd_at: when anything did that is not
@@ -109,6 +110,7 @@ class PeerRecord:
     calm: bool = True
     far_resets: int = 0
     refused_at: float | None = None
+    refused_number: int = 0
     sure: int = 0
     settled: int = 0
     sure_at: float | None = None
@@ -249,7 +251,7 @@ class PeerRecord:
         if place.open:
             self.reset_at, self.reset_by = at, by
         elif by is Reset.ALONE and self.refused_at is None:
-            self.refused_at = at
+            self.refused_at, self.refused_number = at, place.start
 
     def _note_oddity(self, segment: Segment, place: Place) -> None:
         """It sends what a stack may mind."""
