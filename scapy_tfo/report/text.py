@@ -273,7 +273,8 @@ class _Layout:
         if not observations:
             return
         if self.is_short:
-            yield from self._heading(f"OBSERVED: {len(observations)} facts, listed in report.txt")
+            facts = "1 fact" if len(observations) == 1 else f"{len(observations)} facts"
+            yield from self._heading(f"OBSERVED: {facts}, listed in report.txt")
             return
         yield from self._heading("OBSERVED: what this target does where the sources leave it open")
         case = ""

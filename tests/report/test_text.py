@@ -114,7 +114,7 @@ OBSERVED = re.compile(r"OBSERVED: .*?\n\n", re.DOTALL)
 
 def test_a_pipe_gets_what_the_file_gets_but_for_the_facts(run: Run, catalogue: Catalogue) -> None:
     in_short = printed(run, catalogue)
-    assert "facts, listed in report.txt\n" in in_short
+    assert "OBSERVED: 1 fact, listed in report.txt\n" in in_short
     whole = summary(run, catalogue=catalogue)
     (table,) = TABLE.findall(whole)
     assert TABLE.findall(in_short) == [table]

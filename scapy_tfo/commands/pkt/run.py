@@ -195,7 +195,8 @@ def _counted(judged: Sequence[Judged], seconds: float) -> str:
     told = ", ".join(
         f"{count} {verdict.value}" for count, verdict in zip(counts, Verdict, strict=True) if count
     )
-    return f"{len(judged)} runs in {seconds:.1f} s: {told}"
+    runs = "1 run" if len(judged) == 1 else f"{len(judged)} runs"
+    return f"{runs} in {seconds:.1f} s: {told}"
 
 
 def _write(chosen: argparse.Namespace, run: Run, catalogue: Mapping[str, Requirement]) -> None:

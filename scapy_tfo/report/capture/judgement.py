@@ -12,6 +12,7 @@ from typing import Any
 from scapy_tfo import __version__
 from scapy_tfo.capture.judging.verdict import ConnectionVerdict, EndVerdict, Finding, Judgement
 from scapy_tfo.errors import SetupError
+from scapy_tfo.report.capture.summary import plural
 from scapy_tfo.report.escape import encodable, one_line
 from scapy_tfo.tcp_rules import TcpRule
 
@@ -47,7 +48,7 @@ def judgement_lines(judged: Judged, rules: Rules, *, every: bool = False) -> Ite
     shown = f"{one_line(str(path))}: {judgement.packets:,} packets, {judgement.segments:,} of TCP"
     by_us = ", by this suite alone, on purpose" if _is_ours_alone(judgement) else ""
     broken = f"rules are broken in {judgement.broken:,}{by_us}"
-    yield f"{shown}, {judgement.count:,} connections; {broken}"
+    yield f"{shown}, {plural(judgement.count, 'connection')}; {broken}"
     for note in judgement.notes:
         yield f"note: {one_line(note)}"
     if not judgement.count:
@@ -103,7 +104,8 @@ def _of_connection(
         for finding in end.unsure if every else ():
             yield from _of_finding(path, end, finding, rules, unless=True)
         for doubt, names in end.unjudged.items() if every else ():
-            yield f"  {end.role}: {len(names)} rules not judged: {doubt} ({', '.join(names)})"
+            told = f"{plural(len(names), 'rule')} not judged: {doubt} ({', '.join(names)})"
+            yield f"  {end.role}: {told}"
 
 
 def _of_finding(
@@ -135,8 +137,8 @@ def _unjudged(judgement: Judgement, rules: Rules) -> Iterator[str]:
         told = ", ".join(f"{rules[name].id} {name} ({count:,})" for name, count in counts)
         yield ""
         yield (
-            f"in {judgement.unsure:,} connections, rules are broken unless the capture lacks "
-            f"packets, or one that was cut short was spoiled: {told}"
+            f"in {plural(judgement.unsure, 'connection')}, rules are broken unless the capture "
+            f"lacks packets, or one that was cut short was spoiled (--all says where): {told}"
         )
     if judgement.doubts:
         yield ""

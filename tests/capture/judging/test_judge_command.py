@@ -65,7 +65,7 @@ def test_one_connection_alone(
     arguments = [str(path), "--complete", "--all", "--between"]
     for order in (ends, ends[::-1]):
         main(["capture", "judge", *arguments, *order])
-        assert ", 1 connections; " in told(capsys)
+        assert ", 1 connection; " in told(capsys)
     main(["capture", "judge", *arguments, "192.0.2.9:1", "[2001:db8::9]:2"])
     assert ", 0 connections; " in told(capsys)
 
