@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import textwrap
 from collections.abc import Sequence
@@ -185,9 +186,14 @@ def _print_requirements(only: Sequence[str], exclude: Sequence[str]) -> None:
 def print_rules(only: Sequence[str], exclude: Sequence[str]) -> None:
     """Print each rule of plain TCP: what it demands, of whom and when, and what it leaves open."""
     rules = tcp_rules.load()
+    # Reports add the name of the oracle: TCP-ACK-1.ack-of-a-gap.
+    only, exclude = ([each.partition(".")[0] for each in some] for some in (only, exclude))
     chosen = chosen_ids(
         list(rules), only, exclude, kind="rule", example="TCP-RST-2, a topic such as RST"
     )
+    breaking: dict[str, list[str]] = {}
+    for mutant in (*all_tcp_mutants(), *all_rule_mutants()):
+        breaking.setdefault(mutant.breaks, []).append(mutant.name)
     stimuli: dict[str, list[str]] = {}
     for case in all_stimuli():
         for name in case.requirements:
@@ -208,6 +214,8 @@ def print_rules(only: Sequence[str], exclude: Sequence[str]) -> None:
         _print_indented(f"- allowed: {each.allows}", 6)
         for name in stimuli.get(identity, ()):
             print(f"      - brought about by {name}")
+        for name in itertools.chain(*(breaking.get(one, ()) for one in (*each.rule, identity))):
+            print(f"      - broken on purpose by sim:{name}")
     judged = sum(bool(rules[identity].rule) for identity in chosen)
     print(f"\n{len(chosen)} of {len(rules)} rules; the oracle judges {judged} of them today")
 
