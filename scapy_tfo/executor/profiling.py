@@ -13,7 +13,16 @@ from dataclasses import replace
 from scapy_tfo import option as opt
 from scapy_tfo.executor.play import Play
 from scapy_tfo.oracle.parts.pending import COUNTS_NO_MORE
-from scapy_tfo.oracle.parts.profile import ANY, FORMS, MANY, REQUEST, WHOLE, Profile, Usual
+from scapy_tfo.oracle.parts.profile import (
+    ANY,
+    FORMS,
+    MANY,
+    REQUEST,
+    SURE_LIFE,
+    WHOLE,
+    Profile,
+    Usual,
+)
 from scapy_tfo.oracle.parts.state import Connection
 from scapy_tfo.program.cookies import Client
 from scapy_tfo.program.program import SMALL, Cookie, Flow, Option, Program, Send, Step, Wait
@@ -25,6 +34,8 @@ _EVERYTHING = (_MSS, Option("sackok"), Option("ts"), Option("nop"), Option("ws",
 _PAUSE = 2.0
 """Seconds after which a target that grants one cookie a second grants the next."""
 _A_MINUTE = 65.0
+_LIVES = (1000.0, 60.0)
+"""Seconds."""
 _SIZE = 20
 """Bytes of text."""
 
@@ -78,6 +89,7 @@ def acquaint(
         found,
         cookies_once=_cookies_once(ask, family),
         cookies_last=_cookies_last(ask, family) if virtual else None,
+        cookie_life=_cookie_life(ask, family) if virtual else SURE_LIFE,
         syn_text=_syn_text(ask, family),
         resets_last=_resets_last(ask, family, found.slack) if small and virtual else COUNTS_NO_MORE,
     )
@@ -238,6 +250,12 @@ def _cookies_once(ask: Ask, family: int) -> bool:
 def _cookies_last(ask: Ask, family: int) -> bool:
     """Whether a cookie is good after more than a minute."""
     return any(_taken(ask, family, _GOOD, _SIZE, Wait(_A_MINUTE)))
+
+
+def _cookie_life(ask: Ask, family: int) -> float:
+    """Seconds after which a cookie is good still: more than any program takes, or fewer."""
+    tried = (each for each in _LIVES if any(_taken(ask, family, _GOOD, _SIZE, Wait(each))))
+    return next(tried, SURE_LIFE)
 
 
 def _syn_text(ask: Ask, family: int) -> int:

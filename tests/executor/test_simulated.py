@@ -156,7 +156,9 @@ LEGAL = {
 """What a right stack may answer as it likes."""
 
 
-@pytest.mark.parametrize("name", ["reference", "answers-slowly", "cookies-for-five-minutes"])
+@pytest.mark.parametrize(
+    "name", ["reference", "answers-slowly", "cookies-for-five-minutes", "variants-row-22"]
+)
 @pytest.mark.parametrize("steps", LEGAL.values(), ids=LEGAL)
 def test_a_right_stack_is_not_blamed(name: str, steps: tuple[Step, ...]) -> None:
     bench = SimulatedBench(f"sim:{name}")

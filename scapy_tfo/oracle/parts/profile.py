@@ -39,6 +39,10 @@ class Usual:
         return max(sizes, default=None)
 
 
+SURE_LIFE = 25.0
+"""Seconds for which any cookie is good: no server changes its key several times a minute."""
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """Choices of a target.
@@ -53,7 +57,8 @@ class Profile:
     have given a connection up. opens_without: SYNs whose text it hands over at once though they
     have no cookie (RFC 7413 section 7.3): REQUEST for those that ask for one, ANY for all.
     cookies_once: a cookie is good for one fast open. cookies_last: a cookie is good for longer than
-    a minute; None where nobody tried. grants_each: it grants a cookie to each request, however
+    a minute; None where nobody tried. cookie_life: seconds for which one is good for sure.
+    grants_each: it grants a cookie to each request, however
     close they come. syn_text: bytes that it takes of a SYN with a good cookie at least. slack: fast
     opens that may be pending beyond the limit. connections: that it holds at a time, as far as
     programs try. resets_last: seconds for which a fast open may count on that was reset while
@@ -77,6 +82,7 @@ class Profile:
     opens_without: frozenset[str] = frozenset()
     cookies_once: bool = False
     cookies_last: bool | None = None
+    cookie_life: float = SURE_LIFE
     grants_each: bool = True
     syn_text: int = WHOLE
     slack: int = 0

@@ -15,9 +15,6 @@ from scapy_tfo.program.options import Offer
 from scapy_tfo.segment import FIN
 
 _MASK = 0xFFFFFFFF
-_SURE_LIFE, _SURE_MINUTES = 25.0, 140.0
-"""Seconds for which any cookie is good: no server changes its key several times a minute; and for
-which one is good where cookies are known to last for more than one."""
 
 
 def syn_ack(link: Connection, came: Came) -> None:
@@ -201,11 +198,10 @@ def _may_be_stale(link: Connection, offer: Offer, now: float) -> bool:
         each.cookie for each in link.handshake.offer.fast_open if isinstance(each, FastOpen)
     ]
     age = min((link.jar.age(each, now) for each in presented), default=0.0)
-    last = link.profile.cookies_last
-    if age < (_SURE_MINUTES if last else _SURE_LIFE):
+    if age < link.profile.cookie_life:
         return False
     given = [each.cookie for each in offer.fast_open if isinstance(each, FastOpen)]
-    return last is False or any(each not in presented for each in given)
+    return link.profile.cookies_last is not None or any(each not in presented for each in given)
 
 
 def _came_with_a_refusal(other: Connection, link: Connection) -> bool:
