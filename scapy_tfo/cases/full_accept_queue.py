@@ -78,7 +78,7 @@ async def a_full_accept_queue_loses_no_acknowledged_data(peer: Peer) -> None:
     await peer.still_serves(service)
 
 
-@case("ACC-9", needs=["echo", "listeners", "close"])
+@case("AFT-11", needs=["echo", "listeners", "close"])
 async def a_listener_that_closes_resets_what_waits(peer: Peer) -> None:
     """A listener closes while a fast open and a plain client wait to be accepted: what it
     acknowledged is answered, or reset."""

@@ -144,10 +144,10 @@ def _forged(flow: Flow, flags: Flags, text: bytes = b"") -> Segment:
     )
 
 
-@case("ACC-9", needs=["echo", "listeners"], fixed=_FIXED)
+@case("ACC-14", needs=["echo", "listeners"], fixed=("fill", "urgent"))
 async def segments_without_the_signature_do_nothing(peer: Peer) -> None:
-    """Text, FIN and RST on an open signed connection, signed with another key or not at all: none
-    is answered, and the conversation goes on behind them (RFC 2385 section 2.0)."""
+    """Text, FIN and RST on an open signed connection, with another key's signature or none: the
+    conversation goes on behind them (RFC 2385 section 2.0)."""
     service = await _signed(peer)
     flow = await peer.connect(service)
     flow.request()

@@ -148,12 +148,12 @@ class Explorer:
         some = cells()
         dice.shuffle(some)
         bases = []
-        if not shard:
-            self.try_listeners()
         for run in self._all(batches(some[shard::of], dice)):
             self.result.covered.add(run)
             if not plan.is_long(run.schedule):
                 bases.append(run)
+        if not shard and self.result.complete:
+            self.try_listeners()
         marks: set[tuple[Schedule, int]] = {(run.schedule, run.mark) for run in bases}
         single = with_a_wrong_segment_in_each_state(bases)
         once = [*single, *with_a_deed()[shard::of], *(with_a_fault()[shard::of] if faults else ())]

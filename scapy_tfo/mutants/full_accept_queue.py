@@ -34,7 +34,7 @@ class NeverEndsHandshakesThatFoundNoRoom(PassiveConnection):
         return not self._found_none
 
 
-@mutant("ACC-9")
+@mutant("AFT-11")
 class ClosesAndKeepsWhatWaits(Listener):
     """A listener that closes keeps what was not accepted: it acknowledges, and nobody reads."""
 

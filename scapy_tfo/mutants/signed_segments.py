@@ -54,7 +54,7 @@ class LooksAtTheCookieBeforeTheSignature(Listener):
         return bool(option.cookie) and self.check_cookie(segment, option) is not KeyMatch.NONE
 
 
-@mutant("ACC-9")
+@mutant("ACC-14")
 class ChecksTheSignatureOfSynsAlone(PassiveConnection):
     """On an open connection segments are taken without their signature."""
 

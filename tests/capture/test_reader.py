@@ -143,7 +143,8 @@ def test_a_damaged_capture_is_called_so(wrong: bytes, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"abc", b"%PDF-1.4 and so on"])
 def test_what_is_no_capture_is_called_so(content: bytes, tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match="is not a capture: give a pcap or pcapng file"):
+    why = "is not a capture" if content else "is empty"
+    with pytest.raises(SetupError, match=f"{why}: give a pcap or pcapng file"):
         read_frames(written(tmp_path, content))
 
 

@@ -13,7 +13,15 @@ from scapy_tfo.explore.campaign.export import write_exports
 from scapy_tfo.explore.campaign.files import read_finding
 from scapy_tfo.explore.campaign.regression import broken_by
 from scapy_tfo.explore.conversation.run import Problem
-from scapy_tfo.explore.conversation.schedule import LOST, Fault, Schedule, Wrong, to_json
+from scapy_tfo.explore.conversation.schedule import (
+    DELAYED,
+    LOST,
+    Deed,
+    Fault,
+    Schedule,
+    Wrong,
+    to_json,
+)
 from scapy_tfo.explore.explorer import Explorer, Found
 from scapy_tfo.explore.reduce import reduced
 
@@ -162,3 +170,10 @@ def test_a_file_that_is_no_finding_is_told(tmp_path: Path) -> None:
     path.write_text("{}")
     with pytest.raises(SetupError, match="no finding"):
         read_finding(path)
+
+
+def test_a_syn_that_comes_late_opens_another_connection_which_may_agree_on_ecn() -> None:
+    late = Fault(True, 0, DELAYED)
+    marked = Deed("ce-answer", 1)
+    schedule = Schedule("good", "echo", "write-end:100", faults=(late,), deeds=(marked,))
+    assert Explorer("reference", seed=3).problems_of(schedule) == []

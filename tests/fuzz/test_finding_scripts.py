@@ -123,7 +123,7 @@ def test_what_a_target_has_to_be_given_stands_in_the_head(mutant: str, needed: s
         # An MSS is compared with that of the SYN-ACK before.
         ("fast-open-offers-the-default-mss", "<mss $MSS"),
         # An ISN that the program names is kept.
-        ("numbers-have-a-sign", "S 2147483637:2147483637(0)"),
+        ("numbers-have-a-sign", "S 2147483637:2147483647(10)"),
         # The clock of the SYN-ACK is that of what follows it.
         ("syn-ack-has-another-clock", "TS val"),
         # The first packet is no SYN alone: we are the client all the same.

@@ -114,6 +114,7 @@ def test_all_cases_run_on_linux_with_the_agent_in_python(network, tmp_path):
         "waits for long timers: give --slow",
         f"{unknown}close-unread:500",
         f"{unknown}late-accept:200",
+        f"{unknown}late-accept:60000",
         f"{unknown}reno:900000",
         f"{unknown}signed:16",
     }

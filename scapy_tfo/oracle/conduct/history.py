@@ -339,8 +339,7 @@ class History(Facts):
         del self.acks_at[:-_COUNTED]
 
     def _learn_report(self, came: Came) -> None:
-        blocks = self.blocks(came)
-        self.duplicate = None
+        blocks, self.duplicate = self.blocks(came), None
         if not blocks or came.ack is None:
             return
         first, *rest = blocks
@@ -351,6 +350,7 @@ class History(Facts):
 
     def _learn_syn_ack(self, came: Came) -> None:
         self.handshakes += (came.at,)
+        self.refuses_ecn &= self.iss == came.segment.seq
         self.refuses_ecn |= not came.flags & ECE
         self.text_at = came.at
         if self.iss is None:
