@@ -22,6 +22,13 @@ _WITH_A_WORD, _NOP = 0x46, 1
 """Version and length of an IPv4 header with four bytes of options, and the option that says
 nothing."""
 
+SOFT_ERRORS = {
+    4: ((3, 0), (3, 1), (3, 5), (4, 0), (11, 0), (11, 1), (12, 0)),
+    6: ((1, 0), (1, 3), (3, 0), (3, 1), (4, 0), (4, 1), (4, 2)),
+}
+"""Type and code of what may pass, and must not end an open connection (RFC 9293 section 3.9.2.2,
+MUST-56; RFC 6633 for source quench), by IP version."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IcmpError:

@@ -1,4 +1,4 @@
-"""Reads and writes times with their units, the same way wherever a user gives one."""
+"""Reads and writes times with their units, the same way wherever a user gives one; and counts."""
 
 from __future__ import annotations
 
@@ -32,3 +32,8 @@ def shown(seconds: float) -> str:
     if 0 < seconds < 1:
         return f"{seconds * 1e3:g}ms"
     return f"{seconds:g}s"
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 packet`, `1,234 packets`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

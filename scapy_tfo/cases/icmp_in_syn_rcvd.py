@@ -37,9 +37,6 @@ TINY_MTU = {4: 68, 6: 100}
 LEAST_IPV6 = 1000
 """Bytes: less than the 1,220 that fit into the least MTU, with all options."""
 
-ECHO_REPLY = {4: (0, 0), 6: (129, 0)}
-"""Type and code of what is no error, whatever it quotes."""
-
 HEADERS = {4: 40, 6: 60}
 SIZE = 20_000
 ELSEWHERE = 1 << 24

@@ -8,17 +8,12 @@ from dataclasses import replace
 from scapy_tfo.clients.connection import Incoming
 from scapy_tfo.clients.registry import case
 from scapy_tfo.clients.server import NOT_ENDING, Server
-from scapy_tfo.icmp import IcmpError, packet_too_big, unreachable
+from scapy_tfo.icmp import SOFT_ERRORS, IcmpError, packet_too_big, unreachable
 from scapy_tfo.suite.concurrently import at_once
 from scapy_tfo.suite.outcome import Unsupported
 
 _CODES = {4: (0, 1, 2, 3, 5, 6, 9, 10, 13), 6: (0, 1, 2, 3, 4, 5, 6)}
 _PORT_UNREACHABLE = {4: 3, 6: 4}
-_SOFT = {
-    4: ((3, 0), (3, 1), (3, 5), (11, 0), (11, 1), (12, 0)),
-    6: ((1, 0), (1, 3), (3, 0), (3, 1), (4, 0), (4, 1), (4, 2)),
-}
-"""Type and code of what must not end an open connection (MUST-56)."""
 _MTU = {4: 1340, 6: 1360}
 """Bytes, less than a SYN full of data has."""
 
@@ -210,7 +205,7 @@ async def errors_that_may_pass_on_an_open_connection(server: Server) -> None:
     sent = await client.expect(
         "the refused data", lambda each: bool(each.payload) and not each.is_syn
     )
-    for kind, code in _SOFT[server.family]:
+    for kind, code in SOFT_ERRORS[server.family]:
         client.send_icmp(replace(unreachable(sent.to_bytes(), code=code), type=kind))
     await asyncio.sleep(0.05)
     await client.serve()

@@ -22,6 +22,7 @@ from scapy_tfo.report.outline import (
     why,
 )
 from scapy_tfo.suite.result import Result, Run, Standing
+from scapy_tfo.units import plural
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -273,7 +274,7 @@ class _Layout:
         if not observations:
             return
         if self.is_short:
-            facts = "1 fact" if len(observations) == 1 else f"{len(observations)} facts"
+            facts = plural(len(observations), "fact")
             yield from self._heading(f"OBSERVED: {facts}, listed in report.txt")
             return
         yield from self._heading("OBSERVED: what this target does where the sources leave it open")

@@ -6,18 +6,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scapy_tfo import seq
-from scapy_tfo.icmp import unreachable
+from scapy_tfo.icmp import SOFT_ERRORS, unreachable
 from scapy_tfo.segment import ACK, PSH, RST
 from scapy_tfo.suite.flow import Flow
 from scapy_tfo.suite.outcome import Unsupported
 from scapy_tfo.suite.peer import Peer
 from scapy_tfo.suite.registry import stimulus
 
-SOFT = {
-    4: [(3, 0), (3, 1), (3, 5), (4, 0), (11, 0), (11, 1), (12, 0)],
-    6: [(1, 0), (1, 3), (3, 0), (3, 1), (4, 0), (4, 1), (4, 2)],
-}
-"""Type and code: what may pass (RFC 9293 section 3.9.2.2)."""
 OLD = 1 << 29
 CHALLENGES = 2_100
 LATER = 0.1
@@ -136,7 +131,7 @@ async def text_with_an_old_acknowledgement(peer: Peer) -> None:
 async def errors_that_may_pass(peer: Peer) -> None:
     """Each soft error quotes text under way on an open connection, which then goes on."""
     flow = await answered_once(peer)
-    for kind, code in SOFT[peer.family]:
+    for kind, code in SOFT_ERRORS[peer.family]:
         flow.request()
         await flow.answered(acking=False)
         last = next(each for each in flow.heard[::-1] if each.payload)
@@ -156,7 +151,7 @@ async def an_error_that_may_pass_and_a_loss(peer: Peer) -> None:
     flow.request()
     await flow.answered(acking=False)
     last = next(each for each in flow.heard[::-1] if each.payload)
-    flow.send_icmp(replace(unreachable(last.to_bytes(), code=SOFT[peer.family][1][1])))
+    flow.send_icmp(replace(unreachable(last.to_bytes(), code=SOFT_ERRORS[peer.family][1][1])))
     await flow.pause(TIMEOUTS)
     flow.ack()
     flow.request()

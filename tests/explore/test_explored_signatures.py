@@ -12,7 +12,7 @@ from scapy_tfo.explore.walk import Mistaken
 from scapy_tfo.segment import Segment
 from scapy_tfo.variants.registry import named
 
-WRONG, FORGED, REFUSED, _LOST = RULES
+WRONG, FORGED, REFUSED, LOST = RULES
 
 
 def found_at(name: str) -> Mistaken | None:
@@ -27,6 +27,7 @@ def found_at(name: str) -> Mistaken | None:
         ("checks-the-signature-of-syns-alone", FORGED, "ACC-14"),
         ("looks-at-the-cookie-before-the-signature", FORGED, "ACC-14"),
         ("cuts-cookies-beside-signatures", REFUSED, "SRV-8"),
+        ("first-byte-is-lost", LOST, "TCP-ACK-3"),
     ],
 )
 def test_what_is_wrong_beside_signatures_is_found(name: str, rule: str, clause: str) -> None:

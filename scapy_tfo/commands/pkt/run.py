@@ -20,6 +20,7 @@ from scapy_tfo.commands.pkt.run_options import (
     is_direct,
 )
 from scapy_tfo.errors import SetupError, none_of
+from scapy_tfo.units import plural
 
 if TYPE_CHECKING:
     from scapy_tfo.pkt.language.settings import Settings
@@ -195,8 +196,7 @@ def _counted(judged: Sequence[Judged], seconds: float) -> str:
     told = ", ".join(
         f"{count} {verdict.value}" for count, verdict in zip(counts, Verdict, strict=True) if count
     )
-    runs = "1 run" if len(judged) == 1 else f"{len(judged)} runs"
-    return f"{runs} in {seconds:.1f} s: {told}"
+    return f"{plural(len(judged), 'run')} in {seconds:.1f} s: {told}"
 
 
 def _write(chosen: argparse.Namespace, run: Run, catalogue: Mapping[str, Requirement]) -> None:

@@ -159,7 +159,6 @@ def _without_cookie(program: Program, violation: Violation, ask: Ask) -> str:
     if violation.rule == "early-text" and violation.requirement == "ACC-5":
         (shown,) = ask([_with_syn(program, syn, replace(syn, size=_SOME))])
         return "ACC-9" if shown else ""
-    is_wrong = violation.rule == "text-wrong"
     if violation.rule not in ("no-text", "no-ack", "text-wrong"):
         return ""
     if violation.requirement != "ACC-9":
@@ -171,7 +170,7 @@ def _without_cookie(program: Program, violation: Violation, ask: Ask) -> str:
     # A reduced program has no more text than it needs.
     if syn.size > _SMALL_SEGMENT:
         return "ACC-10"
-    if is_wrong:
+    if violation.rule == "text-wrong":
         return ""
     in_part = any("text" in each.actual.split(", ") for each in shown)
     return "" if in_part or not _again(violation, shown) else "ACC-2"

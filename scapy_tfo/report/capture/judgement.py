@@ -12,9 +12,9 @@ from typing import Any
 from scapy_tfo import __version__
 from scapy_tfo.capture.judging.verdict import ConnectionVerdict, EndVerdict, Finding, Judgement
 from scapy_tfo.errors import SetupError
-from scapy_tfo.report.capture.summary import plural
 from scapy_tfo.report.escape import encodable, one_line
 from scapy_tfo.tcp_rules import TcpRule
+from scapy_tfo.units import plural
 
 SCHEMA = 1
 _LISTED = 20

@@ -10,6 +10,7 @@ from ipaddress import ip_network
 from scapy_tfo.dissector.connections import OUTCOMES, Connection
 from scapy_tfo.dissector.reading import Reading
 from scapy_tfo.report.capture.tally import MOST_ROWS, Endpoint, Endpoints, Row, Series
+from scapy_tfo.units import plural
 
 ACCEPTED = ("accepted", "accepted-partially", "cookieless-accepted")
 REFUSED = (
@@ -216,11 +217,6 @@ def _nothing(readings: Sequence[Reading]) -> str:
         return f"{text} in {packets}"
     tcp = sum(count or 0 for count in counts)
     return f"{text} in {packets}, {tcp:,} of TCP" if tcp else f"{text}: none of {packets} is TCP"
-
-
-def plural(count: int, noun: str) -> str:
-    """`1 packet`, `1,234 packets`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def signed(number: int | None) -> str:
