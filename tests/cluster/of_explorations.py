@@ -62,7 +62,7 @@ def explored(
 
 
 def test_the_parts_of_a_lost_worker_are_explored_by_others(local: Any, tmp_path: Path) -> None:
-    some = SMALL[:2]
+    some = SMALL
     request = without(tmp_path / "store", some)
     killed: list[int] = []
 
