@@ -73,6 +73,7 @@ HOT = (
     "oracle/conduct/history",
     "oracle/conduct/oddities",
     "oracle/conduct/parts/came",
+    "oracle/conduct/parts/challenge",
     "oracle/conduct/parts/conditions",
     "oracle/conduct/parts/facts",
     "oracle/conduct/parts/isns",

@@ -138,3 +138,10 @@ add(
     {"client-syn-retries": "10"},
     syn_retries=10,
 )
+add(
+    "identifies-packets-at-random",
+    "The Identification of IPv4 is random for each packet of a client, repeated or not.",
+    {"ip-id": "random", "ip-id-repeated": "another"},
+    combines=False,
+    ip_ids="random",
+)

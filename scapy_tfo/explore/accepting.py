@@ -2,16 +2,16 @@
 
 A walk, drawn by chance: clients connect, with fast open and without, and write, while the
 application accepts one now and then, all, or none, and the queue has room for few. At the end it
-accepts all, or its listener closes, alone or beside another one of its port. No standard says what
-a stack does without room: it may drop a SYN or an ACK, fall back, or reset. But text that it
-acknowledged is the application's, unless it resets the connection (RFC 9293 section 3.8); and as
-soon as there is room, who goes on trying is served.
+accepts all, or its listener closes, alone or beside another one of its port, which may accept by
+then. No standard says what a stack does without room: it may drop a SYN or an ACK, fall back, or
+reset. But text that it acknowledged is the application's, unless it resets the connection
+(RFC 9293 section 3.8); and as soon as there is room, who goes on trying is served.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from scapy_tfo import option as opt
@@ -107,11 +107,12 @@ class Accepting(Walk):
         """What is wrong first, if anything is."""
         for _ in range(_STEPS):
             self._step()
-        closes = self._dice.random() < 0.5
-        if closes:
-            self._close(self._dice.choice(self._listeners))
-        for each in self._listeners:
-            each.resume(self._world.now)
+        if self._dice.random() < 0.5:
+            closing = self._dice.choice(self._listeners)
+            if self._dice.random() < 0.5:
+                self._resume(each for each in self._listeners if each is not closing)
+            self._close(closing)
+        self._resume(self._listeners)
         self.told()
         for _ in range(_ROUNDS):
             for client in self._clients:
@@ -188,6 +189,10 @@ class Accepting(Walk):
             client.gone = True
 
     # What the target does
+
+    def _resume(self, listeners: Iterable[Listener]) -> None:
+        for each in listeners:
+            each.resume(self._world.now)
 
     def _close(self, listener: Listener) -> None:
         listener.close(self._world.now)

@@ -8,7 +8,7 @@ from scapy_tfo.mutants.registry import mutant
 from scapy_tfo.reference.sendside import Chunk, SendSide
 from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.reference.settings import Settings
-from scapy_tfo.reference.states import State
+from scapy_tfo.reference.states import Closed, State
 from scapy_tfo.segment import ACK, RST, Segment
 
 
@@ -175,7 +175,7 @@ class CrossingFinsStopTheTimer(PassiveConnection):
         if self.state is State.CLOSING:
             self.state = State.TIME_WAIT
             self.send.timer = None
-            self._application_is_done()
+            self._tell_last(Closed(self))
             if self.time_wait_timer is None:
                 self.time_wait_timer = now + 2 * self.settings.msl
 

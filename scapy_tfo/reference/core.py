@@ -305,12 +305,12 @@ class Core:
             if self.time_wait_timer is None:
                 self.send.timer = None
                 self.time_wait_timer = now + self.settings.time_wait_length
-                self._application_is_done()
+                self._tell_last(Closed(self))
             return
         if state is State.TIME_WAIT and self.state is not State.TIME_WAIT:
             self.send.timer = None
             self.time_wait_timer = now + self.settings.time_wait_length
-            self._application_is_done()
+            self._tell_last(Closed(self))
         self.state = state
         if state is State.CLOSED:
             self.finish(Closed(self))
@@ -319,19 +319,18 @@ class Core:
         """Whether LAST-ACK outlives the last acknowledgement (paper 3.5)."""
         return self.settings.hold_last_ack
 
-    def _application_is_done(self) -> None:
+    def _tell_last(self, event: Event) -> None:
+        """Tell the application its last event, unless it had one."""
         if not self._application_done:
             self._application_done = True
-            self.tell(Closed(self))
+            self.tell(event)
 
     def finish(self, event: Event) -> None:
         """Enter CLOSED and forget the connection; `event` is the application's last."""
         self.state = State.CLOSED
         self.handshake_timer = self.send.timer = self.time_wait_timer = None
         self.alarms.clear()
-        if not self._application_done:
-            self._application_done = True
-            self.tell(event)
+        self._tell_last(event)
         self.stack.forget(self)
 
     def fail(self, error: str, now: float) -> None:

@@ -199,3 +199,13 @@ class ChallengesNoReset(PassiveConnection):
     def rst_arrives(self, segment: Segment, now: float) -> None:
         if segment.seq == self.recv.nxt:
             super().rst_arrives(segment, now)
+
+
+@tcp_mutant("challenged-rst-ends", "TCP-CHAL-1.a-rst-in-the-window")
+class ChallengesAndGivesUp(PassiveConnection):
+    """A RST in the window is answered with a challenge ACK, and yet ends the connection."""
+
+    def rst_arrives(self, segment: Segment, now: float) -> None:
+        super().rst_arrives(segment, now)
+        if self.state is State.ESTABLISHED and self.recv.holds(segment.seq):
+            self.reset_by_peer(now)

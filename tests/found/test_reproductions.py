@@ -97,6 +97,7 @@ def test_an_overlap_after_a_fallback_of_mptcp() -> None:
         pytest.param("linux-ecn-syn-ack-again", marks=NEEDS),
         pytest.param("linux-sack-of-the-taken", marks=NEEDS),
         pytest.param("linux-times-of-zero", marks=NEEDS),
+        pytest.param("linux-old-times-after-zero", marks=NEEDS),
         pytest.param("linux-accept-not-woken", marks=NEEDS),
     ],
 )

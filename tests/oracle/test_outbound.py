@@ -213,6 +213,25 @@ def test_who_uses_no_paws_may_take_an_old_timestamp() -> None:
     assert timed().send("P.", 21, 1, 5, OLD).link.outbound.may.next == 21
 
 
+def at_the_clock(clock: int) -> Conversation:
+    """A fast open whose client's TSval is so all the time, until old text comes."""
+    it = Conversation()
+    it.clock = clock
+    it.syn(size=20, options=TS).came("S.", 0, 21, b"", (MSS, Option("ts")), echo=clock)
+    return it.send(".", 21, 1, options=TIMED).send("P.", 21, 1, 5, OLD)
+
+
+def test_a_last_timestamp_of_zero_may_stand_for_none() -> None:
+    """As at Linux: docs/found/linux-old-times-after-zero.md."""
+    it = at_the_clock(0)
+    it.came(".", 1, 26, options=TIMED, echo=(1 << 32) + OLD[-1].value)
+    assert it.broken == []
+    it = at_the_clock(0).came(".", 1, 21, options=TIMED, echo=0)
+    assert it.broken == []
+    it = at_the_clock(1).came(".", 1, 26, options=TIMED, echo=1)
+    assert it.broken == [("ack-beyond", "AFT-6")]
+
+
 @pytest.mark.parametrize(("added", "oldest", "newest"), [(50, 1000, 1050), (-50, 950, 1000)])
 def test_either_of_two_syns_may_set_the_time(added: int, oldest: int, newest: int) -> None:
     """The rules of RFC 7323 section 4.3 are for synchronized connections."""

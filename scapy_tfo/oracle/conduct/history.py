@@ -269,8 +269,7 @@ class History(Facts):
         echoes = self.echoes_an_ack(came) and not self.peer.asked
         self.echoes = self.echoes + 1 if echoes else 0
         self.heard_at, self.spoke_since = came.at, False
-        self.peer.idles = self.peer.idles - 1 if echoes else 0
-        self.peer.unanswered, self.peer.asked = 0, False
+        self.peer.heard(echoes=echoes, empty=self.says_nothing_new(came))
         if came.ack is not None and self.binding.next < came.ack <= self.sent.next:
             self.binding.add(0, b"", came.ack)
         for start, end in self.blocks(came):

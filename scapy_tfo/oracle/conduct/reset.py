@@ -9,10 +9,10 @@ from scapy_tfo.oracle.conduct.parts.conditions import (
     EMPTY,
     ENDS,
     ERRORS,
-    FAR_RESETS,
     ODD,
     REFUSED,
     RESET,
+    RESETS,
     STEADY,
     TIME_WAIT,
     WAS_RESET,
@@ -201,6 +201,13 @@ def outside_ends(history: History, came: Came) -> Judged:
     return not came.flags & RST or Breach("the connection to go on", "a RST")
 
 
+def ends_challenged(history: History, came: Came) -> Judged:
+    """A RST that was answered with a challenge ACK ends nothing (RFC 5961 section 3.2)."""
+    if not history.peer.challenge.came or history.errors or not _goes_on(history, came):
+        return False
+    return not came.flags & RST or Breach("the connection to go on: it challenged a RST", "a RST")
+
+
 def ignores_the_ack(history: History, came: Came) -> Judged:
     """The RST of a port without a connection takes its number from the ACK that it answers (RFC
     9293 section 3.10.7.1)."""
@@ -267,7 +274,8 @@ RULES: tuple[Rule, ...] = (
     strict("rst-at-closed-window-ignored", lives_on_behind_its_window, "ra", WAS_RESET),
     strict("rst-with-old-times-ignored", lives_on_after_old_times, "ra", WAS_RESET),
     strict("syn-ack-after-rst", repeats_after_rst, "sra", REFUSED),
-    strict("rst-outside-ends", outside_ends, "ra", FAR_RESETS),
+    strict("rst-outside-ends", outside_ends, "ra", RESETS),
+    strict("challenged-rst-ends", ends_challenged, "ra", RESETS),
     Rule("rst-ignores-the-ack", ignores_the_ack, listens=True, complete=True, on="r"),
     Rule("rst-to-nothing", rst_to_nothing, complete=True, on="r"),
     Rule("rst-to-rst", rst_to_rst, complete=True, on="r"),

@@ -36,6 +36,8 @@ class Timestamps:
     def send(self, value: int, *, counts: bool) -> None:
         """We sent one. counts: for some targets, even if it is old."""
         self.sent.add(value)
+        if self._may_be_zero():
+            self._go_back_to(value)
         if counts and (self.may is None or before(self.may, value)):
             self.may = value
 
@@ -43,10 +45,7 @@ class Timestamps:
         """A second SYN that is like the first has them. Which of the two a target goes by is open:
         the rules of RFC 7323 section 4.3 are for synchronized connections."""
         self.send(value, counts=True)
-        if self.must is not None and before(value, self.must):
-            self.must = value
-        if self.settled is not None and before(value, self.settled):
-            self.settled = value
+        self._go_back_to(value)
 
     def advance(self, value: int) -> None:
         """One that every target goes by from now on."""
@@ -79,10 +78,23 @@ class Timestamps:
             return True, False
         value = offer.times[0]
         # One tick too old is let pass by some, as clocks are not read at one place.
-        newest = None if self.open else self.must
+        newest = None if self.open or self._may_be_zero() else self.must
         may = not paws or newest is None or not before(value + 1 & _MASK, newest)
         must = self.may is None or not before(value, self.may)
         return may, must
+
+    def _go_back_to(self, value: int) -> None:
+        if self.must is not None and before(value, self.must):
+            self.must = value
+        if self.settled is not None and before(value, self.settled):
+            self.settled = value
+
+    def _may_be_zero(self) -> bool:
+        """Whether TS.Recent may be 0, which stands for none at Linux:
+        docs/found/linux-old-times-after-zero.md"""
+        if self.must is None or self.may is None:
+            return False
+        return not (before(0, self.must) or before(self.may, 0))
 
 
 class Timers:

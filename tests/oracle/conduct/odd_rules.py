@@ -68,6 +68,16 @@ def ahead(talk: Conversation, *, answered: bool, rst: bool = False) -> None:
     talk.rest(2.0)
 
 
+def challenged(talk: Conversation, answer: int) -> None:
+    """A RST in the window is challenged, and text comes later; the flags of the answer."""
+    opened(talk)
+    talk.rest(1.0)
+    talk.ours(RST, seq=9)
+    talk.theirs(seq=4)
+    talk.ours(ACK | PSH, b"12345", ack=4)
+    talk.theirs(answer, seq=4, ack=6)
+
+
 def half_open(talk: Conversation, flags: int | None, ack: int = 1) -> None:
     """Before the handshake's end text comes with a wrong ACK."""
     talk.ours(SYN, options=(MSS,))
@@ -300,6 +310,10 @@ ODD: dict[str, tuple[Script, Script]] = {
     "reset-unchallenged": (
         lambda talk: ahead(talk, rst=True, answered=False),
         lambda talk: ahead(talk, rst=True, answered=True),
+    ),
+    "challenged-rst-ends": (
+        lambda talk: challenged(talk, RST),
+        lambda talk: challenged(talk, ACK),
     ),
     "old-text-unanswered": (
         lambda talk: waits(talk, answered=False, old=True),

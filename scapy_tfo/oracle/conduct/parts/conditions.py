@@ -63,9 +63,11 @@ ERRORS = next(_BITS)
 
 ODD, ONE_ODDITY, DOUBTFUL, OLD_ACK = next(_BITS), next(_BITS), next(_BITS), next(_BITS)
 """It has sent what a stack may mind; its last segment is odd in one thing; as in `PeerRecord`."""
-GROUPS, WAS_RESET, REFUSED, FAR_RESETS = next(_BITS), next(_BITS), next(_BITS), next(_BITS)
+GROUPS, WAS_RESET, REFUSED = next(_BITS), next(_BITS), next(_BITS)
 ACK_FROM_AFAR = next(_BITS)
 """As in `PeerRecord`."""
+RESETS = next(_BITS)
+"""It has sent a RST far outside of the window, or one that was challenged."""
 FIN_LEFT = next(_BITS)
 """It has acknowledged all but the FIN."""
 
@@ -220,8 +222,8 @@ def _of_what_is_odd(facts: Facts) -> int:
         found |= WAS_RESET
     if peer.refused_at is not None:
         found |= REFUSED
-    if peer.far_resets:
-        found |= FAR_RESETS
+    if peer.far_resets or peer.challenge.came:
+        found |= RESETS
     if peer.far_ack:
         found |= ACK_FROM_AFAR
     return found

@@ -10,6 +10,7 @@ from scapy_tfo import option as opt
 from scapy_tfo.address import Address
 from scapy_tfo.icmp import IcmpError
 from scapy_tfo.oracle.conduct.parts.came import NO_OPTIONS, options_of
+from scapy_tfo.oracle.conduct.parts.challenge import Challenge
 from scapy_tfo.oracle.conduct.parts.oddity import Oddity, Reset, kind_of_reset, oddity
 from scapy_tfo.oracle.conduct.parts.place import Place
 from scapy_tfo.oracle.conduct.parts.stamps import Stamps
@@ -65,13 +66,12 @@ class PeerRecord:
     doubtful: that of text that must not be taken, where the text starts, and whether the connection
     was open. calm: nothing but RSTs far outside of the window, far_resets in number, keeps it from
     being plain. refused_at: when it reset a connection that was half open, refused_number: of that
-    RST. sure: what it has
-    acknowledged while it was plain, sure_at: when; settled: that of a while before. fin_end: the
-    number behind its FIN. orderly: all is plain, but that text may come behind a gap. old_at: when
-    text came last that may be old, and the time before; odd_at: when anything did that is not
-    plain. round_trip: from the SYN-ACK to its first ACK, in seconds. syn_end: the number behind all
-    of its SYNs and their text. acked: an ACK came behind its SYN that is near to it; far_ack: until
-    then, the last one was far away.
+    RST. sure: what it has acknowledged while it was plain, sure_at: when; settled: that of a while
+    before. fin_end: the number behind its FIN. orderly: all is plain, but that text may come behind
+    a gap. old_at: when text came last that may be old, and the time before; odd_at: when anything
+    did that is not plain. round_trip: from the SYN-ACK to its first ACK, in seconds. syn_end: the
+    number behind all of its SYNs and their text. acked: an ACK came behind its SYN that is near to
+    it; far_ack: until then, the last one was far away.
     """
 
     plain: bool = True
@@ -116,6 +116,7 @@ class PeerRecord:
     sure_at: float | None = None
     orderly: bool = True
     stamps: Stamps = field(default_factory=Stamps)
+    challenge: Challenge = field(default_factory=Challenge)
     old_at: tuple[float | None, float | None] = None, None
     odd_at: float | None = None
     round_trip: float | None = None
@@ -155,6 +156,13 @@ class PeerRecord:
         else:
             self.hard += 1
 
+    def heard(self, *, echoes: bool, empty: bool) -> None:
+        """A segment of the judged end came. echoes: it only answers an ACK. empty: it says nothing
+        new."""
+        self.idles = self.idles - 1 if echoes else 0
+        self.unanswered, self.asked = 0, False
+        self.challenge.heard(empty=empty)
+
     def take(self, segment: Segment, at: float | None, place: Place) -> None:
         """The peer sends a segment."""
         flags = segment.flags
@@ -183,6 +191,8 @@ class PeerRecord:
             self.orderly = self._is_orderly(segment, place, plain=plain)
         is_odd = before_it and (not plain or bool(flags & RST))
         self.odd = oddity(segment, place, self._is_plain) if is_odd else None
+        quiet = self.rest > UNDER_WAY
+        self.challenge.sent(self.odd, plain=plain and not flags & RST, quiet=quiet)
         if place.ack is not None and not self.acked and not flags & (SYN | RST):
             far = abs(place.start - place.next) >= _FAR
             self.acked, self.far_ack = not far, far
