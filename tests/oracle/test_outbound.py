@@ -8,10 +8,11 @@ import pytest
 
 from scapy_tfo.oracle.parts.profile import Profile
 from scapy_tfo.program.payload import text
-from scapy_tfo.program.program import Option
+from scapy_tfo.program.program import Cookie, Option
 from tests.oracle.conversations import GOOD, MSS, SPOILT, TIMED, Conversation, crowd
 
 TS = (*GOOD, Option("ts"))
+DAMAGED = (Option("fo", length=255, cookie=Cookie()),)
 OLD = (Option("nop"), Option("nop"), Option("ts", -500))
 
 
@@ -183,6 +184,10 @@ DEBTS: dict[str, tuple[Callable[[], Conversation], tuple[str, str] | None]] = {
     ),
     "an old SYN": (lambda: opened(0).syn(-500), ("no-answer", "DUP-2")),
     "a RST": (lambda: opened().send("R", 21), None),
+    "an ACK after a RST with a damaged option": (
+        lambda: half_open().send("R", 21, options=DAMAGED).send(".", 21, 1),
+        None,
+    ),
     "an ACK after RST": (
         lambda: half_open().send("R", 21).send(".", 21, 1),
         ("no-rst", "AFT-9"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scapy_tfo.oracle.arrives.arrival import may_be_dropped
 from scapy_tfo.oracle.parts.events import Sent
 from scapy_tfo.oracle.parts.state import LISTEN, Connection
 from scapy_tfo.oracle.parts.streams import ANY_WINDOW
@@ -23,7 +24,7 @@ def rst(link: Connection, sent: Sent) -> None:
     low, high = link.outbound.must.next, may.next
     old_time = offer.times is not None and not link.times.timely(offer)[1]
     # To take one with text is a SHOULD (RFC 9293 section 3.5.3, SHLD-2).
-    sure = not (size or old_time) and known and sent.certain
+    sure = not (size or old_time or may_be_dropped(sent)) and known
     if low == seq == high and sure:
         link.enter(LISTEN)
         link.history.reset(now)
