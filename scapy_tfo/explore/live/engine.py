@@ -20,6 +20,7 @@ from scapy_tfo.explore.live.setting import LiveSetting, Shared
 from scapy_tfo.explore.live.site import Peer, Site
 from scapy_tfo.lab.hooks import Session
 from scapy_tfo.oracle.parts.profile import MANY
+from scapy_tfo.segment import Address
 
 MOST, FEW = 2048, 16
 """Schedules under way at once: as a rule, and when the target lags or is asked in calm."""
@@ -88,6 +89,10 @@ class Engine:
         self._stalled_at = -math.inf
         self._out: list[bytes] = []
         self._waiting: deque[Schedule] = deque()
+
+    def cookie_of(self, client: Address, port: int) -> bytes:
+        """A new cookie of a client; b"" where none is granted. Not while something is played."""
+        return self._cookies.of(client, port, True)
 
     @property
     def applied(self) -> dict[str, int]:

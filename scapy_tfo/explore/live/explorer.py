@@ -29,6 +29,8 @@ from scapy_tfo.explore.stages.deeds import Length
 from scapy_tfo.explore.stages.plan import Batch, cells, stage_of
 from scapy_tfo.explore.stages.rows import STRENGTH, rows
 
+_LONG = 240.0
+"""Seconds of an exploration behind which there is the time to count pending fast opens."""
 _CONFIRMS = 60.0
 """Seconds for playing again what went wrong; what is under way then is finished."""
 _LENGTH: Length = (10, 6)
@@ -107,10 +109,16 @@ class LiveExplorer(Explorer):
     @contextmanager
     def _audited(self) -> Iterator[None]:
         first = audits.served(self._engine, self._site.ports)
+        room, begun = audits.room(self._engine), time.monotonic()
         yield
         self._confirm()
         self.result.audits = len(first)
-        for server, problem in audits.lost(self._engine, first):
+        found = list(audits.lost(self._engine, first))
+        if time.monotonic() - begun > _LONG:
+            self._tell("pending fast opens are counted: it takes up to 75 s")
+            found += audits.moved(self._engine, room)
+            self.result.audits += 1
+        for server, problem in found:
             self._keep(Found(problem, Schedule(server=server)))
 
     def try_listeners(self) -> None:

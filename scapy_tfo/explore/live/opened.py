@@ -152,6 +152,8 @@ def _listen(site: Site, target: Target, opened: _Opened) -> None:
             site.lacks[f"application {application}"] = str(error)
         except HooksBrokenError as error:
             raise TargetError(f"{site.name}: the hooks failed: {error}") from error
+        else:
+            site.room = ROOM
     if not target.offers("keys"):
         return
     new, old = os.urandom(16), os.urandom(16)

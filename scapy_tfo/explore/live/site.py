@@ -26,11 +26,12 @@ class Site:
     """name: as the user gave it. sources: addresses that schedules come from, by family; spare:
     others, for schedules that leave a mark on theirs. ports: of listeners, by application. old:
     the same, where the first key is one of which no client has a cookie; old_cookies: the listener
-    that has the second key for its only one. roomy: pending fast opens that each listener takes,
-    None where nobody knows. hooks: how applications are asked what they got, None where they
-    cannot be. ours: a target of our own, whose network is ours. direct: packets come and go as
-    they are sent. loop: on which hooks live. broken: why the target can be judged no more, or "".
-    lacks: what left the model, and why.
+    that has the second key for its only one. room: pending fast opens for which the listeners that
+    hooks opened have room, None where they opened none. roomy: pending fast opens that each
+    listener takes, None where nobody knows. hooks: how applications are asked what they got, None
+    where they cannot be. ours: a target of our own, whose network is ours. direct: packets come and
+    go as they are sent. loop: on which hooks live. broken: why the target can be judged no more, or
+    "". lacks: what left the model, and why.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Site:
     close: Callable[[], None]
     old: dict[str, int] = field(default_factory=dict)
     old_cookies: int = 0
+    room: int | None = None
     roomy: int | None = None
     hooks: Hooks | None = None
     ours: bool = False
