@@ -15,6 +15,7 @@ from scapy_tfo.executor.packet_builder import Outgoing
 from scapy_tfo.executor.verdict import TracedPacket, Verdict
 from scapy_tfo.oracle.obligations import Debt
 from scapy_tfo.oracle.oracle import Oracle
+from scapy_tfo.oracle.parts.attribution import ICMP
 from scapy_tfo.oracle.parts.pending import Room
 from scapy_tfo.oracle.parts.profile import Patience, Profile
 from scapy_tfo.oracle.parts.state import OPEN, RCVD, Connection
@@ -23,7 +24,7 @@ from scapy_tfo.oracle.parts.watch import Watch
 from scapy_tfo.packet import Ends, read
 from scapy_tfo.program.cookies import Jar
 from scapy_tfo.program.program import SMALL, Expect, Icmp, Program, Send
-from scapy_tfo.program.spoilt import spoilt_by
+from scapy_tfo.program.spoilt import message_before, spoilt_by
 
 _PROBE = 16
 """Bytes of text that a flow sends at the end, to show that it still works."""
@@ -206,9 +207,14 @@ class Play:
             found = self._log.judged(self.links, self.ends, found)
             if not self._keep:
                 found = [replace(each, packet=-1) for each in found]
-        return tuple(
-            replace(each, cookie=spoilt_by(self.program, each.flow, each.step)) for each in found
-        )
+        return tuple(replace(each, cookie=self._input_of(each)) for each in found)
+
+    def _input_of(self, violation: Violation) -> str:
+        """See `Violation.cookie`."""
+        wrong = spoilt_by(self.program, violation.flow, violation.step)
+        if wrong or violation.requirement != ICMP:
+            return wrong
+        return message_before(self.program, violation.step)
 
     # The script.
 

@@ -1,4 +1,5 @@
-"""What is wrong with the cookie that a program sends, and the same program with other wrong ones.
+"""What is wrong with a cookie, or an ICMP message, that a program sends, and the same program with
+other wrong cookies.
 
 Two stacks that accept a SYN with a wrong cookie may do so for two reasons: one compares the first
 bytes only, another believes a cookie of ones. Which wrong cookies a stack accepts tells them apart.
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from scapy_tfo.program.program import Cookie, Option, Program, Send
+from scapy_tfo.program.program import Cookie, Icmp, Option, Program, Send
 
 _LAST_BYTE = 13_432
 """A bit of the last byte, for cookies of 4, 6, ... 16 bytes: a multiple of their bits, less 8."""
@@ -50,6 +51,15 @@ def spoilt_by(program: Program, flow: int, step: int) -> str:
             cookie = cookie_of(each)
             found = "" if cookie is None else class_of(cookie)
     return found
+
+
+def message_before(program: Program, step: int) -> str:
+    """The kind of the last ICMP message up to a step; "" where there is none.
+
+    Its code and what it quotes do not count: most faults are about several.
+    """
+    kinds = [each.what for each in program.steps[: step + 1] if isinstance(each, Icmp)]
+    return kinds[-1] if kinds else ""
 
 
 def class_of(cookie: Cookie) -> str:

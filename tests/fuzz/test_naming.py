@@ -19,7 +19,7 @@ from scapy_tfo.fuzz.findings.naming import ANY, ANY_OF_ITS_SIZE, named
 from scapy_tfo.fuzz.findings.store import Store
 from scapy_tfo.fuzz.generation.batches import Tally
 from scapy_tfo.oracle.parts.violation import Violation
-from scapy_tfo.program.program import Cookie, Flow, Option, Program, Send, Wait
+from scapy_tfo.program.program import Cookie, Expect, Flow, Icmp, Option, Program, Send, Wait
 from scapy_tfo.program.spoilt import EVERY, class_of, spoilt_by
 from scapy_tfo.report.fuzz_report import by_weight, line_of
 
@@ -203,3 +203,17 @@ def test_findings_about_other_cookies_are_of_another_cause(tmp_path: Path) -> No
     assert len(set(leads([taken, other]).values())) == 2
     unsure = replace(taken, signature=("ACC-4", *taken.signature[1:]), status=Status.FLAKY)
     assert leads([taken, unsure])[unsure.id] == unsure.id
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("echo-reply-ends-the-connection", "echo-reply"),
+        ("error-about-udp-ends-the-connection", "udp"),
+        ("error-of-ports-alone-closes-the-listener", "ports"),
+    ],
+)
+def test_of_findings_about_icmp_the_kind_of_message_is_told(target: str, message: str) -> None:
+    steps = (Send(0, "S"), Expect(), Icmp(0, message), Send(1, "S"), Wait())
+    found = _named(target, Program((Flow(), Flow()), steps, "finish"))
+    assert (found.requirement, found.cookie) == ("AFT-8", message)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Set
 
+ICMP = "AFT-8"
+"""The requirement about ICMP messages."""
 _Table = tuple[tuple[str, str], ...]
 
 _BROKEN_BEFORE: _Table = (
@@ -19,7 +21,7 @@ _BROKEN_BEFORE: _Table = (
     ("bad-checksum", "ACC-14"),
 )
 _LATER: _Table = (
-    ("icmp", "AFT-8"),
+    ("icmp", ICMP),
     ("option-elsewhere", "OPT-4"),
     ("bad-ack", "AFT-4"),
     ("rst", "AFT-9"),
@@ -33,7 +35,7 @@ _LATER: _Table = (
     ("syn-fin", "ACC-12"),
 )
 _ELSEWHERE: _Table = (
-    ("other-icmp", "AFT-8"),
+    ("other-icmp", ICMP),
     ("other-rst", "AFT-9"),
     ("other-odd-syn", "ACC-12"),
     ("other-option-elsewhere", "OPT-4"),
@@ -74,7 +76,7 @@ _GROUPS: dict[str, _Table] = {
     "resend": (*_BROKEN_BEFORE, *_LATER, *_ELSEWHERE),
     "opening": (
         *_BROKEN_BEFORE,
-        ("icmp", "AFT-8"),
+        ("icmp", ICMP),
         ("option-elsewhere", "OPT-4"),
         ("rst", "AFT-9"),
         ("odd-syn", "ACC-12"),

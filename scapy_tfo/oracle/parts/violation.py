@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 Signature = tuple[str, str, str, str]
-"""Requirement, state, reply class, class of the wrong cookie: two findings with the same one count
+"""Requirement, state, reply class, class of the wrong input: two findings with the same one count
 as the same."""
 
 
@@ -17,7 +17,8 @@ class Violation:
     connection as the model has it. reply: class of what came ("syn-ack", "ack", "text", "fin",
     "rst", "icmp", "none"). flow, step: in the program; the step is the last that was sent.
     packet: number in the trace, from 0, or -1 for a silence. cookie: what was wrong with the cookie
-    that the flow was opened with, "" if nothing was.
+    that the flow was opened with, "" if nothing was; where the requirement is about ICMP, the kind
+    of the last message.
     """
 
     requirement: str
