@@ -25,8 +25,8 @@ from typing import Any
 
 from scapy_tfo.errors import SetupError
 from scapy_tfo.executor.simulated import SimulatedBench
+from scapy_tfo.fuzz.export.script import as_script
 from scapy_tfo.fuzz.findings.finding import Finding, Status
-from scapy_tfo.fuzz.findings.script import as_script
 from scapy_tfo.oracle.parts.violation import Violation
 from scapy_tfo.pkt.language import tree
 from scapy_tfo.pkt.language.parse import parse

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from scapy_tfo.executor.simulated import SimulatedBench
+from scapy_tfo.fuzz.export.script import as_script
 from scapy_tfo.fuzz.findings.finding import Finding, Status
-from scapy_tfo.fuzz.findings.script import as_script
 from scapy_tfo.pkt.language.settings import Settings
 from scapy_tfo.pkt.play.outcome import Outcome
 from scapy_tfo.program.program import from_json
@@ -147,8 +147,9 @@ def test_an_ack_may_come_alone_or_with_the_answer() -> None:
     ("mutant", "why"),
     [
         ("cookie-is-the-address", "of what the cookie was made"),
-        ("overlap-is-dropped", "does not answer piece by piece"),
+        ("windows-end-at-zero", "by --target, as an echo application sends back all"),
         ("grants-once-per-client", "differ in no flag"),
+        ("window-ends-at-zero", "it passes at sim:window-ends-at-zero, too"),
     ],
 )
 def test_what_proves_nothing_says_why(mutant: str, why: str) -> None:

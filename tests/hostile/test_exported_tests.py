@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scapy_tfo.cli import main
-from scapy_tfo.fuzz.findings.export import as_test
+from scapy_tfo.fuzz.export.export import as_test
 from scapy_tfo.program.program import to_json
 from tests.hostile.outside import MARKER, NASTY, campaign_store, finding, quick
 

@@ -15,7 +15,7 @@ from scapy_tfo.capture.writer import write_pcapng
 from scapy_tfo.cli import main
 from scapy_tfo.files.names import file_name
 from scapy_tfo.files.writing import put
-from scapy_tfo.fuzz.findings.export import write_artefacts
+from scapy_tfo.fuzz.export.export import write_artefacts
 from scapy_tfo.report.output import REPORTS, begin, point_latest
 from tests.hostile.outside import NASTY, campaign_store, finding, listing
 from tests.pkt.captures import fast_opens

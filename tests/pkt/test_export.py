@@ -98,8 +98,8 @@ def test_a_server_gives_the_cookie_that_it_takes(
     _, second = fast_opens()
     found = events(exported(saved(tmp_path, second), capsys))
     assert found[5:9] == [
-        "< 65535 > 80 S 1000:1000(0) win 65535 <mss 1460,FO,nop,nop>",
-        "> 80 > 65535 S. 0:0(0) ack 1001 <mss *,FO *=$C,nop,nop>",
+        "< 65535 > 80 S 1000000000:1000000000(0) win 65535 <mss 1460,FO,nop,nop>",
+        "> 80 > 65535 S. 0:0(0) ack 1000000001 <mss *,FO *=$C,nop,nop>",
         "< 65535 > 80 R 1:1(0) win 65535",
         "< 5001 > 80 S 0:5(5) win 65535 <mss 1460,FO $C,eol,eol>",
     ]

@@ -123,7 +123,7 @@ def _joined(chosen: argparse.Namespace, out: Path, ended: str) -> int:
     """Merge the finished shards, and report them; the exit status."""
     from scapy_tfo.commands.fuzz.run import STORE
     from scapy_tfo.executor.differences import DIFFERS
-    from scapy_tfo.fuzz.findings.export import write_artefacts
+    from scapy_tfo.fuzz.export.export import write_artefacts
     from scapy_tfo.fuzz.findings.known import load_known, new_ones
     from scapy_tfo.fuzz.findings.merge import merge
     from scapy_tfo.report.fuzz_report import (

@@ -233,7 +233,7 @@ def _program(chosen: argparse.Namespace) -> tuple[Program, str | None]:
 
 
 def _export(chosen: argparse.Namespace) -> int:
-    from scapy_tfo.fuzz.findings.export import write, write_to
+    from scapy_tfo.fuzz.export.export import write, write_to
 
     if chosen.id == _ALL:
         return _export_all(chosen)
@@ -247,7 +247,7 @@ def _export(chosen: argparse.Namespace) -> int:
 
 
 def _export_all(chosen: argparse.Namespace) -> int:
-    from scapy_tfo.fuzz.findings.export import write_all
+    from scapy_tfo.fuzz.export.export import write_all
 
     directory = chosen.output or Path()
     if chosen.format is not None:

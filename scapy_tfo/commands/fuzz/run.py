@@ -322,8 +322,8 @@ def _report(
     trouble: BaseException | None,
 ) -> int:
     from scapy_tfo.executor.differences import DIFFERS
+    from scapy_tfo.fuzz.export.export import write_artefacts
     from scapy_tfo.fuzz.findings.causes import leads
-    from scapy_tfo.fuzz.findings.export import write_artefacts
     from scapy_tfo.fuzz.findings.finding import Status
     from scapy_tfo.fuzz.findings.known import new_ones, updated, write_known
     from scapy_tfo.report.fuzz_report import (

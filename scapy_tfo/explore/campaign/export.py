@@ -16,8 +16,8 @@ from scapy_tfo.explore.conversation.schedule import to_json
 from scapy_tfo.explore.conversation.world import ROOM
 from scapy_tfo.explore.explorer import Found
 from scapy_tfo.files.writing import put
-from scapy_tfo.fuzz.findings.export import capture_of, test_of
-from scapy_tfo.fuzz.findings.script import of_conversation, statement
+from scapy_tfo.fuzz.export.export import capture_of, test_of
+from scapy_tfo.fuzz.export.script import of_conversation, statement
 from scapy_tfo.segment import MalformedPacketError, Segment
 
 _IMPORTS = (
@@ -81,7 +81,8 @@ def _script(case: _Case) -> str:
         f"The schedule: {case.found.schedule}.",
     ]
     ports = {each for each in map(_target_port, right) if each}
-    return of_conversation(right, case.packets, dict.fromkeys(ports, ROOM), about)
+    queues = dict.fromkeys(ports, ROOM)
+    return of_conversation(right, case.packets, queues, about, case.target)
 
 
 def _target_port(packet: TracedPacket) -> int:

@@ -1,1 +1,1 @@
-"""Findings of campaigns: the record, the store, exports, known findings."""
+"""Findings of campaigns: the record, the store, known findings."""

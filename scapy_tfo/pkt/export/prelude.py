@@ -15,8 +15,8 @@ _WAY = 10_000_000
 _AFTERWARDS = 100_000_000
 _WINDOW = 65535
 _MSS = 1460
-_ISN = 1000
-"""Another than a script's other connections have: a cookie is not bound to it."""
+_ISN = 1_000_000_000
+"""Another than a script's other connections have, in each half: a cookie is not bound to it."""
 
 _IN, _OUT = tree.Direction.INBOUND, tree.Direction.OUTBOUND
 

@@ -53,6 +53,7 @@ class RemotePlayer(Player):
         self._rtt = rtt
         self._ends: dict[Flow, int] = {}
         self._acknowledged: dict[Flow, int] = {}
+        self._opened: dict[Flow, tuple[int, int]] = {}
 
     def end_connections(self) -> None:
         """Reset whatever the target still has of this script's connections."""
@@ -136,7 +137,9 @@ class RemotePlayer(Player):
         if segment.flags & ~PSH == ACK and not segment.payload:
             return True
         if segment.is_syn_ack:
-            return segment.seq == flow.live_isn
+            isn, ack = self._opened.get(flow, (segment.seq, segment.ack))
+            # One that acknowledges something else than the first did is no repetition.
+            return segment.seq == flow.live_isn and (segment.seq != isn or segment.ack == ack)
         end = self._ends.get(flow)
         if end is None or segment.is_rst or not segment.length:
             return False
@@ -149,6 +152,10 @@ class RemotePlayer(Player):
             self._ends[flow] = segment.end
         known = self._acknowledged.get(flow)
         is_first = known is None or bool(segment.flags & SYN)
+        if segment.is_syn_ack:
+            isn, _ = self._opened.get(flow, (None, None))
+            if segment.seq != isn:
+                self._opened[flow] = segment.seq, segment.ack
         if segment.flags & ACK and (is_first or (segment.ack - (known or 0)) % _MODULUS < _HALF):
             self._acknowledged[flow] = segment.ack
 

@@ -14,8 +14,8 @@ from scapy_tfo.errors import SetupError
 from scapy_tfo.executor.verdict import TracedPacket
 from scapy_tfo.files.names import file_name
 from scapy_tfo.files.writing import in_bytes, make_directory, put
+from scapy_tfo.fuzz.export.script import as_script, statement
 from scapy_tfo.fuzz.findings.finding import Finding, Status, to_record
-from scapy_tfo.fuzz.findings.script import as_script, statement
 from scapy_tfo.program.program import to_json
 
 _LINKTYPE_RAW = 101

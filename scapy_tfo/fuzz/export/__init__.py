@@ -1,0 +1,1 @@
+"""Findings as JSON, captures, packetdrill scripts and pytest tests."""
