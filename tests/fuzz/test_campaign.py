@@ -17,11 +17,13 @@ import pytest
 from scapy_tfo.errors import TargetError
 from scapy_tfo.executor.verdict import TracedPacket, Verdict
 from scapy_tfo.fuzz.campaign.campaign import Campaign
-from scapy_tfo.fuzz.campaign.settling import extra_seconds
+from scapy_tfo.fuzz.campaign.liveness import Patient
+from scapy_tfo.fuzz.campaign.settling import Settling, extra_seconds
 from scapy_tfo.fuzz.findings.finding import ALIVE, BALANCED, Finding, Status
 from scapy_tfo.fuzz.findings.store import Store
+from scapy_tfo.fuzz.generation.batches import Tally
 from scapy_tfo.oracle.counters import MISCOUNTS
-from scapy_tfo.program.program import Program
+from scapy_tfo.program.program import Flow, Program, Send, Wait
 from scapy_tfo.report.fuzz_report import figures_of, summary, undecided
 from tests.fuzz.fakes import FakeBench, Fault, make, plan, sends
 
@@ -340,3 +342,26 @@ def test_a_target_that_dies_of_everything_ends_the_campaign(tmp_path: Path) -> N
 def test_a_target_that_is_dead_from_the_start_is_not_judged(tmp_path: Path) -> None:
     with pytest.raises(TargetError, match="cannot be judged: no answer"):
         run(tmp_path / "a.sqlite", FakeBench(is_dead=True))
+
+
+@pytest.mark.parametrize(("seconds", "tried"), [(1.0, True), (70.0, False)])
+def test_what_waits_for_long_is_tried_behind_all(
+    tmp_path: Path, seconds: float, tried: bool
+) -> None:
+    """Results of others would not be saved meanwhile."""
+    fault = Fault(lambda program: bool(program.sends), requirement="AFT-11")
+    bench, tally, found = FakeBench([fault]), Tally(), list[Finding]()
+    program = Program((Flow(),), (Send(0, "S"), Wait(seconds)), "finish")
+    tally.note(0, fault.violation, program)
+    with closing(Store.create(tmp_path / "campaign.sqlite", plan(live=True))) as store:
+        store.commit_volleys(0, tally, seconds=0.0)
+
+        def keep(finding: Finding, *, is_new: bool) -> None:
+            if is_new:
+                found.append(finding)
+
+        settling = Settling(store, Patient(lambda: bench, bench), 60.0, lambda: 30.0, keep)
+        settling.settle(sending=True)
+        assert bool(found) is tried
+        settling.settle()
+        assert [each.requirement for each in found] == ["AFT-11"]

@@ -96,7 +96,7 @@ class Campaign:
             except (KeyboardInterrupt, TargetError):
                 self._sender.break_off()
                 raise
-            self._settling.settle()
+            self._settling.settle(sending=True)
         self._sender.break_off()
         # What the time did not suffice for has shown something, too.
         self._settling.settle()

@@ -148,7 +148,7 @@ class ParallelCampaign:
             if any(each.error or each.report for each in self._words):
                 self._drain()
             elif self._left() > 0:
-                self._settling.settle()
+                self._settling.settle(sending=True)
 
     def _drain(self) -> None:
         """Have all stop, and keep what they have finished."""

@@ -13,11 +13,15 @@ from scapy_tfo.fuzz.campaign.triage import given_up, resolve
 from scapy_tfo.fuzz.findings.finding import ALIVE, ROBUST, Finding, Status
 from scapy_tfo.fuzz.findings.keeper import Keeper
 from scapy_tfo.fuzz.generation.batches import Kind
+from scapy_tfo.program.program import waits
 
 OF_DEATH: Kind = (ROBUST, ALIVE, AFTER, NONE, "")
 
 _TRYING, _TRYING_SHARE = 15.0, 0.25
 """Seconds, and the share of those of sending, that confirming and reducing may take afterwards."""
+_SOON = 5.0
+"""Seconds that a program may wait which is tried while others are sent. Those that wait for longer
+are tried behind all."""
 
 
 def extra_seconds(seconds: float | None) -> float:
@@ -55,10 +59,14 @@ class Settling:
         findings = store.findings()
         self.signatures = {each.signature for each in findings if each.status is Status.CONFIRMED}
 
-    def settle(self) -> None:
-        """Make findings of what was seen and not tried yet. Raises TargetError where the target
-        does not come back."""
+    def settle(self, *, sending: bool = False) -> None:
+        """Make findings of what was seen and not tried yet. sending: programs are being sent, and
+        their results must not wait long. Raises TargetError where the target does not come back."""
         plan, sightings = self._store.plan, self._store.open_sightings()
+        if sending and plan.live:
+            sightings = [
+                each for each in sightings if each.kind == OF_DEATH or waits(each.program) <= _SOON
+            ]
         for seen in [each for each in sightings if each.kind == OF_DEATH]:
             suspects = [(seen.number, seen.program)]
             self.keep(seen.kind, culprit(self._patient, plan, suspects, seen.actual))
