@@ -20,6 +20,7 @@ from scapy_tfo.fuzz.generation.corpus import Corpus, Ring, mutated
 from scapy_tfo.fuzz.generation.plan import SECTIONS, Plan
 from scapy_tfo.oracle.parts.violation import Violation
 from scapy_tfo.program import fingerprint
+from scapy_tfo.program.fingerprint import mix
 from scapy_tfo.program.program import Program, waits
 
 Maker = Callable[[int, str], Program]
@@ -273,7 +274,9 @@ class Batch:
         end = self._bounds[sections]
         known = self._corpus.names
         added = {at for name, at in self.tally.first.items() if at < end and name not in known}
-        return Ring(map(self.program, sorted(added)), self._corpus.ring)
+        # A program's seed stands for it: to write it out costs as much as to make it.
+        hashed = {mix(self._plan.seed_of(each)): self.program(each) for each in sorted(added)}
+        return Ring(hashed, self._corpus.ring)
 
     def _section_of(self, number: int) -> int:
         return (number - self.numbers.start) * SECTIONS // self._plan.batch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from bisect import bisect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from random import Random
 
@@ -39,12 +39,11 @@ class Ring:
     """Parents, chosen so that one more or less changes little.
 
     Each has points on a circle of 64 bits; a number has the parent of the next point. On a target
-    whose answers vary, only the children of what varies vary with it. other: a ring whose parents
-    these join.
+    whose answers vary, only the children of what varies vary with it. hashed: the parents, by 64
+    bits that are theirs. other: a ring whose parents these join.
     """
 
-    def __init__(self, parents: Iterable[Program], other: Ring | None = None) -> None:
-        hashed = {text_hash(repr(program)): program for program in parents}
+    def __init__(self, hashed: Mapping[int, Program], other: Ring | None = None) -> None:
         points: list[tuple[int, int, Program]] = [
             (mix(held + point), held, program)
             for held, program in hashed.items()
@@ -73,7 +72,8 @@ class Corpus:
 
     def __init__(self, programs: Mapping[str, Program] | None = None) -> None:
         self.names = frozenset(programs or ())
-        self.ring = Ring((programs or {}).values())
+        every = (programs or {}).values()
+        self.ring = Ring({text_hash(repr(program)): program for program in every})
 
 
 def mutated(parent: Program, other: Program, seed: int) -> Program:
