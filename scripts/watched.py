@@ -7,6 +7,7 @@ Exits with 1 if a rule is broken.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -20,6 +21,7 @@ from scapy_tfo.runner.runner import Options
 from scapy_tfo.runner.session import Request, run
 
 TARGETS = ("sim:reference", "lab:linux")
+PROOFS = Path(__file__).parent.parent / "docs" / "generated" / "rule-mutants.json"
 PROGRAMS = 4000
 """Of the fuzzer, at each target."""
 
@@ -48,7 +50,8 @@ def main() -> int:
         )
     print(*broken, sep="\n")
     if chosen.write is not None:
-        page = watched_markdown(tcp_rules.load(), {**cases, **fuzz})
+        proofs = json.loads(PROOFS.read_text(encoding="utf-8"))
+        page = watched_markdown(tcp_rules.load(), {**cases, **fuzz}, proofs)
         chosen.write.write_text(page, encoding="utf-8")
     return int(bool(broken))
 

@@ -6,7 +6,7 @@ or a schedule must tell, which the rule's entry in specs/ names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -33,6 +33,26 @@ from scapy_tfo.variants.registry import named
 
 PROGRAMS = 20_000
 """Of the fuzzer, at most, until one tells of a mutant."""
+
+OF_MODEL = {
+    "ack-back": ("early-data-acks-the-syn-only", 0),
+    "clock-back": ("repetition-has-an-older-clock", 10),
+    "echo-of-time": ("early-data-echoes-nothing", 11),
+    "grant": ("answers-in-both-forms", 0),
+    "lives-on": ("deaf-to-resets-while-half-open", 345),
+    "no-fin": ("never-closes-after-its-peer", 0),
+    "no-probe": ("small-window-is-never-used", 5099),
+    "over-mss": ("long-segments", 20),
+    "over-window": ("sends-into-a-window-that-the-ack-closed", 888),
+    "repeated-text": ("repeats-with-the-answer", 6),
+    "rst-numbers": ("resets-by-zero", 77),
+    "syn-ack-when-open": ("crashes-on-lengths-past-the-end", 159),
+    "text-place": ("syn-reopens", 26),
+    "timestamps": ("timestamps-without-agreement", 0),
+    "unopened": ("answers-from-the-next-port", 1),
+}
+"""Rules of the model that tell of none of the mutants which rules of TCP name: one that each tells
+of, and the number of a program of the fuzzer that shows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +122,18 @@ def proof(rule: TcpRule) -> dict[str, Any] | None:
         told = told_by_schedule(shown.mutant, shown.schedule)
         return found | {"schedule": list(shown.schedule), "told": told} if told else None
     return _told_by_programs(rule, shown.mutant, found)
+
+
+def breaking(rule: str, proofs: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Mutants of which a rule of the model tells. proofs: as `proof` makes them."""
+    shown = [each["mutant"] for each in proofs if each["told"] == rule]
+    return _once([*shown, *([OF_MODEL[rule][0]] if rule in OF_MODEL else [])])
+
+
+def tells_of_its_mutant(rule: str) -> bool:
+    """Whether one of `OF_MODEL` tells of its mutant by its program."""
+    mutant, number = OF_MODEL[rule]
+    return rule in _broken(_bench(mutant), sent_for(number))
 
 
 def holds(entry: dict[str, Any], rule: TcpRule) -> bool:

@@ -28,7 +28,7 @@ def test_each_rule_has_a_row() -> None:
 
 def test_a_rule_that_never_applied_is_named() -> None:
     counts = dict.fromkeys(NAMES[1:], 1)
-    page = watched_markdown(CATALOGUE, {"sim:reference": counts})
+    page = watched_markdown(CATALOGUE, {"sim:reference": counts}, ())
     assert f"Never exercised: {NAMES[0]}." in page
 
 
@@ -40,7 +40,7 @@ def test_the_catalogue_names_each_rule_that_is_watched() -> None:
 
 
 def test_each_rule_of_traffic_names_what_breaks_it() -> None:
-    page = watched_markdown(CATALOGUE, {"sim:reference": {}})
+    page = watched_markdown(CATALOGUE, {"sim:reference": {}}, ())
     (row,) = (each for each in page.splitlines() if each.startswith("| ack-late |"))
     assert "`takes-its-time`" in row
     assert "RFC 9293 section 3.8.6.3" in row

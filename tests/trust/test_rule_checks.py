@@ -19,11 +19,20 @@ from scapy_tfo.mutants.registry import (
     all_rule_mutants,
     all_tcp_mutants,
 )
+from scapy_tfo.oracle import registry
 from scapy_tfo.oracle.conduct.conduct import RULES
 from scapy_tfo.program.program import from_json
 from scapy_tfo.report.tables.rule_mutants import rule_mutants_markdown
 from scapy_tfo.suite.registry import all_conversations
-from scapy_tfo.trust.rule_checks import holds, telling, told_by_schedule, untold
+from scapy_tfo.trust.rule_checks import (
+    OF_MODEL,
+    breaking,
+    holds,
+    telling,
+    tells_of_its_mutant,
+    told_by_schedule,
+    untold,
+)
 from scapy_tfo.variants.registry import all_variants
 
 MUTANTS = all_tcp_mutants()
@@ -111,3 +120,15 @@ def test_no_schedule_that_tells_of_one_minds_the_reference() -> None:
 def test_the_page_of_proofs_is_that_of_the_proofs() -> None:
     page = (TABLES / "rule-mutants.md").read_text(encoding="utf-8")
     assert page == rule_mutants_markdown(PROOFS, untold(TOLD)), "run `make rule-mutants`"
+
+
+@pytest.mark.parametrize("rule", OF_MODEL)
+def test_a_rule_of_the_model_tells_of_its_mutant(rule: str) -> None:
+    assert tells_of_its_mutant(rule)
+
+
+def test_each_rule_of_the_model_has_a_mutant() -> None:
+    """But for that of the counters of a kernel."""
+    model = [each.id for each in registry.every().values() if not each.of_traffic]
+    assert [each for each in model if not breaking(each, PROOFS)] == ["counters-balance"]
+    assert not OF_MODEL.keys() & {each["told"] for each in PROOFS}

@@ -22,9 +22,10 @@ tests ask again.
 |---|---|---|---|---|"""
 
 _UNTOLD = """
-## Rules of which nothing tells
+## Rules that are not judged
 
-A right stack may do the same, it needs what is not here, or nobody has asked yet.
+A right stack may do the same, or it needs what is not here: no mutant of such a rule could be told
+from a right stack.
 
 | rule | level | statement | why |
 |---|---|---|---|"""

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from scapy_tfo.mutants.registry import rule_mutant
 from scapy_tfo.reference.server import Listener, PassiveConnection
+from scapy_tfo.reference.stack import Stack
 from scapy_tfo.reference.states import State
 from scapy_tfo.segment import ACK, CWR, ECE, FIN, RST, SYN, Segment
 from scapy_tfo.tcp_mutants.headers import Dressed
@@ -113,3 +114,23 @@ class DeafToResetsBehindAChallenge(PassiveConnection):
     def rst_arrives(self, segment: Segment, now: float) -> None:
         if not self.challenged:
             super().rst_arrives(segment, now)
+
+
+@rule_mutant("TCP-RST-1")
+class ClosedPortAcknowledges(Stack):
+    """A port that nobody serves answers a SYN with an ACK, and not with RST."""
+
+    def refuse(self, segment: Segment) -> None:
+        if not segment.is_syn:
+            super().refuse(segment)
+            return
+        self.send(
+            Segment(
+                src=segment.dst,
+                dst=segment.src,
+                sport=segment.dport,
+                dport=segment.sport,
+                ack=segment.end,
+                flags=ACK,
+            )
+        )
