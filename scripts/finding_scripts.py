@@ -40,7 +40,7 @@ from scapy_tfo.program.program import from_json
 PROGRAMS = Path(__file__).parents[1] / "docs/generated/fuzz-mutants.json"
 LINUX, REFERENCE = "lab:linux", "sim:reference"
 ENOUGH = 0.95
-PROVES_NOTHING = "It proves nothing: "
+PROVES_NOTHING = "It proves nothing"
 PATIENCE = 120
 """Seconds for one run at a server of its own."""
 
@@ -169,7 +169,7 @@ def reason(script: str) -> str:
     """Why it proves nothing, by its head; "" where it does not say so."""
     head = " ".join(line[2:].strip() for line in script.splitlines() if line.startswith("//"))
     _, found, rest = head.partition(PROVES_NOTHING)
-    return rest.partition(". ")[0] if found else ""
+    return rest.partition(". ")[0].lstrip(": ") if found else ""
 
 
 def line_port(script: str, number: int) -> int | None:

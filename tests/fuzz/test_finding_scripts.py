@@ -147,14 +147,14 @@ def test_an_ack_may_come_alone_or_with_the_answer() -> None:
     ("mutant", "why"),
     [
         ("cookie-is-the-address", "of what the cookie was made"),
-        ("windows-end-at-zero", "by --target, as an echo application sends back all"),
+        ("windows-end-at-zero", "by --target: an echo application sends back all"),
         ("grants-once-per-client", "differ in no flag"),
         ("window-ends-at-zero", "it passes at sim:window-ends-at-zero, too"),
     ],
 )
 def test_what_proves_nothing_says_why(mutant: str, why: str) -> None:
     head = " ".join(line[3:] for line in script_of(mutant).splitlines() if line.startswith("//"))
-    assert "It proves nothing: " in head
+    assert "It proves nothing" in head
     assert why in head
 
 

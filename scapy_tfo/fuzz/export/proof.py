@@ -17,24 +17,24 @@ EXPECTED = (
     "What is expected here is what the reference answers, so it fails where a stack has the fault:"
     " scapy-tfo pkt run --target TARGET FILE."
 )
-NOTHING = "It proves nothing: "
+NOTHING = "It proves nothing"
 """How the sentence begins that says why a script cannot tell the stacks apart."""
 
 _PLACE = re.compile(r"^[^ ]*: ")
 _REFERENCE, _SIMULATED = "sim:reference", "sim:"
 _MADE_OF_SECRETS = "grant", "SRV-2"
 """Rule and requirement of a cookie that can be guessed."""
-_GUESSED = f"{NOTHING}what is wrong is of what the cookie was made, which packets do not show."
+_GUESSED = f"{NOTHING}: what is wrong is of what the cookie was made, which packets do not show."
 _UNSAID = frozenset((OF_PORTS, *UNFOUNDED))
 _WITHOUT_ITS_ERROR = (
-    f"{NOTHING}an ICMP message that quotes no whole segment of TCP cannot be written as a script,"
+    f"{NOTHING}: an ICMP message that quotes no whole segment of TCP cannot be written as a script,"
     " and is left out."
 )
 _IN_DATA = (
-    f"{NOTHING}the stacks differ in the bytes of their data, and those of a script are zeros."
+    f"{NOTHING}: the stacks differ in the bytes of their data, and those of a script are zeros."
 )
 _IN_NOTHING = (
-    f"{NOTHING}the stacks differ in no flag, number, length or kind of option of their packets, and"
+    f"{NOTHING}: the stacks differ in no flag, number, length or kind of option of their packets, and"
     " the rest is left open."
 )
 
@@ -70,11 +70,11 @@ def _doubt(text: str, target: str) -> str:
     task = Task("it", text, Path(), Settings(version=version))
     [(_, answer)] = run_remote([task], _REFERENCE)
     if not isinstance(answer, Outcome):
-        return f"at a target by --target, as {_PLACE.sub('', str(answer))}."
+        return f" by --target: {_PLACE.sub('', str(answer))}."
     if answer.failures:
-        return "it fails at the reference, too."
+        return ": it fails at the reference, too."
     if not target.startswith(_SIMULATED):
         return ""
     [(_, answer)] = run_remote([task], target)
     passes = isinstance(answer, Outcome) and not answer.failures
-    return f"it passes at {target}, too." if passes else ""
+    return f": it passes at {target}, too." if passes else ""
