@@ -89,7 +89,7 @@ def test_each_odd_thing_is_served_by_a_right_stack() -> None:
             "syn-unanswered",
         ),
         ("grants-cookies-when-off", Schedule("off:ask"), "option-unasked"),
-        ("honours-cookies-when-off", Schedule("off"), "syn-ack-number"),
+        ("honours-cookies-when-off", Schedule("off"), "refused-text-acknowledged"),
         ("malformed-options-are-answered-when-off", Schedule("off:length"), "option-unasked"),
         ("next-kind-is-fast-open-too", Schedule("other:35"), "cookie-unasked"),
         ("kind-without-a-length-is-a-request", Schedule("bare"), "option-unasked"),

@@ -93,7 +93,7 @@ def test_data_that_waits_for_the_application_is_no_loss() -> None:
 
 def test_data_taken_with_a_wrong_cookie_is_found() -> None:
     run = played("accepts-any-cookie", Schedule("refused", "echo", "write:100"))
-    assert rules(run)[0] == "syn-ack-number"
+    assert rules(run)[0] == "refused-text-acknowledged"
 
 
 def test_a_reset_is_no_reason_to_deliver_other_bytes() -> None:

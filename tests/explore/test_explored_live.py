@@ -166,8 +166,8 @@ def test_a_wrong_stack_is_found_on_the_wire(
     out = tmp_path / "out"
     arguments = ["--for", "3s", "--out", str(out), "--json", str(tmp_path / "r.json")]
     assert main(["explore", "lab:accepts-any-cookie", *arguments]) == 1
-    assert "syn-ack-number" in capsys.readouterr().out
-    path = out / "syn-ack-number.json"
+    assert "refused-text-acknowledged" in capsys.readouterr().out
+    path = out / "refused-text-acknowledged.json"
     assert main(["explore", "replay", str(path)]) == 1
     assert "client -> target" in capsys.readouterr().out
     assert main(["explore", "replay", str(path), "--target", "lab:reference"]) == 0

@@ -97,26 +97,28 @@ def test_the_command_keeps_what_it_found(
     out = tmp_path / "out"
     arguments = ["--first", "--jobs", "1", "--out", str(out), "--json", str(tmp_path / "r.json")]
     assert main(["explore", "sim:accepts-any-cookie", "--seed", "1", *arguments]) == 1
-    assert "syn-ack-number" in capsys.readouterr().out
-    path = out / "syn-ack-number.json"
+    assert "refused-text-acknowledged" in capsys.readouterr().out
+    path = out / "refused-text-acknowledged.json"
     target, _, schedule, before = read_finding(path)
     assert (target, before) == ("sim:accepts-any-cookie", ())
     assert schedule.opening not in ("plain", "request", "good")
     assert main(["explore", "replay", str(path)]) == 1
-    assert "syn-ack-number" in capsys.readouterr().out
-    assert (out / "syn-ack-number.pcapng").stat().st_size > 500
-    assert "S. 0:0(0) ack 1 " in (out / "syn-ack-number.pkt").read_text("utf-8")
+    assert "refused-text-acknowledged" in capsys.readouterr().out
+    assert (out / "refused-text-acknowledged.pcapng").stat().st_size > 500
+    assert "S. 0:0(0) ack 1 " in (out / "refused-text-acknowledged.pkt").read_text("utf-8")
     assert main(["explore", "replay", str(path), "--target", "sim:reference"]) == 0
     assert "nothing wrong" in capsys.readouterr().out
 
 
 def test_what_is_known_fails_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     known = tmp_path / "known.toml"
-    known.write_text('[[explored]]\ncause = "syn-ack-number"\nreason = "it is wrong on purpose"\n')
+    known.write_text(
+        '[[explored]]\ncause = "refused-text-acknowledged"\nreason = "it is wrong on purpose"\n'
+    )
     arguments = ["--first", "--jobs", "1", "--seed", "1", "--out", str(tmp_path / "out")]
     arguments += ["--known", str(known)]
     assert main(["explore", "sim:accepts-any-cookie", *arguments]) == 0
-    assert "known, syn-ack-number" in capsys.readouterr().out
+    assert "known, refused-text-acknowledged" in capsys.readouterr().out
     known.write_text("[[explored]]\n")
     assert main(["explore", "sim:accepts-any-cookie", *arguments]) == 2
     assert "has no 'cause'" in capsys.readouterr().err
@@ -137,8 +139,8 @@ def test_a_syn_behind_a_reset_handshake_opens_another_connection() -> None:
 
 def test_an_exported_test_fails_as_long_as_the_target_does_it() -> None:
     schedule = json.dumps(to_json(Schedule("refused")))
-    assert broken_by(schedule, "syn-ack-number", "sim:accepts-any-cookie") != []
-    assert broken_by(schedule, "syn-ack-number", "sim:reference") == []
+    assert broken_by(schedule, "refused-text-acknowledged", "sim:accepts-any-cookie") != []
+    assert broken_by(schedule, "refused-text-acknowledged", "sim:reference") == []
 
 
 @pytest.mark.parametrize(
@@ -150,7 +152,7 @@ def test_an_exported_test_fails_as_long_as_the_target_does_it() -> None:
     ],
 )
 def test_a_script_is_made_of_any_schedule(schedule: Schedule, tmp_path: Path) -> None:
-    problem = Problem("syn-ack-number", 2, "this", "that")
+    problem = Problem("refused-text-acknowledged", 2, "this", "that")
     found = Found(problem, schedule)
     assert write_exports("a-name", "sim:accepts-any-cookie", 0, found, tmp_path) == []
     assert {each.name for each in tmp_path.iterdir()} == {

@@ -85,7 +85,7 @@ def test_no_schedule_blames_a_legal_stack(name: str) -> None:
 def test_a_schedule_blames_a_wrong_stack() -> None:
     assert list(explored("accepts-any-cookie", 0)) == []
     rules = [rule for rule, _ in explored("accepts-any-cookie", 40)]
-    assert "explore: syn-ack-number" in rules
+    assert "explore: refused-text-acknowledged" in rules
 
 
 def test_a_should_that_is_given_up_is_a_warning() -> None:

@@ -24,6 +24,7 @@ from scapy_tfo.commands.explore.live import (
     tell,
 )
 from scapy_tfo.errors import SetupError, TargetError
+from scapy_tfo.units import plural
 
 if TYPE_CHECKING:
     from scapy_tfo.explore.campaign.jobs import Request
@@ -241,7 +242,7 @@ def _reported(
         chosen.json.write_text(text + "\n", encoding="utf-8")
     if chosen.covered is not None:
         chosen.covered.write_text(table(result.covered), encoding="utf-8")
-    _tell(result, seconds, files, new)
+    _tell(result, seconds, files, new, _whole(result, first=chosen.first))
     for problem in problems:
         print(problem)
     return int(any(not each.is_advice for each in new.values()))
@@ -285,16 +286,27 @@ def _tell_plan(target: str, counts: dict[str, int]) -> int:
     return 0
 
 
-def _tell(result: Result, seconds: float, files: dict[str, Path], new: Mapping[str, Found]) -> None:
+def _whole(result: Result, *, first: bool) -> str:
+    if result.complete:
+        return "the whole plan"
+    return "to the first finding" if first and result.failed else "as far as time allowed"
+
+
+def _tell(
+    result: Result,
+    seconds: float,
+    files: dict[str, Path],
+    new: Mapping[str, Found],
+    whole: str,
+) -> None:
     from scapy_tfo.explore.audits import WALKED
     from scapy_tfo.explore.conversation.met import POSSIBLE
     from scapy_tfo.explore.judging.clauses import clause_of
 
-    stages = ", ".join(f"{number:,} {stage}" for stage, number in result.played.items())
-    whole = "the whole plan" if result.complete else "as far as time allowed"
+    stages = ", ".join(f"{stage}: {number:,}" for stage, number in result.played.items())
     print(
-        f"{result.target}: {result.total:,} schedules ({stages}), {result.merged:,} merged, "
-        f"{result.audits:,} audits, {seconds:.0f} s, {whole}"
+        f"{result.target}: {plural(result.total, 'schedule')} ({stages}), "
+        f"{result.merged:,} merged, {plural(result.audits, 'audit')}, {seconds:.0f} s, {whole}"
     )
     for line in remarks(result):
         print(line)
@@ -333,15 +345,16 @@ def replay_command(chosen: argparse.Namespace) -> int:
         explorer = Explorer(name, seed=seed)
         run, problems = explorer.replay(schedule, before)
         walks = explorer.mistaken
-    if walks:
-        _tell_walks(target, walks)
-        problems = [each for each in problems if each not in [walk.problem for walk in walks]]
-    if problems or not walks:
+    of_walks = [each.problem for each in walks]
+    own = [each for each in problems if each not in of_walks]
+    if own or not walks:
         print(f"{target}: {schedule}")
         _tell_packets(run)
-        _tell_problems(problems)
-    problems += [each.problem for each in walks]
-    return 1 if problems else 0
+        _tell_problems(own)
+    else:
+        # What only walks of many connections show is no part of a schedule.
+        _tell_walks(target, walks)
+    return 1 if problems or walks else 0
 
 
 def _tell_walks(target: str, walks: Sequence[Mistaken]) -> None:
@@ -373,8 +386,9 @@ def _tell_packet(at: float, data: bytes, *, to_target: bool, fate: str = "") -> 
 
 
 def _tell_problems(problems: Sequence[Problem]) -> None:
-    for each in problems:
-        print(f"{each.rule}: {each.actual}; expected: {each.expected}")
+    lines = [f"{each.rule}: {each.actual}; expected: {each.expected}" for each in problems]
+    for line in dict.fromkeys(lines):
+        print(line)
     if not problems:
         print("nothing wrong")
     sys.stdout.flush()

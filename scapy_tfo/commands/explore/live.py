@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from scapy_tfo.errors import SetupError
+from scapy_tfo.units import plural
 
 if TYPE_CHECKING:
     from scapy_tfo.explore.conversation.run import Problem, Run
@@ -113,13 +114,13 @@ def remarks(result: Result) -> Iterator[str]:
         return
     if result.again:
         yield (
-            f"{result.again:,} schedules were played again, because something was wrong; "
-            f"{result.excused:,} of them were right then"
+            f"played again, because something was wrong: {plural(result.again, 'schedule')}; "
+            f"right then: {result.excused:,}"
         )
     if result.undecided:
         yield (
-            f"what went wrong in {result.undecided:,} more ways was not played again, or not often "
-            "enough to be believed, in a minute: explore once more with another --seed"
+            f"{plural(result.undecided, 'more thing')} went wrong that a minute was too short to "
+            "play again often enough: explore once more with another --seed"
         )
     for what, why in result.lacks.items():
         yield f"left out, {what}: {why}"

@@ -155,9 +155,10 @@ class Handshake:
         sizes = [len(each.payload) for each in self._syns]
         most = max(sizes) if self._may_take() else 0
         if not 0 <= acked <= most:
-            return Problem(
-                "syn-ack-number", number, f"0 to {most} bytes acknowledged", f"{acked} bytes"
-            )
+            taken = not most and 0 < acked <= max(sizes)
+            rule = "refused-text-acknowledged" if taken else "syn-ack-number"
+            expected = f"{most} bytes at most" if most else "no text"
+            return Problem(rule, number, f"{expected} acknowledged", f"{acked} bytes acknowledged")
         opening = self._syns[0]
         if first and len(self._syns) == 1:
             return self._first(segment, opening, acked, number)

@@ -42,6 +42,7 @@ AUDITS: Mapping[str, str] = MappingProxyType(
         "pending-limit-moved": "AFT-10",
         "pending-miscounted": "LIM-1",
         "refused-data-taken": "TCP-TFO-4",
+        "refused-text-acknowledged": "TCP-TFO-4",
         "reset-not-believed": "TCP-RST-7",
         "retired-cookie-taken": "SRV-4",
         "server-failed": "TCP-RST-6",

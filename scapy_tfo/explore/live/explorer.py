@@ -28,6 +28,7 @@ from scapy_tfo.explore.stages.crossed import prepare
 from scapy_tfo.explore.stages.deeds import Length
 from scapy_tfo.explore.stages.plan import Batch, cells, stage_of
 from scapy_tfo.explore.stages.rows import STRENGTH, rows
+from scapy_tfo.units import plural
 
 _LONG = 240.0
 """Seconds of an exploration behind which there is the time to count pending fast opens."""
@@ -178,8 +179,8 @@ class LiveExplorer(Explorer):
         """Play what went wrong among many again in calm, the smallest first."""
         if self._suspects.causes:
             self._tell(
-                f"what went wrong in {self._suspects.causes:,} ways is played again with little "
-                "else: it takes up to five minutes"
+                f"what went wrong ({plural(self._suspects.causes, 'cause')}) is played again with "
+                "little else: it takes up to five minutes"
             )
         end = time.monotonic() + _CONFIRMS
         bare = takewhile(lambda _: time.monotonic() < end, self._suspects.bare())

@@ -34,8 +34,8 @@ _IN_DATA = (
     f"{NOTHING}: the stacks differ in the bytes of their data, and those of a script are zeros."
 )
 _IN_NOTHING = (
-    f"{NOTHING}: the stacks differ in no flag, number, length or kind of option of their packets, and"
-    " the rest is left open."
+    f"{NOTHING}: the stacks differ in no flag, number, length or kind of option of their packets,"
+    " and the rest is left open."
 )
 
 
