@@ -81,7 +81,7 @@ def print_mutants() -> None:
     )
     show_mutants(all_tcp_mutants(), "scapy-tfo test sim:NAME --slow")
     print("\nThese break rules of TCP that the fuzzer's model or single cases hold:\n")
-    show_mutants(all_rule_mutants(), "scapy-tfo test sim:NAME --slow, or scapy-tfo fuzz sim:NAME")
+    show_mutants(all_rule_mutants(), "scapy-tfo fuzz sim:NAME")
 
 
 def show_mutants(mutants: Sequence[Mutant], command: str) -> None:

@@ -58,11 +58,12 @@ class JudgedEnd:
     ) -> None:
         self.end = end
         self._began = known.began
-        self._is_there = end.address in known.places or end.address == known.place
+        self._is_placed = end.address in known.places
+        self._is_there = self._is_placed or end.address == known.place
         self.history = History(
             key,
             population,
-            ordered=known.proven and end.address in known.places,
+            ordered=known.proven and self._is_placed,
             whole=known.unjoined,
             opens=opens,
         )
@@ -162,9 +163,13 @@ class JudgedEnd:
         for rule in RULES:
             if self.history.opens and rule.listens:
                 continue
-            doubt = self._why_not(rule) or self._doubt_of(rule, other)
-            # What holds as far as the capture shows needs no proof.
-            if doubt is not None and (doubt is not Doubt.UNPROVEN or rule.name in broken):
+            doubt = self._why_not(rule)
+            if doubt is None:
+                doubt = self._doubt_of(rule, other)
+                if doubt is Doubt.UNPROVEN and rule.name not in broken:
+                    # What holds as far as the capture shows needs no proof.
+                    continue
+            if doubt is not None:
                 found.setdefault(doubt, []).append(rule.name)
         return {doubt: tuple(names) for doubt, names in found.items()}
 
@@ -174,7 +179,7 @@ class JudgedEnd:
         if history.mixed and (rule.numbers or rule.complete or rule.ordered):
             return self._why_mixed()
         if rule.ordered and not history.ordered:
-            return Doubt.PLACE
+            return Doubt.UNPROVEN if self._is_placed else Doubt.PLACE
         if rule.whole and not history.whole:
             return Doubt.JOINED
         return Doubt.CUT if rule.contents and not history.contents else None

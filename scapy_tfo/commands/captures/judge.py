@@ -28,8 +28,8 @@ scapy-tfo write it) or if --complete says so. In other files, a breach of such a
 separately: it is a breach unless the capture lacks packets. If a breach was not captured at the
 end that it concerns, something between that end and the capture may have caused it.
 
-exit status: 0 no rule was broken, 1 a rule was broken (of level MUST or robust), 2 wrong usage or
-set-up, no such file, or a file that cannot be read"""
+exit status: 0 no rule was broken, 1 a rule was broken (of level MUST, step or robust), 2 wrong
+usage or set-up, no such file, or a file that cannot be read"""
 
 
 def add_command(below: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

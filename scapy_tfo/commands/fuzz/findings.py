@@ -115,7 +115,12 @@ def _opened(chosen: argparse.Namespace) -> Store:
     from scapy_tfo.fuzz.findings.store import Store
     from scapy_tfo.report.output import BASE, LATEST
 
-    return Store.open(chosen.store or BASE / LATEST / STORE)
+    if chosen.store is not None:
+        return Store.open(chosen.store)
+    # Other commands keep results there, too.
+    kept = [each for each in BASE.glob(f"*/{STORE}") if each.is_file()]
+    latest = BASE / LATEST / STORE
+    return Store.open(max(kept, key=lambda each: each.stat().st_mtime, default=latest))
 
 
 def _found(chosen: argparse.Namespace, name: str) -> Finding:

@@ -196,7 +196,9 @@ def _counted(judged: Sequence[Judged], seconds: float) -> str:
     told = ", ".join(
         f"{count} {verdict.value}" for count, verdict in zip(counts, Verdict, strict=True) if count
     )
-    return f"{plural(len(judged), 'run')} in {seconds:.1f} s: {told}"
+    broken = sum(bool(each.breaches) for each in judged)
+    more = f"; rules of TCP are broken in {broken}" if broken else ""
+    return f"{plural(len(judged), 'run')} in {seconds:.1f} s: {told}{more}"
 
 
 def _write(chosen: argparse.Namespace, run: Run, catalogue: Mapping[str, Requirement]) -> None:

@@ -91,7 +91,7 @@ def capture_of(
     if number < 0:
         last = made[-1]
         made[-1] = _Packet(last.when, last.outbound, last.data, f"behind this: {told}")
-    return pcapng(made, interface=target, comment=about)
+    return pcapng(made, interface=target, comment=about, is_whole=True)
 
 
 def as_test(finding: Finding) -> str:

@@ -7,16 +7,16 @@ from typing import Any
 
 from scapy_tfo.mutants.registry import client_named
 from scapy_tfo.tcp_rules import TcpRule
+from scapy_tfo.units import plural
 from scapy_tfo.variants.registry import is_client, named
 
 COMMAND = "make rule-mutants"
 
 _HEAD = f"""# Rules of TCP that no rule of traffic judges
 
-Made by `{COMMAND}`. What both ends send does not show by itself whether these rules are kept: a
-case, a client's case, a program of the fuzzer or a schedule of `explore` has to ask. Each rule is
-broken by the mutant beside it; what asked is in [rule-mutants.json](rule-mutants.json), and the
-tests ask again.
+Made by `{COMMAND}`. No rule of traffic judges these in every conversation: a case, a client's case,
+a program of the fuzzer or a schedule of `explore` asks. Each rule is broken by the mutant beside
+it; what asked is in [rule-mutants.json](rule-mutants.json), and the tests ask again.
 
 | rule | mutant | what is wrong with it | asked by | told as |
 |---|---|---|---|---|"""
@@ -47,5 +47,5 @@ def _row(proof: Mapping[str, Any]) -> str:
     elif "schedule" in proof:
         asked = f"`explore`: {' / '.join(proof['schedule'])}"
     else:
-        asked = f"program {proof['number']:,}, in {len(proof['program']['steps'])} steps"
+        asked = f"program {proof['number']:,}, in {plural(len(proof['program']['steps']), 'step')}"
     return f"| {proof['rule']} | `{name}` | {mutant.description} | {asked} | {proof['told']} |"
