@@ -359,30 +359,24 @@ def replay_command(chosen: argparse.Namespace) -> int:
 
 def _tell_walks(target: str, walks: Sequence[Mistaken]) -> None:
     """The last packets of each, and what is wrong."""
+    from scapy_tfo.commands.explore.packets import Packets
+
     for each in walks:
-        shown = each.packets[-_LAST:]
-        first = len(each.packets) - len(shown) + 1
+        first = max(len(each.packets) - _LAST, 0) + 1
         print(f"{target}: a walk of many connections, packets {first} to {len(each.packets)}")
-        for packet in shown:
-            _tell_packet(packet.when, packet.data, to_target=packet.outbound)
+        packets = Packets()
+        lines = [packets.line(it.when, it.data, to_target=it.outbound) for it in each.packets]
+        print(*lines[-_LAST:], sep="\n")
         _tell_problems([each.problem])
 
 
 def _tell_packets(run: Run) -> None:
+    from scapy_tfo.commands.explore.packets import Packets
+
+    packets = Packets()
     # What was lost stands where it would have arrived.
     for each in sorted(run.trace, key=lambda each: each.at):
-        _tell_packet(each.at, each.data, to_target=each.to_target, fate=each.fate)
-
-
-def _tell_packet(at: float, data: bytes, *, to_target: bool, fate: str = "") -> None:
-    from scapy_tfo.segment import MalformedPacketError, Segment
-
-    try:
-        text = str(Segment.from_bytes(data))
-    except MalformedPacketError as error:
-        text = str(error)
-    arrow = "client -> target " if to_target else "client <- target "
-    print(f"{at:10.3f}  {arrow} {text}" + (f"  [{fate}]" if fate else ""))
+        print(packets.line(each.at, each.data, to_target=each.to_target, fate=each.fate))
 
 
 def _tell_problems(problems: Sequence[Problem]) -> None:
