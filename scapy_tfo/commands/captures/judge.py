@@ -21,6 +21,9 @@ Each FILE, pcap or pcapng, is judged by itself. A connection is listed if one of
 rule: with the rule, its source, the frames, and the tshark command that shows them. 'capture
 report' says whether a server or a client handles fast open correctly.
 
+These are the rules that follow from what both ends sent ('traffic' in docs/generated/oracle.md).
+Packets with a wrong checksum are left out, as their receiver drops them.
+
 A capture may lack packets, begin in the middle, have only one direction, or be cut short; checks
 that this makes impossible are counted by reason, and never called a breach. Rules that need every
 packet are judged if the file shows that it is complete (pcapng with statistics, as dumpcap and
