@@ -15,10 +15,18 @@ _EXAMPLE = "[[explored]] with cause and reason"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """cause: of the finding, as the run told it. reason: why it is known."""
+    """cause: of the finding, as the run told it; with "*" behind a comma, whatever wrong segment
+    shows it. reason: why it is known."""
 
     cause: str
     reason: str
+
+    def covers(self, cause: str) -> bool:
+        """Whether it is this one."""
+        rule, comma, wrong = self.cause.partition(", ")
+        if comma and wrong == "*":
+            return cause.partition(", ")[0] == rule
+        return cause == self.cause
 
 
 def load_known(path: Path) -> tuple[Known, ...]:
@@ -40,5 +48,9 @@ def load_known(path: Path) -> tuple[Known, ...]:
 
 def new_ones(found: Mapping[str, Found], known: Iterable[Known]) -> dict[str, Found]:
     """The findings that the list lacks, by cause."""
-    causes = {each.cause for each in known}
-    return {cause: each for cause, each in found.items() if cause not in causes}
+    known = list(known)
+    return {
+        cause: each
+        for cause, each in found.items()
+        if not any(entry.covers(cause) for entry in known)
+    }
