@@ -113,7 +113,7 @@ async def a_rst_in_the_window(peer: Peer) -> None:
     """A RST comes in the window, but not at the next number; then a request."""
     flow = await answered_once(peer)
     flow.ack()
-    await flow.pause(LATER)
+    await flow.pause(ACKED)
     flow.send(RST, seq=seq.add(flow.snd_nxt, 100))
     await flow.pause(CROSSED)
     await flow.goes_on()

@@ -64,42 +64,50 @@ def lost(engine: Engine, before: dict[str, Served]) -> Iterator[tuple[str, Probl
             yield server, problem
 
 
-def room(engine: Engine) -> int:
-    """How many fast opens may pend at the listener that counts; 0 where that is not known: the
-    listeners are not ours to open, or there is no limit in sight. What was begun is finished, so
-    that nothing of it counts."""
+def room(engine: Engine) -> int | None:
+    """How many fast opens may pend at the listener that counts, as far as some more than it was
+    opened for. None where that is not known: the listeners are not ours to open, or a SYN was not
+    answered, which the path may have lost. What was begun is finished, so that nothing of it
+    counts."""
     site = engine.site
     limit = site.room
     if limit is None or not site.profile.fast_open or site.profile.cookies_once:
-        return 0
+        return None
     source = next(iter(site.sources[min(site.addresses)]))
     cookie = engine.cookie_of(source, site.ports[COUNTED])
     if not cookie:
-        return 0
+        return None
     counting = _Counting(site, source, cookie)
     try:
-        while counting.taken < limit + _MORE and not counting.refused:
+        while counting.taken < limit + _MORE and not (counting.refused or counting.silent):
             counting.begin(_MORE)
-        return counting.taken if counting.refused else 0
+        return None if counting.silent else counting.taken
     finally:
         counting.finish()
 
 
-def moved(engine: Engine, before: int, patience: float = PENDS) -> Iterator[tuple[str, Problem]]:
+def moved(
+    engine: Engine, before: int | None, patience: float = PENDS
+) -> Iterator[tuple[str, Problem]]:
     """Whether there is room for more fast opens now, or for fewer, with the application. before: as
     `room` told; it is counted again until it is the same. patience: seconds for that, in which
     what was reset counts no more."""
+    if before is None:
+        return
     end = time.monotonic() + patience
-    after = room(engine) if before else 0
+    after = room(engine)
     while after != before and time.monotonic() < end:
         time.sleep(_APART)
         after = room(engine)
+    if after is None:
+        return
     for problem in compared(Served(before, (), ()), Served(after, (), ())):
         yield COUNTED, problem
 
 
 class _Counting:
-    """Fast opens of one client that are begun and left pending. taken, refused: so many were."""
+    """Fast opens of one client that are begun and left pending. taken, refused, silent: so many
+    were, or got no answer."""
 
     def __init__(self, site: Site, source: Address, cookie: bytes) -> None:
         self._site, self._source = site, source
@@ -107,7 +115,7 @@ class _Counting:
         self._options = opt.padded(opt.push_options(options))
         self._open: dict[int, tuple[int, int]] = {}
         self._ports: list[int] = []
-        self.taken = self.refused = 0
+        self.taken = self.refused = self.silent = 0
 
     def begin(self, count: int) -> None:
         """Send some SYNs with text, and wait for what answers them."""
@@ -123,7 +131,7 @@ class _Counting:
             if not waiting or left <= 0:
                 break
             came = batch.wait(left)
-        self.refused += len(waiting)
+        self.silent += len(waiting)
 
     def _hear(self, packet: bytes, waiting: set[int]) -> None:
         key, reply = key_of(packet), read(packet)

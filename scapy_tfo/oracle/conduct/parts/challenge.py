@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from scapy_tfo.oracle.conduct.parts.oddity import Oddity
 
+_LATEST_ACK = 0.55
+"""Seconds after which no ACK of what came before is on its way (RFC 9293 section 3.8.6.3)."""
+
 
 class Challenge:
     """came: after a silence the peer sent a RST in the window, but not at the next number, all of
@@ -15,11 +18,11 @@ class Challenge:
         self.came = False
         self._waits = False
 
-    def sent(self, odd: Oddity | None, *, plain: bool, quiet: bool) -> None:
+    def sent(self, odd: Oddity | None, *, plain: bool, rest: float) -> None:
         """The peer sent a segment. odd: the one thing in which it is not plain. plain: it is plain.
-        quiet: nothing was under way."""
+        rest: seconds for which the peer had been silent."""
         if not plain:
-            self._waits = odd is Oddity.RESET and quiet
+            self._waits = odd is Oddity.RESET and rest > _LATEST_ACK
             self.came = False
 
     def heard(self, *, empty: bool) -> None:

@@ -191,8 +191,7 @@ class PeerRecord:
             self.orderly = self._is_orderly(segment, place, plain=plain)
         is_odd = before_it and (not plain or bool(flags & RST))
         self.odd = oddity(segment, place, self._is_plain) if is_odd else None
-        quiet = self.rest > UNDER_WAY
-        self.challenge.sent(self.odd, plain=plain and not flags & RST, quiet=quiet)
+        self.challenge.sent(self.odd, plain=plain and not flags & RST, rest=self.rest)
         if place.ack is not None and not self.acked and not flags & (SYN | RST):
             far = abs(place.start - place.next) >= _FAR
             self.acked, self.far_ack = not far, far
