@@ -52,7 +52,8 @@ def _within(history: History, came: Came, segments: int) -> Judged:
     """Whether no more segments are under way, and a probe of the tail."""
     assert came.seq is not None
     most = (segments + history.may_probe_the_tail(came)) * history.largest
-    size = came.seq + len(came.segment.payload) - history.their_una
+    una = max(history.their_una, min(history.ahead, came.seq))
+    size = came.seq + len(came.segment.payload) - una
     return size <= most or Breach(f"{most} bytes under way at most", f"{size}")
 
 

@@ -166,16 +166,17 @@ class History(Facts):
         if is_new:
             self._measure(ack)
             self._learn_progress(ack, place, is_read=segment.checksum is None and not flags & RST)
-        if ack > self.theirs.end and self.complete and self.ordered:
+        crosses = self.spoke_since or not (self.complete and self.ordered)
+        if ack > self.theirs.end and not crosses:
             # What acknowledges too much has no window (RFC 9293 section 3.10.7.4, fifth).
             return
+        self.ahead = max(self.ahead, ack)
         # One that comes late moves SND.UNA, and not SND.WND (RFC 9293 section 3.10.7.4).
         window = max(segment.window, self.peer.goes_by)
         edge = ack + (window << (0 if flags & SYN else self.offered.shift))
         if not flags & SYN:
             self.learn_shrink(ack + (segment.window << self.offered.shift), is_new=is_new)
-        if self.limit is None or edge > self.limit:
-            self.limit = edge
+        self.limit = edge if self.limit is None else max(self.limit, edge)
 
     def _measure(self, ack: int) -> None:
         """The peer acknowledges a SYN-ACK: how long the judged end waited for that."""

@@ -207,7 +207,7 @@ def uninitialised_window(history: History, came: Came) -> Judged:
 
 
 def _at_first(history: History, came: Came) -> Judged:
-    if not _is_text(came) or history.their_una > 1 or history.interrupted:
+    if not _is_text(came) or history.ahead > 1 or history.interrupted:
         # Each duplicate ACK may let out a segment more (RFC 3042).
         return False
     most = min(_SEGMENTS * history.largest, max(2 * history.largest, _SEGMENTS * _ETHERNET))

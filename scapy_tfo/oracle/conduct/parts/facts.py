@@ -48,7 +48,7 @@ class Facts:
     the streams of the peer and of the judged end. binding: what the judged end cannot refuse of the
     first: all but the data of a SYN, until that is acknowledged. limit: the right edge of the
     largest window that the peer offered. their_una: what the peer acknowledged of the text that
-    came. best: the youngest segment of the judged end. heard_at: when the last one came.
+    came. ahead: and of what may have been on its way. best: the youngest segment of the judged end. heard_at: when the last one came.
     spoke_since, interrupted: whether the peer has sent something since then, and since the first
     text. repeated: either end has sent something again. reported: what the blocks of the judged end
     named. stalled_at: when packets were last read later than they came. repeats, gaps: the text
@@ -105,6 +105,7 @@ class Facts:
     acks: Numbers = field(default_factory=Numbers)
     limit: int | None = None
     their_una: int = 0
+    ahead: int = 0
     tsvals: Numbers = field(default_factory=Numbers)
     ends: Numbers = field(default_factory=Numbers)
     last_sent: list[Segment] = field(default_factory=list)
