@@ -319,9 +319,9 @@ class History(Facts):
             return
         size = len(came.segment.payload)
         if self.is_by_timer(came):
-            self.burst = came.at, size
+            self.burst = came.at, size, came.seq + size
         elif self.burst is not None:
-            self.burst = self.burst[0], self.burst[1] + size
+            self.burst = self.burst[0], self.burst[1] + size, came.seq + size
 
     def _learn_empty(self, came: Came) -> None:
         """Note what acknowledgements without text tell."""

@@ -190,6 +190,9 @@ def one_at_a_time(history: History, came: Came) -> Judged:
     burst = history.burst
     if burst is None or came.at - burst[0] > _AT_ONCE:
         return False
+    if came.seq is None or came.seq < burst[2]:
+        # A probe of the tail, and then a timeout that was due with it: two timers.
+        return False
     size = burst[1] + len(came.segment.payload)
     return size <= history.largest or Breach(f"{history.largest} bytes at most", f"{size} at once")
 

@@ -140,6 +140,18 @@ def test_an_ack_sent_at_once_behind_text_may_acknowledge_the_answer(ordered: boo
         assert talk.theirs(ACK, b"x" * 1460, seq=1 + 1460 * number) == []
 
 
+def test_a_probe_of_the_tail_and_a_timeout_may_come_at_once() -> None:
+    """Where a busy host is late with both (RFC 8985 section 7.3, RFC 6298 5.4)."""
+    talk = Conversation(ordered=True)
+    opened(talk)
+    talk.theirs(ACK, b"x" * 1000)
+    talk.theirs(ACK | PSH, b"x" * 1000, seq=1001)
+    talk.now += 0.5
+    assert talk.theirs(ACK | PSH, b"x" * 1000, seq=1001) == []
+    assert talk.theirs(ACK, b"x" * 1000) == []
+    assert talk.theirs(ACK | PSH, b"x" * 1000, seq=1001) == ["timer-bursts"]
+
+
 def test_two_duplicates_have_two_reports() -> None:
     talk = Conversation(ordered=True)
     opened(talk, PERMITTED)
