@@ -52,12 +52,13 @@ class Counts:
     every: those of traffic are held against one program in so many, by number, and against none
     where it is 0. A program that is traced has the number 0. always: origins of programs that they
     are held against all the same, unless `every` is 0. edges: whether what programs cover
-    is noted, too; target: and what the target executes of its code, where that can be seen.
+    is noted, too; target: and what the target executes of its code, where that can be seen;
+    slowly: also where that takes much more time.
     """
 
     def __init__(self, every: int = 1, *, edges: bool = False) -> None:
         self.edges = edges
-        self.target = False
+        self.target = self.slowly = False
         self.model = new_watch()
         self.tally = Tally()
         self.every = every

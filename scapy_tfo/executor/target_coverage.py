@@ -67,7 +67,7 @@ class TargetMap:
         self._map[_HEAD:] = _NOTHING
         # Of 64 KiB a few hundred bytes are set: they are looked for by compiled code.
         return frozenset(
-            f"{TARGET}{each.start():x}.{_class(counts[each.start()])}"
+            f"{TARGET}{each.start():x}.{class_of(counts[each.start()])}"
             for each in _SET.finditer(counts)
         )
 
@@ -78,5 +78,6 @@ class TargetMap:
             self.path.unlink(missing_ok=True)
 
 
-def _class(count: int) -> int:
+def class_of(count: int) -> int:
+    """The number of the class that a count is in, from 1 on (as in AFL)."""
     return sum(count >= least for least in _CLASSES)

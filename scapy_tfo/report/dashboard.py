@@ -20,7 +20,7 @@ _FIGURES = (
     ("reached", "pairs of state and reply"),
     ("edges", "edges"),
     ("edge_pairs", "pairs of edges"),
-    ("target_edges", "pairs of branches of the target's code"),
+    ("target_edges", "of the target's own code or counters"),
     ("untried", "kinds of violations to be confirmed"),
     ("put_off", "programs put off, because they wait for timers"),
 )

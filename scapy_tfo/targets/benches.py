@@ -11,10 +11,12 @@ from scapy_tfo.executor.bench import Bench, Volleyer
 from scapy_tfo.executor.live.bench import LiveBench
 from scapy_tfo.executor.pair import AGAINST, PairBench
 from scapy_tfo.executor.simulated import SimulatedBench
+from scapy_tfo.lab.bulk.target import BulkLab
 from scapy_tfo.oracle.parts.profile import Profile
 from scapy_tfo.stacks.file import is_target_file
 from scapy_tfo.targets.by_address import open_address
 from scapy_tfo.targets.by_file import open_file
+from scapy_tfo.targets.kernel_counters import KernelCounters
 from scapy_tfo.targets.mapped import MappedBench
 
 _SIMULATED, _LAB = "sim:", "lab:"
@@ -74,7 +76,8 @@ def _single(
             raise SetupError(f"--rate works only with targets on the wire, not with {name}")
         return SimulatedBench(name)
     if name == _LINUX:
-        return LiveBench.lab(rate=rate)
+        lab = BulkLab.start()
+        return MappedBench(LiveBench.lab(lab, rate=rate), KernelCounters(lab.netstat), is_slow=True)
     if name.startswith(_LAB):
         raise SetupError(
             f"'{name}' is not a target for fuzz: give {_LINUX}, sim:NAME, HOST:PORT or FILE.toml"

@@ -6,19 +6,25 @@ import os
 import shutil
 import subprocess
 import time
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 
 import pytest
 
 from scapy_tfo.cli import main
+from scapy_tfo.errors import SetupError
+from scapy_tfo.executor.bench import Volleyer
 from scapy_tfo.executor.play import Play
 from scapy_tfo.executor.target_coverage import TARGET, VARIABLE, TargetMap
 from scapy_tfo.fuzz.findings.coverage import sorted_out
 from scapy_tfo.oracle.parts.profile import Patience, Profile
 from scapy_tfo.packet import Ends
 from scapy_tfo.program.cookies import Jar
-from scapy_tfo.targets.mapped import why_unmapped
+from scapy_tfo.program.program import Cookie, Flow, Option, Program, Send, Wait
+from scapy_tfo.targets.benches import open_bench
+from scapy_tfo.targets.kernel_counters import KernelCounters
+from scapy_tfo.targets.mapped import MappedBench, why_unmapped
 from tests.executor.test_earlier import PLAIN, SOURCE, DeafToResets, _engine
 from tests.executor.test_earlier import TARGET as ADDRESS
 
@@ -123,6 +129,47 @@ def test_what_is_executed_belongs_to_those_that_sent_or_heard_something() -> Non
     assert first
     assert second
     assert not first & second
+
+
+NETSTAT = """TcpExt: SyncookiesSent TCPFastOpenPassive TCPDSACKRecv
+TcpExt: {0} {1} {2}
+IpExt: InOctets TCPNothing
+IpExt: 100 {1}
+"""
+
+
+def test_counters_that_go_up_are_coverage() -> None:
+    values = [(0, 7, 0)]
+    counters = KernelCounters(lambda: NETSTAT.format(*values[-1]).encode())
+    assert counters.take() == frozenset()
+    values.append((0, 8, 5))
+    assert counters.take() == {f"{TARGET}TCPFastOpenPassive.1", f"{TARGET}TCPDSACKRecv.4"}
+    assert counters.take() == frozenset()
+
+
+def _edges(bench: MappedBench, *options: Option) -> frozenset[str]:
+    steps = (Send(0, "S", size=20, options=options), Wait())
+    ((_, verdict),) = bench.run([(0, Program((Flow(),), steps, "finish"))])
+    assert verdict.violations == ()
+    return verdict.edges
+
+
+def test_counters_of_the_kernel_belong_to_the_program_that_raised_them() -> None:
+    try:
+        bench = open_bench("lab:linux")
+    except SetupError as error:
+        pytest.skip(str(error))
+    assert isinstance(bench, MappedBench)
+    assert isinstance(bench, Volleyer)
+    taken = f"{TARGET}TCPFastOpenPassive.1"
+    with closing(bench):
+        bench.counts.target = True
+        assert taken not in _edges(bench, Option("fo", cookie=Cookie()))
+        bench.counts.slowly = True
+        assert taken in _edges(bench, Option("fo", cookie=Cookie()))
+        spoilt = _edges(bench, Option("fo", cookie=Cookie(edits=(("flip", 3),))))
+        assert f"{TARGET}TCPFastOpenPassiveFail.1" in spoilt
+        assert taken not in spoilt
 
 
 @pytest.mark.parametrize(

@@ -136,8 +136,9 @@ def _add_choice(parser: argparse.ArgumentParser) -> None:
         choices=COVERAGES,
         default=AUTO,
         help="which programs are mutated: those with new coverage of the model, and of the target's"
-        " code if it is visible (auto, the default; target: fail if it is not); of the model only"
-        " (model); only those with a new state or class of reply (none)",
+        " code if it can be seen (auto, the default); also of a kernel's counters, which is slower,"
+        " and fails if there is neither (target); of the model only (model); only those with a new"
+        " state or class of reply (none)",
     )
     add(
         "--corpus",

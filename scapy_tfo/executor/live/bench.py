@@ -130,9 +130,10 @@ class LiveBench:
         self._engine.balance.begin(counters())
 
     @classmethod
-    def lab(cls, *, rate: float | None = None) -> Self:
-        """`lab:linux`: this kernel in a namespace of its own. Raises SetupError."""
-        lab = BulkLab.start()
+    def lab(cls, lab: BulkLab | None = None, *, rate: float | None = None) -> Self:
+        """`lab:linux`: this kernel in a namespace of its own, which the bench owns. Raises
+        SetupError."""
+        lab = lab or BulkLab.start()
         try:
             at = Range(
                 lab.batch,

@@ -102,6 +102,7 @@ class Sender:
         bench.counts.always = CONVERSATIONS
         bench.counts.edges = self._plan.coverage != NONE
         bench.counts.target = self._plan.coverage in (AUTO, TARGET)
+        bench.counts.slowly = self._plan.coverage == TARGET
         running = bench.run(self._stream())
         trouble = ""
         try:
@@ -114,7 +115,8 @@ class Sender:
         finally:
             if isinstance(running, Generator):
                 running.close()
-            bench.counts.every, bench.counts.edges, bench.counts.target = every, False, False
+            bench.counts.every, bench.counts.edges = every, False
+            bench.counts.target = bench.counts.slowly = False
             self._keep_late()
             # Those of an open batch are put off once more, with it.
             self._late.clear()

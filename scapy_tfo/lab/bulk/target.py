@@ -55,7 +55,11 @@ class BulkLab:
 
     def counters(self) -> dict[str, int]:
         """The fast open counters of the namespace by their TcpExt names; a matter of 30 us."""
-        return parse_netstat(os.pread(self._started.netstat, _LARGEST, 0).decode())
+        return parse_netstat(self.netstat().decode())
+
+    def netstat(self) -> bytes:
+        """/proc/net/netstat of the namespace: pairs of lines, names and then values."""
+        return os.pread(self._started.netstat, _LARGEST, 0)
 
     def close(self) -> None:
         """End the target and everything in it. Harmless when called twice."""
