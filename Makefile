@@ -34,7 +34,7 @@ path_delay_300 := delay=300ms
 path_combined := loss=5%,duplicate=5%,reorder=10%,corrupt=1%,delay=50ms,jitter=20ms
 PATHS := clean loss_1 loss_5 loss_20 duplicates reordering corruption delay_1 delay_50 delay_300 combined
 
-.PHONY: small-faults site stacks gain branches left-out rule-mutants explore-mutants schedules watched help demo test lint conformance plugin soak configurations variants variant-rows matrix client-matrix client-laws weaken compare break fuzz-smoke hunt finding-scripts grammar arrays rules rooms bench compiled man clean
+.PHONY: small-faults site stacks gain branches left-out rule-mutants explore-mutants schedules watched help demo test lint conformance plugin soak configurations variants variant-rows matrix client-matrix client-laws weaken compare break fuzz-smoke hunt finding-scripts grammar arrays rules rooms bench compiled wheels man clean
 .NOTPARALLEL:
 
 help:
@@ -71,6 +71,7 @@ help:
 	@echo 'make man          write docs/scapy-tfo.1, the man page, from the help of the commands'
 	@echo 'make site         build the documentation as a site, without warnings: build/site'
 	@echo 'make bench        run the benchmarks'
+	@echo 'make wheels       build the compiled wheels of a release in dist/, with cibuildwheel (Docker, minutes)'
 	@echo 'make compiled     make .venv-compiled, where the fuzzer is twice as fast (a C compiler, minutes)'
 	@echo 'make clean        remove .venv and caches, but not the reports in tfo-results'
 
@@ -243,6 +244,10 @@ compiled:
 	@bash scripts/setup.sh
 	@bash scripts/compiled.sh
 	@.venv-compiled/bin/pytest -q tests/program tests/oracle tests/executor tests/fuzz $(PYTEST_ARGS)
+
+wheels:
+	@bash scripts/setup.sh wheels
+	@.venv/bin/cibuildwheel --platform linux --output-dir dist
 
 clean:
 	rm -rf .venv .venv-compiled .tox .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

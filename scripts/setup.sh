@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sets up .venv and, as root on Debian or Ubuntu, the system programs the project uses.
-# Usage: scripts/setup.sh [EXTRA ...]   extras of pyproject.toml to install (test, lint, boofuzz, cluster, gain, site, dev)
+# Usage: scripts/setup.sh [EXTRA ...]   extras of pyproject.toml to install (test, lint, boofuzz, cluster, gain, site, wheels, dev)
 # PYTHON=python3.12 chooses an interpreter; SYSTEM_PACKAGES=no leaves the system's packages alone.
 # A second run with nothing to do takes a few hundredths of a second.
 set -euo pipefail
