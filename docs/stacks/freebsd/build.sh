@@ -1,5 +1,6 @@
 #!/bin/bash
-# build.sh [SOURCE [OUT]] - FreeBSD 13.0's TCP as a Linux program on a TAP, without DPDK.
+# build.sh [SOURCE [OUT]] - FreeBSD 13.0's TCP as a Linux program on a TAP, without DPDK. It tells
+# which of its branches it takes (../coverage.c).
 # SOURCE: a checkout of F-Stack v1.25, or a repository to clone it from; default: GitHub.
 # OUT: default build/ beside this file. Needs git, gcc, make, awk and libssl-dev, and 400 MB.
 # SAN=1 in the environment: with AddressSanitizer and UndefinedBehaviorSanitizer.
@@ -35,6 +36,8 @@ mend() {
 static void lock_rm(struct lock_object *lock, uintptr_t how);\
 static uintptr_t unlock_rm(struct lock_object *lock);
 /^struct lock_class lock_class_rm = {/,/^};/s/\.lc_assert = assert_rm,/& .lc_lock = lock_rm, .lc_unlock = unlock_rm,/' ff_lock.c
+    # TCP tells what it executes.
+    echo 'tcp_%.o: CFLAGS += -fsanitize-coverage=trace-pc' >>Makefile
     cd "$out"
     mv fetched f-stack
 }
@@ -53,7 +56,8 @@ if [ ! -f "$lib/libfstack.a" ]; then
     "${build[@]}" -o machine_includes -j"$jobs" \
         COPTFLAGS="-O2 -g -fwrapv -fno-strict-aliasing -pipe ${sanitize[*]}" libfstack.a
 fi
+gcc -g -O2 -Wall -Wextra -c -o "$out/coverage.o" "$here/../coverage.c"
 gcc -g -O2 -Wall -Wextra "${sanitize[@]}" -DINET -DINET6 -I"$lib" -I"$out/stub" -I"$here/../../hooks" \
-    -o "$out/target" "$here/target.c" "$here/device.c" "$lib/ff_host_interface.c" \
+    -o "$out/target" "$out/coverage.o" "$here/target.c" "$here/device.c" "$lib/ff_host_interface.c" \
     -Wl,--whole-archive "$lib/libfstack.a" -Wl,--no-whole-archive -lcrypto -lm -pthread
 echo "built $out/target"

@@ -1,3 +1,4 @@
+#!/bin/bash
 # To be sourced. fetch_packages SUITE ROOT PACKAGE...: downloads packages of Debian into
 # ROOT/packages, and installs nothing.
 #

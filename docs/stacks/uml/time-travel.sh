@@ -16,26 +16,8 @@ root=$here/build/time-travel
 kernel=$root/source/linux
 memory=${MEMORY:-1G}
 
-build() {
-  local each missing=()
-  for each in gcc make flex bison bc xz; do command -v "$each" >/dev/null || missing+=("$each"); done
-  [ ${#missing[@]} = 0 ] || { echo "time-travel.sh: install ${missing[*]}" >&2; exit 2; }
-  echo "time-travel.sh: building Linux, the first time only; its output is in $root/build.log" >&2
-  . "$here/packages.sh"
-  mkdir -p "$root"
-  fetch_packages bookworm "$root" linux-source-6.1
-  dpkg-deb -x "$root"/packages/*.deb "$root/unpacked"
-  rm -rf "$root/source" "$root/packages"
-  mkdir "$root/source"
-  tar -C "$root/source" --strip-components 1 -xf "$root"/unpacked/usr/src/linux-source-6.1.tar.xz
-  rm -rf "$root"/{unpacked,lists,cache,sources.list}
-  {
-    make -C "$root/source" ARCH=um KCONFIG_ALLCONFIG="$here/time-travel.config" allnoconfig &&
-      make -C "$root/source" ARCH=um -j"$(nproc)" linux
-  } >"$root/build.log" 2>&1 || { tail -n 5 "$root/build.log" >&2; exit 1; }
-}
-
-[ -x "$kernel" ] || build
+. "$here/kernel.sh"
+[ -x "$kernel" ] || { unpack_linux "$root" && make_linux "$root" "$here/time-travel.config"; }
 # One directory for each run: two may go on at a time.
 run=$(mktemp -d "$root/run.XXXXXX")
 trap 'rm -rf "$run"' EXIT
