@@ -17,7 +17,10 @@ kernel=$root/source/linux
 memory=${MEMORY:-1G}
 
 . "$here/kernel.sh"
-[ -x "$kernel" ] || { unpack_linux "$root" && make_linux "$root" "$here/time-travel.config"; }
+if [ ! -x "$kernel" ]; then
+  unpack_linux "$root"
+  make_linux "$root" "$here/time-travel.config"
+fi
 # One directory for each run: two may go on at a time.
 run=$(mktemp -d "$root/run.XXXXXX")
 trap 'rm -rf "$run"' EXIT
