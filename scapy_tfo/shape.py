@@ -34,13 +34,16 @@ def kind_of(value: object) -> str:
 
 
 def tables(text: str, name: str) -> list[Mapping[str, Any]]:
-    """The [[name]] tables of a TOML text. Raises ShapeError."""
+    """The [[name]] tables of a TOML text that has nothing else. Raises ShapeError."""
     try:
-        entries = tomllib.loads(text).get(name, [])
+        whole = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ShapeError(f"it is not TOML: {error}") from None
     except RecursionError as error:
         raise ShapeError(sentence(error)) from None
+    entries = whole.pop(name, [])
+    if whole:
+        raise ShapeError(f"it has '{next(iter(whole))}', and should have [[{name}]] tables alone")
     if not isinstance(entries, list):
         raise ShapeError(f"its '{name}' is {kind_of(entries)}, not a list of [[{name}]] tables")
     for number, each in enumerate(entries, 1):

@@ -163,6 +163,11 @@ def test_a_wrong_stack_differs_in_few_steps(
     assert main(["fuzz", "show", first["id"], *store]) == 0
     assert capsys.readouterr().out.count("target 192.0.2.1:") >= 2
     assert main(["fuzz", "replay", first["id"], *store]) == 1
+    # A script would compare with the reference alone.
+    assert main(["fuzz", "export", first["id"], "--format", "pkt", *store]) == 2
+    assert "is a difference between two targets" in capsys.readouterr().err
+    kept = {each.suffix for each in (tmp_path / "out" / "findings").iterdir()}
+    assert kept == {".json", ".pcapng", ".py"}
 
 
 def test_a_difference_fails_when_told_so(tmp_path: Path) -> None:

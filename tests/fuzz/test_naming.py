@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from scapy_tfo.cli import main
 from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.fuzz.campaign.shard import Job
 from scapy_tfo.fuzz.campaign.triage import resolve
@@ -173,6 +174,16 @@ def test_an_entry_may_stand_for_every_state(tmp_path: Path) -> None:
         known = load_known(path)
         assert bool(new_ones([found], known)) is is_new
         assert bool(unseen([found], known)) is is_new
+
+
+def test_another_toml_file_is_no_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A slip of the command line must not cost a user's own file."""
+    path = tmp_path / "pyproject.toml"
+    path.write_text('[project]\nname = "theirs"\n')
+    given = ["--programs", "8", "--known", str(path), "--out", str(tmp_path / "out")]
+    assert main(["fuzz", "sim:reference", "--update-known", *given]) == 2
+    assert "it has 'project'" in capsys.readouterr().err
+    assert "theirs" in path.read_text()
 
 
 def _settled(tmp_path: Path, target: str, cookie: Cookie) -> Finding:

@@ -11,6 +11,7 @@ from typing import Any
 
 from scapy_tfo.capture.writer import pcapng
 from scapy_tfo.errors import SetupError
+from scapy_tfo.executor.differences import DIFFERS
 from scapy_tfo.executor.verdict import TracedPacket
 from scapy_tfo.files.names import file_name
 from scapy_tfo.files.writing import in_bytes, make_directory, put
@@ -162,12 +163,15 @@ def write_to(finding: Finding, form: str, path: Path) -> None:
 def write_all(finding: Finding, directory: Path) -> list[str]:
     """Every file that can be made of a finding; what could not, in words.
 
-    A flaky one that keeps no packets has none to write. Raises SetupError where the
+    A flaky one that keeps no packets has none to write, and a difference between two targets no
+    script. Raises SetupError where the
     directory cannot be written to.
     """
     problems = []
     for form in FORMATS:
         if form in _OF_PACKETS and not finding.packets and finding.status is Status.FLAKY:
+            continue
+        if form == "pkt" and finding.requirement == DIFFERS:
             continue
         try:
             write(finding, form, directory)

@@ -15,6 +15,7 @@ from scapy_tfo.capture.connections import Connection, captured, connections
 from scapy_tfo.capture.reader import Frame
 from scapy_tfo.cookie_edits import EDITS
 from scapy_tfo.errors import SetupError
+from scapy_tfo.executor.differences import DIFFERS
 from scapy_tfo.executor.simulated import CLIENTS, PORTS, SimulatedBench
 from scapy_tfo.executor.verdict import TracedPacket
 from scapy_tfo.fuzz.export.difference import difference
@@ -62,9 +63,14 @@ def statement(requirement: str) -> str:
 def as_script(finding: Finding) -> str:
     """A script that fails at the packet that is wrong, and passes at the reference.
 
-    Its head says so where it does not. Raises SetupError where there are no packets, or no script
-    can have them.
+    Its head says so where it does not. Raises SetupError where there are no packets, no script can
+    have them, or two targets are compared.
     """
+    if finding.requirement == DIFFERS:
+        raise SetupError(
+            f"{finding.id} is a difference between two targets: a script compares with the"
+            " reference alone"
+        )
     if not finding.packets:
         raise SetupError(
             f"{finding.id} has no packets: it is {finding.status}, or no single reply shows it"

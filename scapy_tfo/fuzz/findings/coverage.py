@@ -77,7 +77,7 @@ class Curve:
     @property
     def quiet(self) -> float:
         """Seconds of sending since something new was reached."""
-        return self.seconds - (self.points[-1][0] if self.points else 0.0)
+        return max(0.0, self.seconds - (self.points[-1][0] if self.points else 0.0))
 
 
 def write_points(database: sqlite3.Connection, curve: Curve) -> None:
