@@ -129,29 +129,6 @@ def test_a_probe_for_a_loss_at_the_tail_may_carry_new_text() -> None:
     assert talk.theirs(ACK, b"x" * 1460, seq=16_061) == ["initial-window"]
 
 
-@pytest.mark.parametrize("ordered", [False, True])
-def test_an_ack_sent_at_once_behind_text_may_acknowledge_the_answer(ordered: bool) -> None:
-    """It crosses the answer, and lets more of it out (RFC 9293 section 3.10.7.4, fifth)."""
-    talk = Conversation(ordered=ordered)
-    opened(talk)
-    talk.ours(ACK | PSH, b"x" * 10)
-    talk.ours(ACK, seq=11, ack=14_601)
-    for number in range(20):
-        assert talk.theirs(ACK, b"x" * 1460, seq=1 + 1460 * number) == []
-
-
-def test_a_probe_of_the_tail_and_a_timeout_may_come_at_once() -> None:
-    """Where a busy host is late with both (RFC 8985 section 7.3, RFC 6298 5.4)."""
-    talk = Conversation(ordered=True)
-    opened(talk)
-    talk.theirs(ACK, b"x" * 1000)
-    talk.theirs(ACK | PSH, b"x" * 1000, seq=1001)
-    talk.now += 0.5
-    assert talk.theirs(ACK | PSH, b"x" * 1000, seq=1001) == []
-    assert talk.theirs(ACK, b"x" * 1000) == []
-    assert talk.theirs(ACK | PSH, b"x" * 1000, seq=1001) == ["timer-bursts"]
-
-
 def test_two_duplicates_have_two_reports() -> None:
     talk = Conversation(ordered=True)
     opened(talk, PERMITTED)

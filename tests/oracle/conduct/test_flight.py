@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from scapy_tfo.segment import ACK
+from scapy_tfo.segment import ACK, PSH
 from tests.oracle.conduct import later_talk, sending_talk
 from tests.oracle.conduct.conversation import Conversation
+from tests.oracle.conduct.test_rules import opened
 
 
 @pytest.mark.parametrize(
@@ -36,3 +37,26 @@ def test_a_duplicate_ack_is_a_delivery_and_one_segment_less_under_way(
     for number in range(10 + more):
         talk.theirs(ACK, later_talk.FULL, seq=1464 + 1460 * number)
     assert talk.broken == broken
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_an_ack_sent_at_once_behind_text_may_acknowledge_the_answer(ordered: bool) -> None:
+    """It crosses the answer, and lets more of it out (RFC 9293 section 3.10.7.4, fifth)."""
+    talk = Conversation(ordered=ordered)
+    opened(talk)
+    talk.ours(ACK | PSH, b"x" * 10)
+    talk.ours(ACK, seq=11, ack=14_601)
+    for number in range(20):
+        assert talk.theirs(ACK, b"x" * 1460, seq=1 + 1460 * number) == []
+
+
+def test_a_probe_of_the_tail_and_a_timeout_may_come_at_once() -> None:
+    """Where a busy host is late with both (RFC 8985 section 7.3, RFC 6298 5.4)."""
+    talk = Conversation(ordered=True)
+    opened(talk)
+    talk.theirs(ACK, b"x" * 1000)
+    talk.theirs(ACK | PSH, b"x" * 1000, seq=1001)
+    talk.now += 0.5
+    assert talk.theirs(ACK | PSH, b"x" * 1000, seq=1001) == []
+    assert talk.theirs(ACK, b"x" * 1000) == []
+    assert talk.theirs(ACK | PSH, b"x" * 1000, seq=1001) == ["timer-bursts"]
