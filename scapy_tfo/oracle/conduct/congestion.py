@@ -190,7 +190,7 @@ def window_after_lost_handshake(history: History, came: Came) -> Judged:
     # Each duplicate ACK may let a segment out, also one that crossed the text (RFC 5681 3.2).
     others = [each for each in history.last_sent if not each.flags & SYN][1:]
     duplicates = sum(not each.payload and each.flags & ~PSH == ACK for each in others)
-    most = history.largest * (1 + duplicates)
+    most = history.largest * (1 + duplicates + history.may_probe_the_tail(came))
     size = came.seq + len(came.segment.payload) - 1
     return size <= most or Breach(f"{most} bytes at first", f"{size}")
 

@@ -60,3 +60,18 @@ def test_a_probe_of_the_tail_and_a_timeout_may_come_at_once() -> None:
     assert talk.theirs(ACK | PSH, b"x" * 1000, seq=1001) == []
     assert talk.theirs(ACK, b"x" * 1000) == []
     assert talk.theirs(ACK | PSH, b"x" * 1000, seq=1001) == ["timer-bursts"]
+
+
+@pytest.mark.parametrize(
+    ("silence", "broken"),
+    [(1.0, []), (0.0, ["window-after-lost-handshake"])],
+    ids=["probe", "at once"],
+)
+def test_a_probe_may_exceed_the_window_after_a_lost_handshake(
+    silence: float, broken: list[str]
+) -> None:
+    """RFC 8985 section 7.3, also where RFC 5681 section 3.1 lets one segment out."""
+    talk = Conversation(ordered=True)
+    sending_talk.lost_twice(talk, 1000)
+    talk.rest(silence)
+    assert talk.theirs(ACK, bytes(1460), seq=1001) == broken
