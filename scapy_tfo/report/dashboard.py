@@ -20,7 +20,7 @@ _FIGURES = (
     ("reached", "pairs of state and reply"),
     ("edges", "edges"),
     ("edge_pairs", "pairs of edges"),
-    ("target_edges", "of the target's own code or counters"),
+    ("target_edges", "pairs of branches, or counters, of the target"),
     ("untried", "kinds of violations to be confirmed"),
     ("put_off", "programs put off, because they wait for timers"),
 )

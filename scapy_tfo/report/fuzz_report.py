@@ -113,7 +113,7 @@ def summary(figures: dict[str, Any]) -> str:
     if edges := figures.get("edges"):
         text += f", {edges:,} edges"
     if branches := figures.get("target_edges"):
-        text += f", {branches:,} of the target's own code or counters"
+        text += f", {branches:,} pairs of branches, or counters, of the target"
     text += told_quiet(figures.get("quiet", 0.0))
     if put_off := figures.get("put_off", 0):
         text += f", {put_off:,} programs that wait for timers not sent (--resume sends them)"

@@ -164,8 +164,7 @@ def write_all(finding: Finding, directory: Path) -> list[str]:
     """Every file that can be made of a finding; what could not, in words.
 
     A flaky one that keeps no packets has none to write, and a difference between two targets no
-    script. Raises SetupError where the
-    directory cannot be written to.
+    script. Raises SetupError where the directory cannot be written to.
     """
     problems = []
     for form in FORMATS:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from scapy_tfo.segment import ACK, PSH
@@ -11,16 +13,23 @@ from tests.oracle.conduct.test_rules import opened
 
 
 @pytest.mark.parametrize(
-    ("silence", "broken"), [(0.01, []), (0.0, ["flight-too-large"])], ids=["probe", "at once"]
+    ("begin", "end", "rule"),
+    [
+        (lambda talk: sending_talk.flight(talk, 12), 4 + 1460 * 12, "flight-too-large"),
+        (lambda talk: sending_talk.lost_twice(talk, 1000), 1001, "window-after-lost-handshake"),
+    ],
+    ids=["congestion window", "lost handshake"],
 )
-def test_a_probe_for_a_loss_at_the_tail_may_exceed_the_congestion_window(
-    silence: float, broken: list[str]
+@pytest.mark.parametrize("is_probe", [True, False])
+def test_a_probe_for_a_loss_at_the_tail_may_exceed_a_window(
+    begin: Callable[[Conversation], None], end: int, rule: str, is_probe: bool
 ) -> None:
+    """RFC 8985 section 7.3, also where RFC 5681 section 3.1 lets one segment out."""
     talk = Conversation(ordered=True)
-    sending_talk.flight(talk, 12)
-    talk.rest(silence)
-    talk.theirs(ACK, later_talk.FULL, seq=4 + 1460 * 12)
-    assert talk.broken == broken
+    begin(talk)
+    talk.rest(0.01 if is_probe else 0.0)
+    talk.theirs(ACK, later_talk.FULL, seq=end)
+    assert talk.broken == ([] if is_probe else [rule])
 
 
 @pytest.mark.parametrize(("more", "broken"), [(5, []), (6, ["flight-too-large"])])
@@ -50,6 +59,17 @@ def test_an_ack_sent_at_once_behind_text_may_acknowledge_the_answer(ordered: boo
         assert talk.theirs(ACK, b"x" * 1460, seq=1 + 1460 * number) == []
 
 
+def test_an_ack_that_crosses_nothing_lets_nothing_out() -> None:
+    talk = Conversation(ordered=True)
+    opened(talk)
+    talk.ours(ACK | PSH, b"x" * 10)
+    talk.theirs(ack=11)
+    talk.ours(ACK, seq=11, ack=14_601)
+    for number in range(20):
+        talk.theirs(ACK, b"x" * 1460, seq=1 + 1460 * number, ack=11)
+    assert "initial-window" in talk.broken
+
+
 def test_a_probe_of_the_tail_and_a_timeout_may_come_at_once() -> None:
     """Where a busy host is late with both (RFC 8985 section 7.3, RFC 6298 5.4)."""
     talk = Conversation(ordered=True)
@@ -60,18 +80,3 @@ def test_a_probe_of_the_tail_and_a_timeout_may_come_at_once() -> None:
     assert talk.theirs(ACK | PSH, b"x" * 1000, seq=1001) == []
     assert talk.theirs(ACK, b"x" * 1000) == []
     assert talk.theirs(ACK | PSH, b"x" * 1000, seq=1001) == ["timer-bursts"]
-
-
-@pytest.mark.parametrize(
-    ("silence", "broken"),
-    [(1.0, []), (0.0, ["window-after-lost-handshake"])],
-    ids=["probe", "at once"],
-)
-def test_a_probe_may_exceed_the_window_after_a_lost_handshake(
-    silence: float, broken: list[str]
-) -> None:
-    """RFC 8985 section 7.3, also where RFC 5681 section 3.1 lets one segment out."""
-    talk = Conversation(ordered=True)
-    sending_talk.lost_twice(talk, 1000)
-    talk.rest(silence)
-    assert talk.theirs(ACK, bytes(1460), seq=1001) == broken
