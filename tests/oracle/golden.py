@@ -66,6 +66,7 @@ KNOWN: dict[str, str] = {
     "taken": "handshake.taken",
     "accepted": "handshake.accepted",
     "syn_at": "handshake.syn_at",
+    "perhaps_early": "handshake.perhaps_early",
     "syn_acks": "handshake.syn_acks",
     "syn_ack_at": "handshake.syn_ack_at",
     "opened_at": "handshake.opened_at",

@@ -67,6 +67,18 @@ def test_without_a_syn_ack_nothing_is_sure() -> None:
     assert room.vacancy(0.0) is UNSURE
 
 
+def test_a_syn_behind_one_that_was_perhaps_dropped_may_take_a_place() -> None:
+    room, links = crowd(5)
+    for each in links[:3]:
+        each.syn(size=20, options=GOOD).answered(taken=20)
+    links[3].send("SF", 0).syn(options=GOOD)
+    assert room.vacancy(0.0) is UNSURE
+    assert links[4].syn(size=20, options=GOOD).owed == ("no-syn-ack", "LIM-1")
+    rule = links[4].link.handshake.rule
+    assert rule is not None
+    assert (rule.least, rule.most) == (0, 20)
+
+
 def test_others_may_take_up_the_room() -> None:
     room, links = crowd(1, alone=False)
     assert room.vacancy(0.0) is UNSURE

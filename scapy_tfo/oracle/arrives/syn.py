@@ -43,6 +43,7 @@ def syn(link: Connection, sent: Sent) -> None:
         alike = again and size == shake.size and offer == shake.offer and shake.iss is None
         if sent.certain or not alike:
             link.blur()
+            shake.ask_anew(offer)
         return
     if link.states & OPEN:
         link.note("syn-when-open")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from scapy_tfo.option import FastOpen
 from scapy_tfo.program.options import Offer, offer_of
 
 _NO_OFFER = offer_of(b"")
@@ -42,13 +43,14 @@ class Handshake:
 
     rule: for the answer to the SYN, None before one was sent. offer: of its options; other_offers:
     a later SYN had others. size: bytes of its text; fin: it had FIN. syn_at: when the last SYN
-    after the first went out. iss: the target's, None before a SYN-ACK. taken: numbers of text and
+    after the first went out. perhaps_early: one of those has a cookie, and is the first to a target
+    that dropped the first. iss: the target's, None before a SYN-ACK. taken: numbers of text and
     FIN that the first SYN-ACK acknowledged. accepted: it accepted the fast open. syn_acks,
     syn_ack_at: how many came, and when the last did. opened_at: when our ACK went out.
     """
 
     __slots__ = (
-        *("rule", "offer", "other_offers", "size", "fin", "syn_at"),
+        *("rule", "offer", "other_offers", "size", "fin", "syn_at", "perhaps_early"),
         *("iss", "taken", "accepted", "syn_acks", "syn_ack_at", "opened_at"),
     )
 
@@ -59,6 +61,7 @@ class Handshake:
         self.size = 0
         self.fin = False
         self.syn_at = 0.0
+        self.perhaps_early = False
         self.iss: int | None = None
         self.taken: int | None = None
         self.accepted = False
@@ -81,6 +84,10 @@ class Handshake:
     def ask_again(self, now: float) -> None:
         """We sent another SYN, where there may be a connection."""
         self.syn_at = now
+
+    def ask_anew(self, offer: Offer) -> None:
+        """We sent another SYN, where there may be none."""
+        self.perhaps_early = self.perhaps_early or _has_cookie(offer)
 
     def ask_for_more(self, offer: Offer) -> None:
         """The options of another SYN, which may be the one that is answered."""
@@ -162,6 +169,11 @@ class History:
     def grant(self, cookie: bytes) -> None:
         """A cookie came."""
         self.cookie = cookie
+
+
+def _has_cookie(offer: Offer) -> bool:
+    """Whether it may be a fast open."""
+    return any(isinstance(each, FastOpen) and each.cookie for each in offer.fast_open)
 
 
 def _asks(offer: Offer) -> tuple[bool, int | None, bool]:

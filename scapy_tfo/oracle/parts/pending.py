@@ -24,7 +24,8 @@ class Vacancy(enum.Enum):
 
 
 class Counted(Protocol):
-    """What is read of a connection to count it. states: bits of `state`."""
+    """What is read of a connection to count it. states: bits of `state`; vague: what the target
+    made of it is not known."""
 
     @property
     def handshake(self) -> Handshake: ...
@@ -34,6 +35,9 @@ class Counted(Protocol):
 
     @property
     def states(self) -> int: ...
+
+    @property
+    def vague(self) -> bool: ...
 
 
 class Room:
@@ -79,6 +83,8 @@ class Room:
         least = most = 0
         for link in self._links:
             a, b = self._pending(link, now)
+            if link.vague:
+                a, b = 0, max(b, link.handshake.perhaps_early)
             least, most = least + a, most + b
             perhaps_at = link.history.perhaps_reset_at
             # A SYN may have opened another one on its ports since.
