@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -144,8 +145,11 @@ def test_each_listener_is_met(batch: LinkBatch) -> None:
     told = r"\(--second-port\) does not answer"
     with served(echoes) as port, served(shouts) as other, pytest.raises(TargetError, match=told):
         introduce(batch, main=port, second=other)
-    with served(echoes) as port, pytest.raises(TargetError, match="RST in answer to a SYN"):
-        introduce(batch, main=port, plain=other)
+    with socket.socket() as closed:
+        # Bound, so that no one else takes the port meanwhile: whoever did might drop the RST.
+        closed.bind((str(HERE), 0))
+        with served(echoes) as port, pytest.raises(TargetError, match="RST in answer to a SYN"):
+            introduce(batch, main=port, plain=closed.getsockname()[1])
 
 
 class Lossy:
