@@ -156,13 +156,13 @@ class TimesEverySegment(SendSide):
 class LimitedTransmit(SendSide):
     """The first two duplicate ACKs let a segment of new text out each (RFC 3042).
 
-    told: the last duplicate reported something new, or SACK is not agreed to.
+    news: the last duplicate reported something new, or SACK is not agreed to.
     """
 
-    told = False
+    news = False
 
     def next_chunk(self, *, probe: bool = False) -> Chunk | None:
-        few = self.point == self.nxt and not self._recovering and self.told
+        few = self.point == self.nxt and not self._recovering and self.news
         more = self.mss * min(self._duplicates, 2) if few else 0
         self.cwnd += more
         chunk = super().next_chunk(probe=probe)
@@ -179,7 +179,7 @@ class SendsNewTextOnDuplicates(PassiveConnection):
     def ack_arrives(self, segment: Segment, start: int, now: float) -> bool:
         blocks = reported(segment)
         if isinstance(self.send, LimitedTransmit):
-            self.send.told = not self.sack or not set(blocks) <= set(self.heard)
+            self.send.news = not self.sack or not set(blocks) <= set(self.heard)
         self.heard = tuple(blocks)
         return super().ack_arrives(segment, start, now)
 
