@@ -34,7 +34,8 @@ from scapy_tfo.executor.live.volley import SIZE
 from scapy_tfo.fuzz.boofuzz.cases import FAST_OPEN, VOLLEY, valid
 from scapy_tfo.fuzz.campaign.campaign import Campaign
 from scapy_tfo.fuzz.campaign.liveness import Patient
-from scapy_tfo.fuzz.findings.store import Part, Store
+from scapy_tfo.fuzz.findings.store import Store
+from scapy_tfo.fuzz.findings.totals import Part
 from scapy_tfo.fuzz.generation.grammar import program_for
 from scapy_tfo.fuzz.generation.plan import Plan
 from scapy_tfo.lab.bulk.target import BulkLab

@@ -20,7 +20,8 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from scapy_tfo.fuzz.findings.store import Store, Totals
+from scapy_tfo.fuzz.findings.store import Store
+from scapy_tfo.fuzz.findings.totals import Totals
 
 BETWEEN = 1.5, 6.0
 """Seconds that the campaign runs between two kills; of those it takes one or two to begin."""

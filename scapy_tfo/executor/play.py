@@ -12,7 +12,7 @@ from dataclasses import replace
 from scapy_tfo.executor.conduct import Log
 from scapy_tfo.executor.coverage import Edges
 from scapy_tfo.executor.packet_builder import Outgoing
-from scapy_tfo.executor.verdict import TracedPacket, Verdict
+from scapy_tfo.executor.verdict import NO_COOKIE, TracedPacket, Verdict
 from scapy_tfo.oracle.obligations import Debt
 from scapy_tfo.oracle.oracle import Oracle
 from scapy_tfo.oracle.parts.attribution import ICMP
@@ -252,7 +252,7 @@ class Play:
                     self._edges.send(step)
                 self._out.send(step)
                 if self._out.ungranted:
-                    self._unjudged = "the target granted no cookie"
+                    self._unjudged = NO_COOKIE
                     return
             elif isinstance(step, Icmp):
                 self._out.send_icmp(step)

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from scapy_tfo.executor.digest import Digest
 from scapy_tfo.oracle.parts.violation import Violation
 
+NO_COOKIE = "the target granted no cookie"
+"""Why a program cannot be judged that needs one."""
+
 
 @dataclass(frozen=True, slots=True)
 class TracedPacket:

@@ -13,7 +13,7 @@ from scapy_tfo import __version__, spec
 from scapy_tfo.errors import SetupError
 from scapy_tfo.executor.differences import DIFFERS
 from scapy_tfo.executor.pair import AGAINST
-from scapy_tfo.executor.verdict import TracedPacket
+from scapy_tfo.executor.verdict import NO_COOKIE, TracedPacket
 from scapy_tfo.files.writing import put
 from scapy_tfo.fuzz.findings.causes import leads
 from scapy_tfo.fuzz.findings.coverage import sorted_out
@@ -35,7 +35,8 @@ def figures_of(
     """A campaign in the form that `--json` writes.
 
     probes: segments sent; single_syns: those of volleys; sequences: programs; put_off: programs
-    that wait for timers and were not sent. seconds: of sending; clock_seconds, cpu_seconds: of all,
+    that wait for timers and were not sent; unjudged_because: how many were sent in vain, by the
+    reason. seconds: of sending; clock_seconds, cpu_seconds: of all,
     by the clock and of this tool's processes. reached: pairs of
     state and reply; edges, edge_pairs: see `executor.coverage`. curve: seconds, programs and all
     of these, with those of the corpus, wherever they grew; quiet: seconds since then. findings: the
@@ -67,7 +68,8 @@ def figures_of(
         "cpu_seconds": round(cpu, 3),
         "put_off": store.late_ones(),
         "heard": totals.heard,
-        "unjudged": totals.unjudged,
+        "unjudged": sum(totals.unjudged.values()),
+        "unjudged_because": dict(totals.unjudged),
         "batches": totals.batches,
         "reached": covered.states,
         "edges": covered.edges,
@@ -118,10 +120,18 @@ def summary(figures: dict[str, Any]) -> str:
     if put_off := figures.get("put_off", 0):
         text += f", {put_off:,} programs that wait for timers not sent (--resume sends them)"
     if unjudged := figures["unjudged"]:
-        text += f", {unjudged:,} programs not judged"
+        text += f", {unjudged:,} programs not judged ({told_reasons(figures['unjudged_because'])})"
     if kinds := _kinds(figures["untried"]):
         text += f", {kinds} of violations not tried again yet"
     return text
+
+
+def told_reasons(unjudged: Mapping[str, int]) -> str:
+    """Why programs were not judged, the most frequent reason first."""
+    ranked = sorted(unjudged.items(), key=lambda each: (-each[1], each[0]))
+    if len(ranked) == 1:
+        return ranked[0][0]
+    return "; ".join(f"{count:,}: {why}" for why, count in ranked)
 
 
 def last_word(figures: dict[str, Any]) -> str:
@@ -177,6 +187,13 @@ def told_curve(points: Sequence[Sequence[float]]) -> list[str]:
 
 def undecided(store: Store) -> str:
     """What a campaign that has ended does not tell, "" where it tells all."""
+    totals = store.totals()
+    without = totals.unjudged.get(NO_COOKIE, 0)
+    if 2 * without > totals.programs:
+        return (
+            f"{store.plan.target}: {NO_COOKIE} in {without:,} of {totals.programs:,} programs: turn"
+            " fast open on there, or only plain TCP is judged"
+        )
     kinds = _kinds(len({each.kind for each in store.open_sightings()}))
     if not kinds:
         return ""

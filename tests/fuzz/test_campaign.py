@@ -9,13 +9,13 @@ import textwrap
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from scapy_tfo.errors import TargetError
-from scapy_tfo.executor.verdict import TracedPacket, Verdict
+from scapy_tfo.executor.verdict import NO_COOKIE, TracedPacket, Verdict
 from scapy_tfo.fuzz.campaign.campaign import Campaign
 from scapy_tfo.fuzz.campaign.liveness import Patient
 from scapy_tfo.fuzz.campaign.settling import Settling, extra_seconds
@@ -144,6 +144,11 @@ def test_a_run_that_was_interrupted_goes_on(tmp_path: Path) -> None:
     with closing(Store.open(path)) as store, closing(Store.open(whole)) as expected:
         ours, theirs = store.totals(), expected.totals()
         assert (ours.programs, ours.seeded, ours.mutated) == (256, theirs.seeded, theirs.mutated)
+        # What was broken off counts once, though it was sent twice.
+        assert store.curve().programs == expected.curve().programs == 256
+        store.close()
+        with closing(Store.open(path)) as again:
+            assert again.curve().programs == 256
 
 
 def test_what_an_interrupted_run_has_not_tried_is_told(tmp_path: Path) -> None:
@@ -156,6 +161,33 @@ def test_what_an_interrupted_run_has_not_tried_is_told(tmp_path: Path) -> None:
     assert len(run(path, FakeBench([Fault(lambda _: True)]))) == 1
     with closing(Store.open(path)) as store:
         assert figures_of(store)["untried"] == 0
+
+
+@dataclass
+class Cookieless(FakeBench):
+    """every: of so many programs one asks in vain."""
+
+    every: int = 1
+
+    def judge(self, program: Program) -> Verdict:
+        verdict = super().judge(program)
+        asked_in_vain = len(self.log) % self.every == 0
+        return replace(verdict, unjudged=NO_COOKIE) if asked_in_vain else verdict
+
+
+@pytest.mark.parametrize(("every", "without", "fails"), [(1, 64, True), (8, 8, False)])
+def test_a_target_without_cookies_is_told(
+    tmp_path: Path, every: int, without: int, fails: bool
+) -> None:
+    path = tmp_path / "a.sqlite"
+    run(path, Cookieless(every=every), 64)
+    with closing(Store.open(path)) as store:
+        figures = figures_of(store)
+        assert figures["unjudged"] == without
+        assert figures["unjudged_because"] == {NO_COOKIE: without}
+        told = f", {without} programs not judged (the target granted no cookie)"
+        assert told in summary(figures)
+        assert (f"granted no cookie in {without} of 64" in undecided(store)) is fails
 
 
 @dataclass

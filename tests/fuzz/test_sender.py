@@ -15,7 +15,8 @@ from scapy_tfo.executor.bench import VolleyResult
 from scapy_tfo.executor.verdict import Verdict
 from scapy_tfo.fuzz.campaign import sender
 from scapy_tfo.fuzz.campaign.campaign import Campaign
-from scapy_tfo.fuzz.findings.store import Part, Store
+from scapy_tfo.fuzz.findings.store import Store
+from scapy_tfo.fuzz.findings.totals import Part
 from scapy_tfo.fuzz.generation.batches import LONG
 from scapy_tfo.program import splice
 from scapy_tfo.program.program import Flow, Program, Send, Wait, waits

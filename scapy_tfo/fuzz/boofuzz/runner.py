@@ -69,7 +69,7 @@ class Outcome:
             said = f"{tally.singles:,} single SYNs"
         else:
             said = f"{_number(tally.programs, 'program')}, {_number(tally.probes, 'segment')}"
-        left = f", {tally.unjudged} unjudged" if tally.unjudged else ""
+        left = f", {tally.unjudged.total()} unjudged" if tally.unjudged else ""
         return f"{said}, {_number(tally.heard, 'packet')} back, {wrong} wrong at first sight{left}"
 
 

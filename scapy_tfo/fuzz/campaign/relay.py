@@ -13,7 +13,8 @@ from typing import Any
 
 from scapy_tfo.fuzz.findings.finding import Finding, from_record, to_record
 from scapy_tfo.fuzz.findings.sightings import OpenSighting
-from scapy_tfo.fuzz.findings.store import Part, Store, Totals
+from scapy_tfo.fuzz.findings.store import Store
+from scapy_tfo.fuzz.findings.totals import Part, Totals
 from scapy_tfo.fuzz.generation.batches import Kind, Late, Outcome, Sighting, Tally
 from scapy_tfo.fuzz.generation.plan import Plan
 from scapy_tfo.oracle.parts.violation import Violation
@@ -75,7 +76,7 @@ class Relay:
             probes=0,
             singles=0,
             heard=0,
-            unjudged=0,
+            unjudged={},
             seconds=0.0,
             seeded="",
             mutated="",

@@ -13,7 +13,7 @@ from scapy_tfo.executor.bench import Bench, Volleyer
 from scapy_tfo.executor.verdict import Verdict
 from scapy_tfo.fuzz.campaign.volleys import fired
 from scapy_tfo.fuzz.findings.keeper import Keeper
-from scapy_tfo.fuzz.findings.store import Part
+from scapy_tfo.fuzz.findings.totals import Part
 from scapy_tfo.fuzz.generation.batches import Batch, Late, Maker, Tally, slowest_of
 from scapy_tfo.fuzz.generation.corpus import Corpus
 from scapy_tfo.fuzz.generation.grammar import CONVERSATIONS

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from scapy_tfo.fuzz.findings.finding import Finding
 from scapy_tfo.fuzz.findings.sightings import OpenSighting
-from scapy_tfo.fuzz.findings.store import Part, Totals
+from scapy_tfo.fuzz.findings.totals import Part, Totals
 from scapy_tfo.fuzz.generation.batches import Kind, Late, Outcome, Tally
 from scapy_tfo.fuzz.generation.plan import Plan
 from scapy_tfo.program.program import Program

@@ -12,7 +12,8 @@ from pathlib import Path
 from scapy_tfo.errors import SetupError
 from scapy_tfo.fuzz.findings.finding import Status
 from scapy_tfo.fuzz.findings.sightings import drop_unseen, put_finding
-from scapy_tfo.fuzz.findings.store import Part, Store
+from scapy_tfo.fuzz.findings.store import Store
+from scapy_tfo.fuzz.findings.totals import Part
 from scapy_tfo.fuzz.generation.plan import Plan
 from scapy_tfo.program.program import Program
 

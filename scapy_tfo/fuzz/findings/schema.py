@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from scapy_tfo.fuzz.findings import finding as records
 
-SCHEMA = 2
+SCHEMA = 3
 APPLICATION = 0x7F413
 TABLES = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE sent (
     part TEXT, number INTEGER, complete INTEGER NOT NULL, programs INTEGER NOT NULL,
     judged INTEGER NOT NULL, probes INTEGER NOT NULL, singles INTEGER NOT NULL,
-    heard INTEGER NOT NULL, unjudged INTEGER NOT NULL, seconds REAL NOT NULL,
+    heard INTEGER NOT NULL, unjudged TEXT NOT NULL, seconds REAL NOT NULL,
     seeded TEXT NOT NULL, mutated TEXT NOT NULL, PRIMARY KEY (part, number)
 ) WITHOUT ROWID;
 CREATE TABLE late (

@@ -5,13 +5,11 @@ A batch is one transaction, so a killed run leaves the state after its last whol
 
 from __future__ import annotations
 
-import enum
 import json
 import math
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from scapy_tfo.errors import SetupError
@@ -22,34 +20,11 @@ from scapy_tfo.fuzz.findings.database import DAMAGE, Lock, is_empty, is_there
 from scapy_tfo.fuzz.findings.finding import Finding
 from scapy_tfo.fuzz.findings.schema import APPLICATION, SCHEMA, TABLES
 from scapy_tfo.fuzz.findings.sightings import OpenSighting, drop_unseen, put_finding, see
+from scapy_tfo.fuzz.findings.totals import Part, Totals, judged, sums
 from scapy_tfo.fuzz.generation.batches import Kind, Late, Outcome, Tally
 from scapy_tfo.fuzz.generation.plan import Plan
 from scapy_tfo.program.fingerprint import total
 from scapy_tfo.program.program import Program, dumps, loads, waits
-
-
-class Part(enum.StrEnum):
-    """BATCH: programs of a batch that are not put off. LATE: some that were, by the first of them.
-    VOLLEYS: of a batch."""
-
-    BATCH = "batch"
-    LATE = "late"
-    VOLLEYS = "volleys"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Totals:
-    """Of all that was sent. batches: whole ones. seeded, mutated: fingerprints, in hex."""
-
-    batches: int
-    programs: int
-    probes: int
-    singles: int
-    heard: int
-    unjudged: int
-    seconds: float
-    seeded: str
-    mutated: str
 
 
 class Store:
@@ -214,18 +189,7 @@ class Store:
     def totals(self) -> Totals:
         """Sums over the batches."""
         with self._complaints() as database:
-            rows = database.execute("SELECT * FROM sent").fetchall()
-        return Totals(
-            batches=sum(row["complete"] for row in rows if row["part"] == Part.BATCH),
-            programs=sum(row["judged"] for row in rows),
-            probes=sum(row["probes"] for row in rows),
-            singles=sum(row["singles"] for row in rows),
-            heard=sum(row["heard"] for row in rows),
-            unjudged=sum(row["unjudged"] for row in rows),
-            seconds=sum(row["seconds"] for row in rows),
-            seeded=f"{total(int(row['seeded'], 16) for row in rows):016x}",
-            mutated=f"{total(int(row['mutated'], 16) for row in rows):016x}",
-        )
+            return sums(database)
 
     def commit(self, batch: Outcome, *, seconds: float, complete: bool = True) -> None:
         """Keep a batch and what it found, all or nothing.
@@ -276,7 +240,8 @@ class Store:
         """A transaction with a tally in it. row: part, number, complete, programs."""
         columns = (
             *row,
-            *(tally.programs, tally.probes, tally.singles, tally.heard, tally.unjudged, seconds),
+            *(tally.programs, tally.probes, tally.singles, tally.heard),
+            *(json.dumps(tally.unjudged), seconds),
             *(f"{total([each]):016x}" for each in (tally.seeded, tally.mutated)),
         )
         curve = self.curve()
@@ -287,6 +252,7 @@ class Store:
             for kind, each in tally.sightings.items()
         ]
         with self.transaction() as database:
+            before = judged(database, row[0], row[1])
             marks = ",".join("?" * len(columns))
             database.execute(f"INSERT OR REPLACE INTO sent VALUES ({marks})", columns)
             database.executemany(
@@ -296,7 +262,7 @@ class Store:
             for kind, each, program in seen:
                 told = each.violation.expected, each.violation.actual
                 see(database, kind, (each.number, program, *told), each.count)
-            curve.add(new, tally.programs, seconds)
+            curve.add(new, tally.programs - before[0], seconds - before[1])
             write_points(database, curve)
             yield database
 

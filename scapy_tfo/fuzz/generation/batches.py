@@ -11,6 +11,7 @@ On a target in real time, programs that wait for long are put off: a batch is wh
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -55,17 +56,18 @@ class Tally:
     """What some programs came to.
 
     programs: judged; probes: segments sent; singles: those of them that are SYNs of volleys;
-    heard: packets that came; unjudged: programs of which nothing can be said; silent: those in
-    which something was missing. seeded, mutated: fingerprints of what was sent. first: lowest
-    number of a program for each pair of state and reply, and each edge. sightings: violations by
-    kind. slowest: seconds and number of the programs that took the longest, without their waits.
+    heard: packets that came; unjudged: programs of which nothing can be said, by the reason;
+    silent: those in which something was missing. seeded, mutated: fingerprints of what was sent.
+    first: lowest number of a program for each pair of state and reply, and each edge. sightings:
+    violations by kind. slowest: seconds and number of the programs that took the longest, without
+    their waits.
     """
 
     programs: int = 0
     probes: int = 0
     singles: int = 0
     heard: int = 0
-    unjudged: int = 0
+    unjudged: Counter[str] = field(default_factory=Counter)
     silent: int = 0
     seeded: int = 0
     mutated: int = 0
@@ -83,7 +85,7 @@ class Tally:
         self.probes += verdict.sent
         self.heard += verdict.heard
         if verdict.unjudged:
-            self.unjudged += 1
+            self.unjudged[verdict.unjudged] += 1
         first = self.first
         for names in (verdict.reached, verdict.edges):
             for name in names:
