@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scapy_tfo.oracle.parts.handshake import Handshake, History
-from scapy_tfo.oracle.parts.state import Evidence, Owed
+from scapy_tfo.oracle.parts.state import LISTEN, OPEN, Evidence, Owed
 from scapy_tfo.oracle.parts.streams import Inbound, Outbound
 from scapy_tfo.oracle.parts.timing import Timers, Timestamps
 from tests.oracle import golden
@@ -105,3 +105,21 @@ def test_new_text_does_not_end_the_backoff() -> None:
     assert timers.repeats == 3
     timers.acknowledge(9.0)
     assert (timers.repeats, timers.heard_at) == (0, 9.0)
+
+
+@pytest.mark.parametrize(
+    ("window", "size", "may_have_left"),
+    [(0, 100, True), (30, 100, True), (65535, 100, False), (0, 0, False)],
+)
+def test_a_target_whose_probes_nobody_answers_leaves(
+    window: int, size: int, may_have_left: bool
+) -> None:
+    """It has text for a window that stays closed, and probes it in vain (RFC 9293 3.8.6.1)."""
+    flow = opened(20).echoed(1, 20).send("P.", 21, 21, size, window=window).came(".", 21, 21 + size)
+    assert flow.link.states == OPEN
+    flow.at(15.0)
+    assert flow.link.states == OPEN
+    flow.at(60.0)
+    assert (flow.link.states == OPEN | LISTEN) is may_have_left
+    flow.send("P.", 21 + size, 21, 10, window=window).came("R", 21, 0)
+    assert ("reset" in [rule for rule, _ in flow.broken]) is not may_have_left

@@ -313,9 +313,17 @@ class Connection:
         """So much time may have passed without an answer of ours that the target has left."""
         if now - self.timers.progress_at < self.profile.gives_up_after:
             return
-        waits = self.states & RCVD or self.inbound.received > self.inbound.sure_ack
+        unacknowledged = self.inbound.received > self.inbound.sure_ack
+        waits = self.states & RCVD or unacknowledged or self._may_probe
         if self.handshake.iss is not None and waits:
             self.may_end()
+
+    @property
+    def _may_probe(self) -> bool:
+        """The target may have more to say than our window has room for: it probes that (RFC 9293
+        section 3.8.6.1), and none of its probes was answered."""
+        unsaid = 1 + self.answer_size + self.outbound.may.ended - self.inbound.received
+        return unsaid > 0 and self.inbound.edge - self.inbound.received < self.inbound.mss
 
     def blame(
         self,
