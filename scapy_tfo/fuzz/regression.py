@@ -19,9 +19,11 @@ def target_of(given: str | None, kept: str) -> str:
     return given or kept_target(kept, "this test", "--tfo-target")
 
 
-def broken_by(program: str, rule: str, target: str) -> list[str]:
+def broken_by(program: str, rule: str, target: str, requirement: str = "") -> list[str]:
     """How a target breaks a rule of the model in one run of a program (JSON), in words.
 
+    requirement: what the finding is named by, as programs next to it showed; else the one that the
+    program points to.
     Raises ProgramError, SetupError, and TargetError where the target cannot be judged.
     """
     with closing(open_bench(target)) as bench:
@@ -30,7 +32,7 @@ def broken_by(program: str, rule: str, target: str) -> list[str]:
     if verdict.unjudged:
         raise TargetError(f"{target} cannot be judged: {verdict.unjudged}")
     told = [
-        f"{each.requirement}: expected {each.expected}; got {each.actual}"
+        f"{requirement or each.requirement}: expected {each.expected}; got {each.actual}"
         for each in verdict.violations
         if each.rule == rule
     ]

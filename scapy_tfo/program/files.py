@@ -15,10 +15,17 @@ def read_program(path: Path) -> tuple[Program, str | None]:
 
     The record of a finding gives its reduced program. Raises SetupError.
     """
+    program, target, _ = read_finding(path)
+    return program, target
+
+
+def read_finding(path: Path) -> tuple[Program, str | None, tuple[str, str]]:
+    """The same, and rule and requirement of what it showed, "" where the file does not say."""
     try:
         raw = json.loads(path.read_text("utf-8"))
         held = raw if isinstance(raw, dict) else {}
-        return from_json(held.get("reduced", raw)), held.get("target")
+        name = str(held.get("rule", "")), str(held.get("requirement", ""))
+        return from_json(held.get("reduced", raw)), held.get("target"), name
     except OSError as error:
         raise SetupError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:

@@ -124,8 +124,10 @@ def test_known_findings_are_no_news_and_those_that_are_gone_are_told(
     monkeypatch.setattr(benches, "SimulatedBench", Silent)
     assert main([*fuzz, "--out", "4"]) == 0
     told = capsys.readouterr().err
-    assert all(f"known finding {each['id']} no longer occurs" in told for each in findings)
+    gone = "known finding {} no longer occurs: remove it from the list"
+    assert all(gone.format(each["id"]) in told for each in findings)
     assert main([*fuzz, "--update-known", "--out", "5"]) == 0
+    assert "no longer occurs: it is no longer in the list" in capsys.readouterr().err
     assert "[[known]]" not in known.read_text()
 
 
@@ -171,6 +173,7 @@ def test_every_export_can_be_read(campaign: Path, elsewhere: Path) -> None:
         (["lab:nothing"], "not a target for fuzz"),
         (["sim:reference", "--for", "soon"], "write a time as"),
         (["sim:reference", "--shard", "4/3"], "third of sixteen"),
+        (["sim:reference", "--shard", "9/9", "--programs", "64"], "has none of 64 programs"),
         (["sim:reference", "--json", "absent/r.json"], "there is no directory"),
         (["sim:reference", "--json", "."], "it is a directory"),
         (["sim:reference", "--store", "absent/s.sqlite"], "there is no directory"),

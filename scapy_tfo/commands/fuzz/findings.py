@@ -179,10 +179,10 @@ def _replay(chosen: argparse.Namespace) -> int:
     from scapy_tfo.targets.benches import open_bench
     from scapy_tfo.targets.kept import kept_target
 
-    program, found_at = _program(chosen)
+    program, found_at, name = _program(chosen)
     target = chosen.target or kept_target(found_at, chosen.what, "--target")
     with closing(open_bench(target)) as bench:
-        wrong, verdict, packets = _runs(bench, program)
+        wrong, verdict, packets = _runs(bench, program, name)
     print(draw_packets(packets, [each.packet for each in verdict.violations]))
     if not wrong:
         print(f"{target} did nothing wrong in {_TIMES} runs")
@@ -192,25 +192,32 @@ def _replay(chosen: argparse.Namespace) -> int:
 
 
 def _runs(
-    bench: Bench, program: Program
+    bench: Bench, program: Program, name: tuple[str, str]
 ) -> tuple[list[dict[str, Any]], Verdict, Sequence[TracedPacket]]:
     """What was wrong in each run, told as it comes; the verdict and the packets of the last one.
+    name: rule and requirement of the finding, which programs next to this one named.
 
     Raises TargetError where the target cannot be judged.
     """
     from scapy_tfo.fuzz.campaign.liveness import rule_of
+    from scapy_tfo.fuzz.export.script import statement
     from scapy_tfo.fuzz.findings.finding import ROBUST
 
     ill = bench.alive()
     if ill:
         raise TargetError(f"{bench.name} cannot be judged: {ill}")
     wrong: list[dict[str, Any]] = []
+    named = {name[0]: name[1]} if statement(name[1]) else {}
     for number in range(1, _TIMES + 1):
         verdict, packets = bench.trace(program)
         if verdict.unjudged:
             raise TargetError(f"{bench.name} cannot be judged by this program: {verdict.unjudged}")
         found = [
-            (each.requirement, each.rule, f"expected {each.expected}; got {each.actual}")
+            (
+                named.get(each.rule, each.requirement),
+                each.rule,
+                f"expected {each.expected}; got {each.actual}",
+            )
             for each in verdict.violations
         ]
         ill = bench.alive()
@@ -224,17 +231,17 @@ def _runs(
     return wrong, verdict, packets
 
 
-def _program(chosen: argparse.Namespace) -> tuple[Program, str | None]:
-    """What to run, and where it was found."""
-    from scapy_tfo.program.files import read_program
+def _program(chosen: argparse.Namespace) -> tuple[Program, str | None, tuple[str, str]]:
+    """What to run, where it was found, and rule and requirement of what it showed."""
+    from scapy_tfo.program.files import read_finding
 
     path = Path(chosen.what)
     if not path.is_file():
         if path.suffix == ".json":
             raise SetupError(f"cannot read {path}: there is no such file")
         finding = _found(chosen, chosen.what)
-        return finding.reduced, finding.target
-    return read_program(path)
+        return finding.reduced, finding.target, (finding.rule, finding.requirement)
+    return read_finding(path)
 
 
 def _export(chosen: argparse.Namespace) -> int:

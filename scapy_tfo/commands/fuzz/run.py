@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from scapy_tfo.fuzz.findings.finding import Finding
     from scapy_tfo.fuzz.findings.known import Known
     from scapy_tfo.fuzz.findings.store import Store
+    from scapy_tfo.fuzz.generation.plan import Plan
     from scapy_tfo.program.program import Program
     from scapy_tfo.targets.benches import ProfiledBench
 
@@ -166,7 +167,8 @@ def programs_of(corpus: Path) -> dict[str, Program]:
 
 def _prepared(chosen: argparse.Namespace, bench: ProfiledBench, wishes: _Wishes) -> _Run:
     """The store, new or as it was left, and the directory of this run."""
-    from scapy_tfo.fuzz.findings.database import is_empty
+    from scapy_tfo.fuzz.findings.database import is_empty, refuse
+    from scapy_tfo.fuzz.findings.store import Store
     from scapy_tfo.report.output import BASE, LATEST, begin, point_latest
 
     out = chosen.out
@@ -177,8 +179,11 @@ def _prepared(chosen: argparse.Namespace, bench: ProfiledBench, wishes: _Wishes)
         store = _resumed(chosen, path, bench, wishes)
         place = begin(out, time.time())
     else:
+        plan = _planned(chosen, bench, wishes)
+        if path is not None:
+            refuse(path)
         place = begin(out, time.time())
-        store = _created(chosen, path or place / STORE, bench, wishes)
+        store = Store.create(path or place / STORE, plan, wishes.base)
     try:
         store.limit(*_limits(chosen, store, wishes))
         if out is None:
@@ -189,16 +194,19 @@ def _prepared(chosen: argparse.Namespace, bench: ProfiledBench, wishes: _Wishes)
     return _Run(store, place, wishes.known)
 
 
-def _created(
-    chosen: argparse.Namespace, path: Path, bench: ProfiledBench, wishes: _Wishes
-) -> Store:
+def _planned(chosen: argparse.Namespace, bench: ProfiledBench, wishes: _Wishes) -> Plan:
     from scapy_tfo.fuzz.campaign.shard import Job
-    from scapy_tfo.fuzz.findings.store import Store
 
     job = Job(
         target=chosen.target, seed=chosen.seed or 0, base=wishes.base, coverage=chosen.coverage
     )
-    return Store.create(path, job.plan(bench, wishes.shard or (1, 1)), wishes.base)
+    plan = job.plan(bench, wishes.shard or (1, 1))
+    if next(plan.batches(chosen.programs), None) is None:
+        raise SetupError(
+            f"--shard {plan.shard_text} has none of {chosen.programs} programs, as each batch has"
+            f" {plan.batch}: give more --programs, or fewer shards"
+        )
+    return plan
 
 
 def _resumed(
@@ -326,50 +334,40 @@ def _report(
     from scapy_tfo.fuzz.findings.causes import leads
     from scapy_tfo.fuzz.findings.finding import Status
     from scapy_tfo.fuzz.findings.known import new_ones, updated, write_known
-    from scapy_tfo.report.fuzz_report import (
-        by_weight,
-        figures_of,
-        keep_figures,
-        last_word,
-        line_of,
-        summary,
-        told_curve,
-        told_rates,
-        write_figures,
-    )
+    from scapy_tfo.report import fuzz_report as report
 
     findings = run.store.findings()
     new = new_ones(findings, run.known)
     gone = _gone(run, campaign, findings) if trouble is None else []
     ids = {each.id for each in new}
     ended = "finished" if trouble is None else str(trouble) or "interrupted"
-    figures = figures_of(run.store, new=ids, gone=[each.id for each in gone], ended=ended)
-    keep_figures(figures, run.out)
+    figures = report.figures_of(run.store, new=ids, gone=[each.id for each in gone], ended=ended)
+    report.keep_figures(figures, run.out)
     if chosen.json is not None:
-        write_figures(figures, chosen.json)
+        report.write_figures(figures, chosen.json)
     problems = write_artefacts(findings, run.out / "findings")
     if chosen.update_known:
         write_known(chosen.known, updated(run.known, gone, new))
-    for line in (summary(figures), told_rates(figures)):
+    for line in (report.summary(figures), report.told_rates(figures)):
         console.print(line, soft_wrap=True)
-    for line in [] if chosen.quiet else told_curve(figures["curve"]):
+    for line in [] if chosen.quiet else report.told_curve(figures["curve"]):
         console.print(line, style="dim", soft_wrap=True)
     for line in _held_back(campaign):
         console.print(line, soft_wrap=True)
     first = leads(findings)
-    for each in by_weight(findings):
+    for each in report.by_weight(findings):
         mark = "NEW" if each.id in ids else "known" if each.status is Status.CONFIRMED else "flaky"
         style = "bold red" if mark == "NEW" else "dim"
-        console.print(line_of(each, mark=mark, lead=first[each.id]), style=style, soft_wrap=True)
+        console.print(
+            report.line_of(each, mark=mark, lead=first[each.id]), style=style, soft_wrap=True
+        )
     for problem in problems:
         console.print(problem, style="dim", soft_wrap=True)
+    what = "it is no longer in the list" if chosen.update_known else "remove it from the list"
     for entry in gone:
-        print(
-            f"scapy-tfo: known finding {entry.id} no longer occurs: remove it from the list",
-            file=sys.stderr,
-        )
+        print(f"scapy-tfo: known finding {entry.id} no longer occurs: {what}", file=sys.stderr)
     console.print(f"Findings and store: {run.out}", soft_wrap=True)
-    console.print(last_word(figures), soft_wrap=True)
+    console.print(report.last_word(figures), soft_wrap=True)
     return 1 if any(chosen.strict or each.requirement != DIFFERS for each in new) else 0
 
 

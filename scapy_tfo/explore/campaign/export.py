@@ -104,7 +104,7 @@ def _test(case: _Case) -> str:
         "schedule": to_json(case.found.schedule),
     }
     word = case.name.replace("-", "_")
-    return test_of(held, "schedule", name=word, what="an exploration", imports=_IMPORTS)
+    return test_of(held, "schedule", name=word, what="an exploration", imports=_IMPORTS, more="")
 
 
 _FORMATS: dict[str, Callable[[_Case], str | bytes]] = {

@@ -15,7 +15,7 @@ from scapy_tfo.executor.differences import DIFFERS
 from scapy_tfo.executor.verdict import TracedPacket
 from scapy_tfo.files.names import file_name
 from scapy_tfo.files.writing import in_bytes, make_directory, put
-from scapy_tfo.fuzz.export.script import as_script, statement
+from scapy_tfo.fuzz.export.script import as_script, demand_packets, statement
 from scapy_tfo.fuzz.findings.finding import Finding, Status, to_record
 from scapy_tfo.program.program import to_json
 
@@ -47,7 +47,7 @@ FINDING = json.loads(
 @pytest.fixture
 def broken(request: pytest.FixtureRequest) -> list[str]:
     target = target_of(request.config.getoption("--tfo-target"), FINDING["target"])
-    return broken_by(json.dumps(FINDING["{key}"]), FINDING["rule"], target)
+    return broken_by(json.dumps(FINDING["{key}"]), FINDING["rule"], target{more})
 
 
 def test_{name}(broken: list[str]) -> None:
@@ -72,7 +72,7 @@ def as_json(finding: Finding) -> str:
 
 def as_capture(finding: Finding) -> bytes:
     """The packets of the reduced program; the one that is wrong has the verdict for its comment."""
-    _demand_packets(finding)
+    demand_packets(finding)
     told = f"{finding.requirement}: expected {finding.expected}; got {finding.actual}"
     about = f"{finding.id} at {finding.target}: {statement(finding.requirement)}"
     return capture_of(
@@ -118,14 +118,18 @@ def as_test(finding: Finding) -> str:
         name=_identifier(finding),
         what="a fuzz campaign",
         imports="from scapy_tfo.fuzz.regression import broken_by, target_of",
+        more=', FINDING["requirement"]',
     )
 
 
-def test_of(held: Mapping[str, Any], key: str, *, name: str, what: str, imports: str) -> str:
+def test_of(
+    held: Mapping[str, Any], key: str, *, name: str, what: str, imports: str, more: str
+) -> str:
     """The text of a test. held: what is found, as plain JSON values, with "target" and "rule".
-    key: of what is run again. name: a part of the test's. imports: `broken_by` and `target_of`."""
+    key: of what is run again. name: a part of the test's. imports: `broken_by` and `target_of`.
+    more: further arguments of `broken_by`."""
     literal = json.dumps(held, indent=1, ensure_ascii=True).replace("'", "\\u0027")
-    return _TEST.format(name=name, literal=literal, key=key, what=what, imports=imports)
+    return _TEST.format(name=name, literal=literal, key=key, what=what, imports=imports, more=more)
 
 
 FORMATS: dict[str, tuple[str, Callable[[Finding], str | bytes]]] = {
@@ -191,13 +195,6 @@ def write_artefacts(findings: Sequence[Finding], directory: Path) -> list[str]:
     except OSError as error:
         raise SetupError(f"cannot write into {directory}: {error.strerror}") from error
     return [problem for each in findings for problem in write_all(each, directory)]
-
-
-def _demand_packets(finding: Finding) -> None:
-    if not finding.packets:
-        raise SetupError(
-            f"{finding.id} has no packets: it is {finding.status}, or no single reply shows it"
-        )
 
 
 def _identifier(finding: Finding) -> str:

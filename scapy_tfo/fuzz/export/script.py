@@ -60,6 +60,14 @@ def statement(requirement: str) -> str:
     return "" if rule is None else f"{rule.statement} ({rule.level}; {rule.source})"
 
 
+def demand_packets(finding: Finding) -> None:
+    """Raises SetupError where there is nothing to write."""
+    if not finding.packets:
+        raise SetupError(
+            f"{finding.id} has no packets: it is {finding.status}, or no single reply shows it"
+        )
+
+
 def as_script(finding: Finding) -> str:
     """A script that fails at the packet that is wrong, and passes at the reference.
 
@@ -71,9 +79,12 @@ def as_script(finding: Finding) -> str:
             f"{finding.id} is a difference between two targets: a script compares with the"
             " reference alone"
         )
-    if not finding.packets:
+    demand_packets(finding)
+    flows = finding.reduced.flows
+    families = {flows[each.flow].family for each in finding.reduced.steps if isinstance(each, Send)}
+    if len(families) > 1:
         raise SetupError(
-            f"{finding.id} has no packets: it is {finding.status}, or no single reply shows it"
+            f"{finding.id} needs IPv4 and IPv6: a script has connections of one of them alone"
         )
     bench = SimulatedBench("sim:reference")
     right, jar = bench.rehearse(finding.reduced)
@@ -88,11 +99,12 @@ def as_script(finding: Finding) -> str:
         f"{finding.id} at {finding.target}: expected {finding.expected}; got {finding.actual}.",
         *_needs(finding.reduced),
     ]
-    flows = enumerate(finding.reduced.flows)
     wishes = Wishes(
         queues=_QUEUES,
         grants=PORTS["main"],
-        literal=frozenset(bench.first_port + at for at, each in flows if each.isn is not None),
+        literal=frozenset(
+            bench.first_port + at for at, each in enumerate(flows) if each.isn is not None
+        ),
         asks=asks,
         echoes=True,
     )

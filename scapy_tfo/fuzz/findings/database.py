@@ -92,6 +92,14 @@ def is_there(path: Path) -> bool:
         raise SetupError(f"cannot open the store {path}: {error.strerror}") from error
 
 
+def refuse(path: Path) -> None:
+    """Raises SetupError where a new store cannot be made, as there is something."""
+    if path.is_symlink():
+        raise SetupError(f"{path} is a symbolic link: give the file that it shall point to")
+    if not is_empty(path):
+        raise SetupError(f"{path} already exists: continue with --resume, or give another")
+
+
 def is_empty(path: Path) -> bool:
     """Whether nothing was written to it: it is not there, or its maker was killed before. Raises
     SetupError where nobody may look."""

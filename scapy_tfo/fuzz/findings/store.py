@@ -16,7 +16,7 @@ from scapy_tfo.errors import SetupError
 from scapy_tfo.fuzz.findings import database as files
 from scapy_tfo.fuzz.findings import finding as records
 from scapy_tfo.fuzz.findings.coverage import Curve, read_points, write_points
-from scapy_tfo.fuzz.findings.database import DAMAGE, Lock, is_empty, is_there
+from scapy_tfo.fuzz.findings.database import DAMAGE, Lock, is_there
 from scapy_tfo.fuzz.findings.finding import Finding
 from scapy_tfo.fuzz.findings.schema import APPLICATION, SCHEMA, TABLES
 from scapy_tfo.fuzz.findings.sightings import OpenSighting, drop_unseen, put_finding, see
@@ -45,10 +45,7 @@ class Store:
     @classmethod
     def create(cls, path: Path, plan: Plan, base: Mapping[str, Program] | None = None) -> Store:
         """A new store, with the corpus that the campaign begins with."""
-        if path.is_symlink():
-            raise SetupError(f"{path} is a symbolic link: give the file that it shall point to")
-        if not is_empty(path):
-            raise SetupError(f"{path} already exists: continue with --resume, or give another")
+        files.refuse(path)
         store = cls(path, to_write=True)
         try:
             with store.transaction() as database:
