@@ -15,7 +15,7 @@ from scapy_tfo.oracle.conduct.parts.conditions import (
 )
 from scapy_tfo.oracle.conduct.parts.rounds import Rounds
 from scapy_tfo.oracle.conduct.rule import Breach, Due, Judged, Rule, strict
-from scapy_tfo.segment import ACK, PSH, RST, SYN, Segment
+from scapy_tfo.segment import ACK, RST, SYN, Segment
 from scapy_tfo.seq import distance
 
 _SEGMENTS = 10
@@ -187,10 +187,8 @@ def window_after_lost_handshake(history: History, came: Came) -> Judged:
     if any(each.flags & ACK and distance(history.iss, each.ack) > 1 for each in history.last_sent):
         # It acknowledges what was on its way, and opens the window all the same.
         return False
-    # Each duplicate ACK may let a segment out, also one that crossed the text (RFC 5681 3.2).
-    others = [each for each in history.last_sent if not each.flags & SYN][1:]
-    duplicates = sum(not each.payload and each.flags & ~PSH == ACK for each in others)
-    most = history.largest * (1 + duplicates + history.may_probe_the_tail(came))
+    others = history.crossing_duplicates + history.may_probe_the_tail(came)
+    most = history.largest * (1 + others)
     size = came.seq + len(came.segment.payload) - 1
     return size <= most or Breach(f"{most} bytes at first", f"{size}")
 

@@ -211,6 +211,8 @@ def _at_first(history: History, came: Came) -> Judged:
         # Each duplicate ACK may let out a segment more (RFC 3042).
         return False
     most = min(_SEGMENTS * history.largest, max(2 * history.largest, _SEGMENTS * _ETHERNET))
+    # A segment for it, and one as there is one less under way.
+    most += 2 * history.crossing_duplicates * history.largest
     if history.may_probe_the_tail(came):
         most += history.largest
     end = _start(came) + len(came.segment.payload)

@@ -70,6 +70,19 @@ def test_an_ack_that_crosses_nothing_lets_nothing_out() -> None:
     assert "initial-window" in talk.broken
 
 
+@pytest.mark.parametrize(("more", "broken"), [(2, []), (3, ["initial-window"])])
+def test_an_ack_behind_that_of_the_handshake_is_a_duplicate_of_it(
+    more: int, broken: list[str]
+) -> None:
+    """Both were sent before the text that the first let out (RFC 5681 section 3.2)."""
+    talk = Conversation(ordered=True)
+    opened(talk)
+    talk.ours(ACK)
+    for number in range(10 + more):
+        talk.theirs(ACK, b"x" * 1460, seq=1 + 1460 * number)
+    assert talk.broken == broken
+
+
 def test_a_probe_of_the_tail_and_a_timeout_may_come_at_once() -> None:
     """Where a busy host is late with both (RFC 8985 section 7.3, RFC 6298 5.4)."""
     talk = Conversation(ordered=True)

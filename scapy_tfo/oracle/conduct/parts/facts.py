@@ -173,6 +173,13 @@ class Facts:
         self.their_shift = min(scale.data[0], MOST_SHIFT) if scale and scale.data else 0
         self.learn_edge()
 
+    @property
+    def crossing_duplicates(self) -> int:
+        """ACKs behind that of the handshake, before any text of the judged end: each may let a
+        segment out, as it may have crossed that text (RFC 5681 section 3.2)."""
+        behind = [each for each in self.last_sent if not each.flags & SYN][1:]
+        return sum(not each.payload and each.flags & ~PSH == ACK for each in behind)
+
     def learn_edge(self) -> None:
         """Work out the right edge of the window that the judged end offers."""
         best = self.best
