@@ -20,7 +20,7 @@ from scapy_tfo.executor.verdict import TracedPacket, Verdict
 from scapy_tfo.executor.watched import PATIENCE, WatchedPlay
 from scapy_tfo.option import FastOpen, find_fast_open
 from scapy_tfo.oracle.parts.profile import Patience, Profile
-from scapy_tfo.packet import Ends, build, key_of, read
+from scapy_tfo.packet import Ends, Reply, build, key_of, read
 from scapy_tfo.program.cookies import Jar
 from scapy_tfo.program.program import SMALL, Program
 from scapy_tfo.reference.settings import Settings
@@ -40,6 +40,8 @@ _ROOMS = {"main": _LARGE, "second": _LARGE, "plain": 0, "small": SMALL}
 _FIRST_PORT = 40000
 _BEFORE = 100
 """By how much the ports of requests for cookies are lower."""
+_PATIENCE = 3.0
+"""Seconds for which the answer to a request for a cookie is waited for."""
 _EVENTS = 10_000
 """Of one program at most: a stack that never comes to rest is a finding, not a hang."""
 
@@ -313,13 +315,22 @@ def _ask(world: World, family: int, client: int) -> bytes | None:
     sport = world.first_port - _BEFORE + client
     ends = Ends(world.clients[family][client], TARGETS[family], sport, world.ports["main"])
     request = build(ends, 77, 0, 2, options=b"\x02\x04\x05\xb4\x22\x02\x00\x00")
-    for packet in world.give(request):
-        key = key_of(packet)
-        if key is None:
-            continue
-        reply = read(packet)
+    for reply in _answers(world, request):
         world.give(build(ends, 78, 0, 4))
         for each in find_fast_open(reply.options):
             if isinstance(each, FastOpen) and each.cookie:
                 return each.cookie
     return None
+
+
+def _answers(world: World, syn: bytes) -> list[Reply]:
+    """What comes in answer to a SYN, which some stacks answer later than at once."""
+    came = world.give(syn)
+    until = world.now + _PATIENCE
+    for _ in range(_EVENTS):
+        replies = [read(packet) for packet in came if key_of(packet) is not None]
+        timer = world.stack.deadline()
+        if replies or timer is None or timer > until:
+            return replies
+        came = world.wait_until(max(timer, world.now))
+    return []

@@ -75,6 +75,15 @@ def test_the_reference_breaks_no_rule(reference: SimulatedBench) -> None:
     assert min(verdict.sent for verdict in verdicts.values()) >= 1
 
 
+def test_a_stack_that_answers_a_syn_later_grants_cookies_all_the_same() -> None:
+    """sim:syn-ack-waits answers the SYN after a tenth of a second."""
+    bench = SimulatedBench("sim:syn-ack-waits")
+    programs = ((seed, program_for(seed)) for seed in range(60))
+    verdicts = [verdict for _, verdict in bench.run(programs)]
+    assert sum(bool(each.unjudged) for each in verdicts) <= 2
+    assert not any(each.violations for each in verdicts)
+
+
 @pytest.mark.parametrize(("name", "rule", "clause"), MUTANTS)
 def test_a_mutant_is_found_with_its_requirement(name: str, rule: str, clause: str) -> None:
     found = first_violation(name)
