@@ -376,3 +376,14 @@ def test_refusals_at_a_full_listener_are_allowed() -> None:
 def test_a_syn_with_fin_may_be_dropped_in_silence_on_an_open_connection() -> None:
     assert opened(0).syn(-500).owed == ("no-answer", "DUP-2")
     assert opened(0).send("FS", -500, None, 0, (MSS,)).owed is None
+
+
+@pytest.mark.parametrize(("ahead", "owed"), [(210, False), (121, True)])
+def test_an_ack_of_text_that_has_not_come_yet_makes_another_one_old(ahead: int, owed: bool) -> None:
+    """The window let that text out: SND.UNA less MAX.SND.WND may be above an ACK that looks new
+    enough (RFC 5961 section 5.2)."""
+    it = new().syn(size=20, options=GOOD).answered(taken=20).send(".", 21, 1, window=100)
+    it.echoed(1, 20).send("P.", 21, 21, 500, window=100).came(".", 21, 521).echoed(21, 100)
+    it.send(".", 521, 121, window=100).send(".", 521, ahead, window=100)
+    it.send("P.", 521, 105, 10, window=100)
+    assert (it.owed is not None) is owed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scapy_tfo.oracle.parts.profile import Profile, Usual
+from scapy_tfo.oracle.parts.state import LISTEN, RCVD
 from scapy_tfo.program.program import Option
 from tests.oracle.conversations import (
     ANOTHER,
@@ -307,3 +308,16 @@ def test_a_syn_with_the_agreed_timestamps_must_be_answered() -> None:
     it.send(".", 21, 1, options=TIMED)
     it.syn(seq=-5000, options=(MSS, Option("ts")))
     assert it.link.owed.answer
+
+
+def test_another_syn_before_the_syn_ack_may_have_ended_the_handshake() -> None:
+    """The SYN-ACK answers the first; the other one, in the window, came behind it (RFC 9293 section
+    3.10.7.4, fourth). So a third SYN may begin a connection whose ISN is that of the first."""
+    it = new().syn().syn(1).answered()
+    assert it.link.states == LISTEN | RCVD
+    it.syn(1).came("S.", 0, 2, b"", (MSS,))
+    assert it.broken == []
+
+
+def test_a_copy_of_the_syn_ends_no_handshake() -> None:
+    assert new().syn().syn().answered().link.states == RCVD

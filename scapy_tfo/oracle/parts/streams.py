@@ -175,7 +175,9 @@ class Inbound:
     def oldest(self) -> int:
         """What is read for sure as an acknowledgement is not below this number: SND.UNA less
         MAX.SND.WND (RFC 5961 section 5.2), where Linux leaves the window of a SYN out."""
-        una = max(self.our_ack, min(self.may_ack, self.received))
+        # What of its text has not come yet may be acknowledged by now, as far as the window let it
+        # out.
+        una = max(self.our_ack, min(self.may_ack, max(self.received, self.limit)))
         return max(1, una - self.widest)
 
     def widen(self, window: int) -> None:

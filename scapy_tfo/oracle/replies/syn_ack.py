@@ -37,7 +37,9 @@ def _first_syn_ack(link: Connection, came: Came) -> None:
     assert syn is not None
     came.first = True
     shake.begin_answer(came.reply.seq)
-    link.enter(RCVD)
+    # Another SYN behind the one that is answered may have ended the handshake meanwhile.
+    other = "other-syn" in link.evidence.features
+    link.enter(RCVD | link.states & LISTEN if other else RCVD)
     first = outbound.base + 1
     came.taken = came.number - first
     came.size = size = outbound.sent_end - first
