@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from scapy_tfo.oracle.parts.handshake import Handshake, History
+from scapy_tfo.oracle.parts.profile import Profile
 from scapy_tfo.oracle.parts.state import LISTEN, OPEN, Evidence, Owed
 from scapy_tfo.oracle.parts.streams import Inbound, Outbound
 from scapy_tfo.oracle.parts.timing import Timers, Timestamps
 from tests.oracle import golden
-from tests.oracle.conversations import opened
+from tests.oracle.conversations import Conversation, full_jar, opened
 
 ROOT = Path(__file__).resolve().parents[2] / "scapy_tfo"
 PARTS = {
@@ -123,3 +124,16 @@ def test_a_target_whose_probes_nobody_answers_leaves(
     assert (flow.link.states == OPEN | LISTEN) is may_have_left
     flow.send("P.", 21 + size, 21, 10, window=window).came("R", 21, 0)
     assert ("reset" in [rule for rule, _ in flow.broken]) is not may_have_left
+
+
+@pytest.mark.parametrize(("early", "owed"), [(True, None), (False, ("no-text", "ACC-9"))])
+def test_a_copy_of_text_that_was_held_pushes_nothing(
+    early: bool, owed: tuple[str, str] | None
+) -> None:
+    """At a stack that hands text over when PSH comes (RFC 9293 section 3.9.1.2)."""
+    profile = Profile(fresh=True, pushed_only=True)
+    it = Conversation(full_jar(), profile).syn().answered().send(".", 1, 1)
+    if early:
+        it.send(".", 2, 1, 1)
+    it.send(".", 1, 1, 1).send("P.", 2, 1, 1).came(".", 1, 3)
+    assert it.owed == owed

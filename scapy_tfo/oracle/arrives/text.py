@@ -17,7 +17,7 @@ def segment_text(link: Connection, it: Arrival) -> bool:
         # Nobody can tell where the stream ends: a FIN that may not count, or inside text.
         link.blur()
         return False
-    due = outbound.must.next
+    due, held = outbound.must.next, outbound.may.next
     if seq > due:
         link.note("gap")
     elif seq < due < seq + size:
@@ -26,8 +26,9 @@ def segment_text(link: Connection, it: Arrival) -> bool:
     outbound.add(seq, size, fin=it.fin, wrong=it.sent.wrong, taken=taken)
     if outbound.sent_end - outbound.base > MUCH:
         link.note("bulk")
-    if it.sent.flags & (PSH | FIN) and taken and seq <= due < seq + it.length:
-        # One that came before its turn may push nothing once that has come.
+    if it.sent.flags & (PSH | FIN) and taken and seq <= due and held < seq + it.length:
+        # One that came before its turn may push nothing once that has come, and neither may a copy
+        # of text that was held for its turn.
         outbound.push(seq + size)
     return True
 
