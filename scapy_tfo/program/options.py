@@ -85,6 +85,11 @@ class Offer(NamedTuple):
     ended: bool
     strange: tuple[int, ...]
 
+    @property
+    def has_cookie(self) -> bool:
+        """Whether some Fast Open option has one."""
+        return any(isinstance(each, opt.FastOpen) and each.cookie for each in self.fast_open)
+
 
 _KNOWN = frozenset((opt.MSS, opt.WINDOW_SCALE, opt.SACK_PERMITTED, opt.SACK, opt.TIMESTAMPS))
 _SIZES = {opt.MSS: 4, opt.WINDOW_SCALE: 3, opt.SACK_PERMITTED: 2, opt.TIMESTAMPS: 10}

@@ -36,15 +36,14 @@ def figures_of(
 
     probes: segments sent; single_syns: those of volleys; sequences: programs; put_off: programs
     that wait for timers and were not sent; unjudged_because: how many were sent in vain, by the
-    reason. seconds: of sending; clock_seconds, cpu_seconds: of all,
-    by the clock and of this tool's processes. reached: pairs of
-    state and reply; edges, edge_pairs: see `executor.coverage`. curve: seconds, programs and all
-    of these, with those of the corpus, wherever they grew; quiet: seconds since then. findings: the
-    confirmed ones, each with whether it is new, and the id of the first of its cause; flaky: those
-    that did not come each time. new, gone: ids of findings that the list of known ones lacks, and
-    of those in it that do not happen any more. untried: kinds of violations that were seen and
-    neither confirmed nor refuted, as a campaign leaves them that was interrupted, or short of
-    time. ended: how.
+    reason. seconds: of sending; clock_seconds, cpu_seconds: of all, by the clock and of this tool's
+    processes. reached: pairs of state and reply; edges, edge_pairs: see `executor.coverage`. curve:
+    seconds, programs and all of these, with those of the corpus, wherever they grew; quiet: seconds
+    since then. findings: the confirmed ones, each with whether it is new, and the id of the first
+    of its cause; flaky: those that did not come each time. new, gone: ids of findings that the list
+    of known ones lacks, and of those in it that do not happen any more. untried: kinds of
+    violations that were seen and neither confirmed nor refuted, as a campaign leaves them that was
+    interrupted, or short of time. ended: how.
     """
     plan, totals, findings = store.plan, store.totals(), store.findings()
     curve, (clock, cpu) = store.curve(), store.spent
@@ -191,8 +190,8 @@ def undecided(store: Store) -> str:
     without = totals.unjudged.get(NO_COOKIE, 0)
     if 2 * without > totals.programs:
         return (
-            f"{store.plan.target}: {NO_COOKIE} in {without:,} of {totals.programs:,} programs: turn"
-            " fast open on there, or only plain TCP is judged"
+            f"{store.plan.target}: {NO_COOKIE} in {without:,} of {totals.programs:,} programs,"
+            " which are not judged: is fast open on there?"
         )
     kinds = _kinds(len({each.kind for each in store.open_sightings()}))
     if not kinds:

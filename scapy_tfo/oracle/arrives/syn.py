@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from scapy_tfo import option as opt
 from scapy_tfo.oracle.arrives.arrival import may_be_dropped
 from scapy_tfo.oracle.parts.events import Sent
 from scapy_tfo.oracle.parts.handshake import SynRule
@@ -154,7 +153,7 @@ def _note_opening(link: Connection, sent: Sent, rule: SynRule) -> None:
         link.note("open")
         if not sent.size:
             link.note("cookie-alone")
-    elif any(isinstance(each, opt.FastOpen) and each.cookie for each in sent.offer.fast_open):
+    elif sent.offer.has_cookie:
         link.note("refused")
     elif sent.size:
         link.note("plain-data")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scapy_tfo.option import FastOpen
 from scapy_tfo.program.options import Offer, offer_of
 
 _NO_OFFER = offer_of(b"")
@@ -87,7 +86,7 @@ class Handshake:
 
     def ask_anew(self, offer: Offer) -> None:
         """We sent another SYN, where there may be none."""
-        self.perhaps_early = self.perhaps_early or _has_cookie(offer)
+        self.perhaps_early = self.perhaps_early or offer.has_cookie
 
     def ask_for_more(self, offer: Offer) -> None:
         """The options of another SYN, which may be the one that is answered."""
@@ -169,11 +168,6 @@ class History:
     def grant(self, cookie: bytes) -> None:
         """A cookie came."""
         self.cookie = cookie
-
-
-def _has_cookie(offer: Offer) -> bool:
-    """Whether it may be a fast open."""
-    return any(isinstance(each, FastOpen) and each.cookie for each in offer.fast_open)
 
 
 def _asks(offer: Offer) -> tuple[bool, int | None, bool]:
