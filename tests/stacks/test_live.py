@@ -38,6 +38,10 @@ for at in 192.0.2.2/24 "fd00:9::2/64 nodad"; do $in ip address add $at dev far; 
 ip link set near up
 $in ip link set far up
 $in ip link set lo up
+# Two CPUs that send on one connection let packets overtake each other, unless one takes them all.
+one_cpu='mount -t sysfs none /sys && echo 1 > /sys/class/net/$0/queues/rx-0/rps_cpus'
+unshare --mount sh -c "$one_cpu" near
+$in unshare --mount sh -c "$one_cpu" far
 $in sysctl -qw net.ipv4.tcp_fastopen=3 net.core.somaxconn=16384 \\
     net.ipv4.tcp_max_syn_backlog=16384 net.ipv4.tcp_synack_retries=3
 export FAR=$far
