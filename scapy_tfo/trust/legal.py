@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 from scapy_tfo import freedoms, spec, tcp_rules
 from scapy_tfo.client_laws.chance import conversations
@@ -23,7 +22,12 @@ from scapy_tfo.clients.registry import all_cases as all_client_cases
 from scapy_tfo.clients.simulated import simulate as simulate_client
 from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.freedoms import Kind
-from scapy_tfo.fuzz.generation.grammar import sent_for
+from scapy_tfo.fuzz.generation.batches import Batch
+from scapy_tfo.fuzz.generation.corpus import Corpus
+from scapy_tfo.fuzz.generation.grammar import VERSION, sent_for
+from scapy_tfo.fuzz.generation.plan import SECTIONS, Plan
+from scapy_tfo.oracle.parts.violation import Violation
+from scapy_tfo.program.program import dumps
 from scapy_tfo.runner.judging.verdicts import with_breaches
 from scapy_tfo.runner.runner import Options
 from scapy_tfo.runner.simulation import simulate
@@ -33,8 +37,6 @@ from scapy_tfo.trust.schedules import explored
 from scapy_tfo.variants.registry import Variant, all_variants, named
 from scapy_tfo.variants.rows import all_rows
 
-_OTHERS = 1 << 32
-"""Behind the seeds that every stack meets."""
 _CONVERSATIONS = 6
 """Drawn by chance, of each client."""
 
@@ -169,10 +171,11 @@ def gives_up_a_should(variant: Variant) -> bool:
 
 
 def findings(name: str, programs: int, *, lenient: bool = False) -> tuple[Blame, ...]:
-    """What the fuzzer finds wrong, once for each rule, with the seed that shows it first.
+    """What the fuzzer finds wrong, once for each rule, with the program that shows it first.
 
-    programs: half of them of the seeds from 0 on, and half of seeds that go by the name, so that
-    all stacks together meet many. lenient: leave out what breaks no more than a SHOULD.
+    programs: half of them of the seeds from 0 on, and at least as many of a campaign of seeds that
+    go by the name, which mutates programs, too: so all stacks together meet many. lenient: leave
+    out what breaks no more than a SHOULD.
     """
     if not programs:
         return ()
@@ -180,16 +183,35 @@ def findings(name: str, programs: int, *, lenient: bool = False) -> tuple[Blame,
     found: dict[str, Blame] = {}
     levels = {each.id: each.level for each in spec.load().values()}
     levels |= {each.id: each.level for each in tcp_rules.load().values()}
-    own = zlib.crc32(name.encode()) + _OTHERS
-    seeds = chain(range(programs - programs // 2), range(own, own + programs // 2))
-    for number, verdict in bench.run((seed, sent_for(seed)) for seed in seeds):
-        for each in verdict.violations:
-            if lenient and not levels[each.requirement].fails_run:
-                continue
-            rule = f"{each.rule} ({each.requirement})"
-            evidence = f"seed {number}: {each.actual}, not {each.expected}"
-            found.setdefault(rule, Blame(rule, evidence))
+    of_all = ((seed, sent_for(seed)) for seed in range(programs - programs // 2))
+    seen = [
+        (each, f"seed {number}")
+        for number, verdict in bench.run(of_all)
+        for each in verdict.violations
+    ]
+    seen += _of_a_campaign(bench, name, programs // 2)
+    for each, where in seen:
+        if lenient and not levels[each.requirement].fails_run:
+            continue
+        rule = f"{each.rule} ({each.requirement})"
+        found.setdefault(rule, Blame(rule, f"{where}: {each.actual}, not {each.expected}"))
     return tuple(found.values())
+
+
+def _of_a_campaign(
+    bench: SimulatedBench, name: str, programs: int
+) -> Iterator[tuple[Violation, str]]:
+    """The violations that one batch of a campaign sees first, each with its program."""
+    size = max(-(-programs // SECTIONS), 1) * SECTIONS
+    seed = zlib.crc32(name.encode()) >> 1
+    plan = Plan(target=bench.name, profile="auto", grammar=str(VERSION), seed=seed, batch=size)
+    batch = Batch(plan, 0, range(size), sent_for, Corpus())
+    bench.counts.edges = True
+    while not batch.is_whole:
+        for number, verdict in bench.run(batch.programs()):
+            batch.add(number, verdict)
+    for each in sorted(batch.tally.sightings.values(), key=lambda each: each.number):
+        yield each.violation, f"program {dumps(batch.program(each.number))}"
 
 
 def _of_case(result: Result) -> Blame:

@@ -8,10 +8,12 @@ import re
 import pytest
 
 from scapy_tfo.client_variants.registry import client_named
+from scapy_tfo.executor.simulated import SimulatedBench
 from scapy_tfo.explore.judging.corpus import corpus
+from scapy_tfo.program.program import loads
 from scapy_tfo.report.tables.variants import variants_markdown
 from scapy_tfo.suite.registry import all_cases
-from scapy_tfo.trust.legal import Blame, Trial, every_name, gives_up_a_should, tried
+from scapy_tfo.trust.legal import Blame, Trial, every_name, findings, gives_up_a_should, tried
 from scapy_tfo.trust.schedules import explored
 from scapy_tfo.variants.registry import Variant, named
 
@@ -86,6 +88,17 @@ def test_a_schedule_blames_a_wrong_stack() -> None:
     assert list(explored("accepts-any-cookie", 0)) == []
     rules = [rule for rule, _ in explored("accepts-any-cookie", 40)]
     assert "explore: refused-text-acknowledged" in rules
+
+
+def test_a_program_of_a_campaign_that_blames_shows_it_again() -> None:
+    name = "accepts-any-cookie"
+    found = {each.by: each.evidence for each in findings(name, 800)}
+    programs = {by: why for by, why in found.items() if why.startswith("program ")}
+    assert programs
+    for by, why in programs.items():
+        shown = loads(why.removeprefix("program ").partition("}: ")[0] + "}")
+        verdict, _ = SimulatedBench(f"sim:{name}").trace(shown)
+        assert by in [f"{each.rule} ({each.requirement})" for each in verdict.violations]
 
 
 def test_a_should_that_is_given_up_is_a_warning() -> None:
