@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
+from scapy_tfo import seq
 from scapy_tfo.option import RawOption
 from scapy_tfo.reference.sendside import Chunk, SendSide
 from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.reference.settings import Icmp, InitialWindow, Settings
 from scapy_tfo.reference.states import State
-from scapy_tfo.segment import PSH, Flags
+from scapy_tfo.segment import ACK, PSH, Flags
 from scapy_tfo.variants.later import LaterStack, later
 from scapy_tfo.variants.registry import add, variant
 
@@ -119,6 +120,24 @@ class PushesEverySegment(PassiveConnection):
         raw_options: list[RawOption] | None = None,
     ) -> None:
         super().transmit(number, flags | PSH if payload else flags, now, payload, raw_options)
+
+
+@variant({"ack-beyond-window": "the end of the window"})
+class AcknowledgesWithinTheWindow(PassiveConnection):
+    """An ACK has the end of the peer's window as its number where SND.NXT lies beyond."""
+
+    def transmit(
+        self,
+        number: int,
+        flags: Flags,
+        now: float,
+        payload: bytes = b"",
+        raw_options: list[RawOption] | None = None,
+    ) -> None:
+        edge = self.send.right_edge()
+        if flags == ACK and not payload and number == self.send.nxt and seq.before(edge, number):
+            number = edge
+        super().transmit(number, flags, now, payload, raw_options)
 
 
 @variant({"write-gathering": "gathered for 50 ms"}, more=(LaterStack,))

@@ -7,7 +7,7 @@ from scapy_tfo import seq
 from scapy_tfo.reference.recvside import ReceiveSide
 from scapy_tfo.reference.server import PassiveConnection
 from scapy_tfo.reference.states import State
-from scapy_tfo.segment import FIN, PSH, URG, Flags, Segment
+from scapy_tfo.segment import ACK, FIN, PSH, URG, Flags, Segment
 from scapy_tfo.variants.registry import add, variant
 
 
@@ -285,3 +285,17 @@ add(
     ack_every=8,
 )
 add("d-sack", "Text that came twice is reported (RFC 2883).", {"d-sack": "yes"}, dsack=True)
+
+
+@variant({"ack-of-old-text": "read where it ends at the last ACK or behind"})
+class ReadsTheAckOfOldText(PassiveConnection):
+    """What a segment acknowledges is read if it ends no earlier than the ACK that was sent last."""
+
+    def unacceptable_arrives(self, segment: Segment, now: float) -> None:
+        start, edge = segment.seq, seq.add(self.recv.nxt, self.recv.wnd)
+        is_late = seq.at_most(self.recv.last_ack_sent, segment.end) and seq.at_most(start, edge)
+        if is_late and segment.flags & ACK and self.state is not State.SYN_RCVD:
+            self.note_timestamp(segment, start, now)
+            if not self.ack_arrives(segment, start, now) or self.state is State.CLOSED:
+                return
+        super().unacceptable_arrives(segment, now)
