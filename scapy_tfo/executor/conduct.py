@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from scapy_tfo import tcp_rules
 from scapy_tfo.icmp import IcmpError
-from scapy_tfo.oracle.conduct.conduct import Conduct, Tally
+from scapy_tfo.oracle.conduct.conduct import Broken, Conduct, Tally
 from scapy_tfo.oracle.conduct.history import History, Population
 from scapy_tfo.oracle.parts.rules import new_watch
 from scapy_tfo.oracle.parts.state import Connection
@@ -129,13 +129,37 @@ class Log:
         return sorted((*found, *known), key=lambda each: (each.step, each.packet < 0, each.packet))
 
     def _broken(self, links: Sequence[Connection], ends: Sequence[Ends]) -> Iterator[Violation]:
-        population, told = Population(), set()
-        flows = [
-            Conduct(
-                History(each, population, ordered=self._ordered, whole=self._whole), self._tally
+        told = set[tuple[int, str]]()
+        found = list(self._breaches(ends, self._tally))
+        # Whether the target reads what an odd or old segment acknowledges, nobody knows.
+        either_way = {
+            (event.flow, each.rule)
+            for event, each in (self._breaches(ends, Tally(), wary=True) if found else ())
+        }
+        for event, each in found:
+            requirement, kind = _requirement(links[event.flow], each.rule), (event.flow, each.rule)
+            if not requirement or kind in told or kind not in either_way:
+                continue
+            told.add(kind)
+            yield Violation(
+                requirement=requirement,
+                rule=each.rule,
+                state=event.state,
+                reply=reply_class(read(event.packet)),
+                flow=event.flow,
+                step=event.step,
+                expected=each.breach.expected,
+                actual=each.breach.actual,
+                packet=event.number,
             )
-            for each in ends
-        ]
+
+    def _breaches(
+        self, ends: Sequence[Ends], tally: Tally, *, wary: bool = False
+    ) -> Iterator[tuple[_Event, Broken]]:
+        """What breaks the rules, with the packet by which it is known. wary: as in `History`."""
+        population = Population()
+        known = {"ordered": self._ordered, "whole": self._whole, "wary": wary}
+        flows = [Conduct(History(each, population, **known), tally) for each in ends]
         for event in self._events:
             conduct = flows[event.flow]
             if event.kind == _ERROR:
@@ -151,21 +175,7 @@ class Log:
                 continue
             assert event.at is not None
             for found in conduct.came(segment, event.at, event.number):
-                requirement = _requirement(links[event.flow], found.rule)
-                if not requirement or (event.flow, found.rule) in told:
-                    continue
-                told.add((event.flow, found.rule))
-                yield Violation(
-                    requirement=requirement,
-                    rule=found.rule,
-                    state=event.state,
-                    reply=reply_class(read(event.packet)),
-                    flow=event.flow,
-                    step=event.step,
-                    expected=found.breach.expected,
-                    actual=found.breach.actual,
-                    packet=event.number,
-                )
+                yield event, found
 
 
 def _requirement(link: Connection, rule: str) -> str:

@@ -99,6 +99,7 @@ def test_an_overlap_after_a_fallback_of_mptcp() -> None:
         pytest.param("linux-times-of-zero", marks=NEEDS),
         pytest.param("linux-old-times-after-zero", marks=NEEDS),
         pytest.param("linux-accept-not-woken", marks=NEEDS),
+        pytest.param("linux-fin-behind-fin", marks=NEEDS),
     ],
 )
 def test_a_page_holds_what_its_reproduction_prints(name: str) -> None:

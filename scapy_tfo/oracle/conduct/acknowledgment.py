@@ -326,8 +326,7 @@ def keepalive_beside_text(history: History, came: Came) -> Judged:
         return False
     if una <= 1 or una >= history.theirs.end or came.segment.payload:
         return False
-    if history.peer.shut_at is not None or history.peer.sure != una:
-        # An old segment is answered, and what it acknowledges is not read.
+    if history.peer.shut_at is not None:
         return False
     return came.seq != una - 1 or Breach("no keep-alive: text is under way", "one")
 

@@ -46,8 +46,9 @@ class History(Facts):
         opens: bool = False,
         steady: bool = False,
         grace: float = 0.0,
+        wary: bool = False,
     ) -> None:
-        super().__init__(complete, ordered, whole, opens, steady, grace)
+        super().__init__(complete, ordered, whole, opens, steady, grace, wary)
         self.key = key
         self.population = population or Population()
 
@@ -160,7 +161,7 @@ class History(Facts):
             return
         self.acks.add(segment.ack)
         ack = place.ack
-        if ack is None:
+        if ack is None or (self.wary and not self.peer.certain):
             return
         is_new = self.their_una < ack <= self.theirs.end
         if is_new:
@@ -309,9 +310,8 @@ class History(Facts):
             crosses = came.ack is not None and came.ack < self.sent.end
             self.closed_first = not self.peer.fin or crosses
         if self.closed_first and self.peer.fin and self.time_wait is None:
-            ours = self.fin_acked_at is not None
             whole = came.ack is not None and came.ack >= self.sent.end
-            self.time_wait = came.at if whole and ours else None
+            self.time_wait = came.at if whole and self.fin_acked_at is not None else None
 
     def _learn_timers(self, came: Came) -> None:
         """Note what a timer sent."""

@@ -36,8 +36,10 @@ PERMITTED = opt.RawOption(opt.SACK_PERMITTED, 2)
 class Conversation:
     """broken: names of the rules that were broken, in order. now: seconds, moved by hand."""
 
-    def __init__(self, *, version: int = 4, ordered: bool = False, whole: bool = True) -> None:
-        self.ordered, self.whole = ordered, whole
+    def __init__(
+        self, *, version: int = 4, ordered: bool = False, whole: bool = True, wary: bool = False
+    ) -> None:
+        self.ordered, self.whole, self.wary = ordered, whole, wary
         self.tally = Tally()
         self.population = Population()
         self.broken: list[str] = []
@@ -48,7 +50,12 @@ class Conversation:
     def begin(self, key: str) -> None:
         """Another connection to the same host."""
         history = History(
-            key, self.population, ordered=self.ordered, whole=self.whole, steady=self.ordered
+            key,
+            self.population,
+            ordered=self.ordered,
+            whole=self.whole,
+            steady=self.ordered,
+            wary=self.wary,
         )
         self.conduct = Conduct(history, self.tally)
 

@@ -9,12 +9,19 @@ from tests.oracle.conduct.conversation import Conversation
 from tests.oracle.conduct.test_rules import opened
 
 
+BESIDE_TEXT = ["keepalive-beside-text"]
+
+
 @pytest.mark.parametrize(
-    ("begin", "broken"), [(1, []), (21, ["keepalive-beside-text"])], ids=["old", "new"]
+    ("begin", "wary", "broken"),
+    [(1, True, []), (1, False, BESIDE_TEXT), (21, True, BESIDE_TEXT), (21, False, BESIDE_TEXT)],
+    ids=["old", "old, read", "new", "new, read"],
 )
-def test_what_an_old_segment_acknowledges_is_not_read(begin: int, broken: list[str]) -> None:
-    """SND.UNA stays where the window was closed, and the ACK that answers has no more."""
-    talk = Conversation(ordered=True)
+def test_what_an_old_segment_acknowledges_need_not_be_read(
+    begin: int, wary: bool, broken: list[str]
+) -> None:
+    """Then SND.UNA stays where the window was closed, and the ACK that answers has no more."""
+    talk = Conversation(ordered=True, wary=wary)
     opened(talk)
     talk.ours(ACK, b"x" * 20)
     talk.theirs(ACK, b"y" * 20, ack=21)

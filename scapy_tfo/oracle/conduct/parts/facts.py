@@ -56,29 +56,30 @@ class Facts:
     while the peer says nothing. resets, errors: RSTs of the peer, and ICMP errors. may_be_over: a
     SYN that comes now may open another connection. peer: what else it did. steady: the application
     of the judged end reads, answers, and closes after its peer has. grace: seconds that its host
-    may be late. reads, writes: whether that application reads, and has text that waits; None where
-    nobody knows. stopped: what was acknowledged when it stopped reading, and which window it
-    offered. reads_since: when it began again, until the peer has sent text to it. burst: when a
-    timer sent text again, and the bytes sent since, and their end; None once the peer has spoken.
-    handshakes: when each SYN-ACK came. probes: when each segment came that a closed window lets
-    through. reset: its last RST. acks_at: when its empty ACKs came. echoes: how many in a row
-    answered nothing but an ACK. text_at: when its newest text came; shortest_trip: the least time
-    in which the peer acknowledged any. slow: the peer has let text wait for its ACK. segments: with
-    text, that came first; grown: by how many its window may have grown. deflated: how many
-    duplicate ACKs had come when all text was acknowledged last. fin_acked_at: when its FIN was
-    acknowledged. closed_first: it sent its FIN before the peer did. time_wait: when that state
-    began. reported_beside: the acknowledgement beside which it reported blocks. duplicate: the last
-    one that it reported. after_echo: whether each new text since ECE had CWR. shrank: the right
-    edge of its window has moved back. identified: the last packet that routers may cut; same_ids:
-    how many in a row differed from the one before, and not in its identification. fitted_at: when
-    text came last that fills a path of which a router told. sent_at: when its latest segments with
-    text came, by where they start; none once some came twice. far_edge: the furthest right edge
-    that the peer offered behind its SYN; narrowed: it offered less later; taken_back: the one that
-    it offers now, and since when, while that is to the left of it. closes: the application of the
-    judged end closes as soon as it has written. has_more: it has written more than any window lets
-    out. intake: how that end takes text. acked_while_shut: what the peer acknowledged last while
-    the window of that end was closed, and when. rounds: set while that end avoids congestion as in
-    RFC 5681, or has no reason to slow. refuses_ecn: one of its SYN-ACKs does not agree to ECN.
+    may be late. wary: acknowledgements that need not be read are taken for unread. reads, writes:
+    whether that application reads, and has text that waits; None where nobody knows. stopped: what
+    was acknowledged when it stopped reading, and which window it offered. reads_since: when it
+    began again, until the peer has sent text to it. burst: when a timer sent text again, and the
+    bytes sent since, and their end; None once the peer has spoken. handshakes: when each SYN-ACK
+    came. probes: when each segment came that a closed window lets through. reset: its last RST.
+    acks_at: when its empty ACKs came. echoes: how many in a row answered nothing but an ACK.
+    text_at: when its newest text came; shortest_trip: the least time in which the peer acknowledged
+    any. slow: the peer has let text wait for its ACK. segments: with text, that came first; grown:
+    by how many its window may have grown. deflated: how many duplicate ACKs had come when all text
+    was acknowledged last. fin_acked_at: when its FIN was acknowledged. closed_first: it sent its
+    FIN before the peer did. time_wait: when that state began. reported_beside: the acknowledgement
+    beside which it reported blocks. duplicate: the last one that it reported. after_echo: whether
+    each new text since ECE had CWR. shrank: the right edge of its window has moved back.
+    identified: the last packet that routers may cut; same_ids: how many in a row differed from the
+    one before, and not in its identification. fitted_at: when text came last that fills a path of
+    which a router told. sent_at: when its latest segments with text came, by where they start; none
+    once some came twice. far_edge: the furthest right edge that the peer offered behind its SYN;
+    narrowed: it offered less later; taken_back: the one that it offers now, and since when, while
+    that is to the left of it. closes: the application of the judged end closes as soon as it has
+    written. has_more: it has written more than any window lets out. intake: how that end takes
+    text. acked_while_shut: what the peer acknowledged last while the window of that end was closed,
+    and when. rounds: set while that end avoids congestion as in RFC 5681, or has no reason to slow.
+    refuses_ecn: one of its SYN-ACKs does not agree to ECN.
     """
 
     complete: bool = True
@@ -87,6 +88,7 @@ class Facts:
     opens: bool = False
     steady: bool = False
     grace: float = 0.0
+    wary: bool = False
     contents: bool = True
     mixed: bool = False
     isn: int | None = None

@@ -44,37 +44,39 @@ class PeerRecord:
 
     plain: it has sent nothing that a stack may mind: one SYN, then text in order and within the
     window, acknowledgements of what came, a FIN, and what it sent before once more; or what it sent
-    is over, as text behind it was acknowledged, and both ends know all of each other's. sent_at:
-    when it sent last, None where times are not known; rest: how long it had been silent then.
-    fresh: its last segment is plain and has text or a FIN that it had not sent before. idle: its
-    last segment is an acknowledgement alone that says nothing new; widened: it is one that says
+    is over, as text behind it was acknowledged, and both ends know all of each other's. certain:
+    its last segment, taken alone, is plain and not an old one: its acknowledgement is read.
+    sent_at: when it sent last, None where times are not known; rest: how long it had been silent
+    then. fresh: its last segment is plain and has text or a FIN that it had not sent before. idle:
+    its last segment is an acknowledgement alone that says nothing new; widened: it is one that says
     nothing new but a larger window; idles, unanswered: how many idle ones in a row, and in all,
     since the other end sent something; asked: it sent something else, too. duplicates: how many in
-    a row while text was under way; alike: the same, with text between
-    them; inflation: in all. soft, hard: ICMP errors that it sent. mtu, mtu_at: of IPv6, as the last
-    packet-too-big told it, and when. unlikely_mtu: one that no path has, or 0. told_again_at: when
-    it told no less than before, if it did so last. reset_at: when it sent a RST that ends the
-    connection for sure. group: it has only sent to or from a group of hosts. groups: how often.
-    overlaps: it has sent text or a FIN more than once. credit: segments of its own that may have
-    caused an ACK, less the empty ones that came. window: the field of its last segment; closed: it
-    is 0 in that segment which a target goes by, whatever older ones come behind it (RFC 9293
-    section 3.10.7.4: SND.WL1 and SND.WL2); shut_at: since when one of the two says so; goes_by: the
-    field of that segment; ever_shut: any was 0. marked: the end of text that it sent marked CE,
-    until it sends CWR. echoed: when it first sent ECE for text that was under way. old: the start
-    of text that came with an acknowledgement too old to be believed. reset_by: which RST ended the
-    connection. odd: the one thing in which its last segment is not plain, where all before it was.
-    doubtful: that of text that must not be taken, where the text starts, and whether the connection
-    was open. calm: nothing but RSTs far outside of the window, far_resets in number, keeps it from
-    being plain. refused_at: when it reset a connection that was half open, refused_number: of that
-    RST. sure: what it has acknowledged while it was plain, sure_at: when; settled: that of a while
-    before. fin_end: the number behind its FIN. orderly: all is plain, but that text may come behind
-    a gap. old_at: when text came last that may be old, and the time before; odd_at: when anything
-    did that is not plain. round_trip: from the SYN-ACK to its first ACK, in seconds. syn_end: the
-    number behind all of its SYNs and their text. acked: an ACK came behind its SYN that is near to
-    it; far_ack: until then, the last one was far away.
+    a row while text was under way; alike: the same, with text between them; inflation: in all.
+    soft, hard: ICMP errors that it sent. mtu, mtu_at: of IPv6, as the last packet-too-big told it,
+    and when. unlikely_mtu: one that no path has, or 0. told_again_at: when it told no less than
+    before, if it did so last. reset_at: when it sent a RST that ends the connection for sure.
+    group: it has only sent to or from a group of hosts. groups: how often. overlaps: it has sent
+    text or a FIN more than once. credit: segments of its own that may have caused an ACK, less the
+    empty ones that came. window: the field of its last segment; closed: it is 0 in that segment
+    which a target goes by, whatever older ones come behind it (RFC 9293 section 3.10.7.4: SND.WL1
+    and SND.WL2); shut_at: since when one of the two says so; goes_by: the field of that segment;
+    ever_shut: any was 0. marked: the end of text that it sent marked CE, until it sends CWR.
+    echoed: when it first sent ECE for text that was under way. old: the start of text that came
+    with an acknowledgement too old to be believed. reset_by: which RST ended the connection. odd:
+    the one thing in which its last segment is not plain, where all before it was. doubtful: that of
+    text that must not be taken, where the text starts, and whether the connection was open. calm:
+    nothing but RSTs far outside of the window, far_resets in number, keeps it from being plain.
+    refused_at: when it reset a connection that was half open, refused_number: of that RST. sure:
+    what it has acknowledged while it was plain, sure_at: when; settled: that of a while before.
+    fin_end: the number behind its FIN. orderly: all is plain, but that text may come behind a gap.
+    old_at: when text came last that may be old, and the time before; odd_at: when anything did that
+    is not plain. round_trip: from the SYN-ACK to its first ACK, in seconds. syn_end: the number
+    behind all of its SYNs and their text. acked: an ACK came behind its SYN that is near to it;
+    far_ack: until then, the last one was far away.
     """
 
     plain: bool = True
+    certain: bool = True
     sent_at: float | None = None
     fresh: bool = False
     idle: bool = False
@@ -175,8 +177,7 @@ class PeerRecord:
         self.overlaps = self.overlaps or again or segment.checksum is not None
         if place.may_be_old:
             self.old_at = at, self.old_at[0]
-        before_it = self.plain
-        plain = self._is_plain(segment, place)
+        before_it, plain = self.plain, self._is_plain(segment, place)
         if flags & RST:
             self._reset(segment, at, place, plain=plain)
         else:
@@ -195,7 +196,8 @@ class PeerRecord:
         if place.ack is not None and not self.acked and not flags & (SYN | RST):
             far = abs(place.start - place.next) >= _FAR
             self.acked, self.far_ack = not far, far
-        if self.plain and not place.may_be_old and place.ack is not None and place.ack > self.sure:
+        self.certain = plain and not place.may_be_old
+        if self.plain and self.certain and place.ack is not None and place.ack > self.sure:
             self._learn_sure(place.ack, at)
         if segment.payload or flags & FIN or not self.plain:
             self.credit += 1
@@ -321,8 +323,7 @@ class PeerRecord:
             # What else it sends is a reason for the ACKs that follow.
             self.idles, self.duplicates, self.asked = 0, 0, True
             return
-        self.idles += 1
-        self.unanswered += 1
+        self.idles, self.unanswered = self.idles + 1, self.unanswered + 1
         # Text that the ACK before this one let out may be under way by now.
         self.inflation += 1
         if place.end > place.una:
