@@ -144,6 +144,12 @@ STREAMS: dict[str, Case] = {
         lambda it: it.echoed(1, 50),
         ("over-window", "AFT-7"),
     ),
+    "over a closed window, before a timeout": (
+        lambda: new().syn(size=20, options=GOOD, window=10).answered(taken=20),
+        lambda it: it.send(".", 21, 1, window=0).at(0.15).echoed(1, 20),
+        lambda it: it.send(".", 21, 1, window=0).at(0.2).echoed(1, 20),
+        ("over-window", "AFT-7"),
+    ),
     "over the segment size": (
         lambda: half_open(300, (Option("mss", 100), *GOOD[1:])),
         lambda it: it.echoed(1, 101),

@@ -5,8 +5,11 @@ from __future__ import annotations
 from scapy_tfo.oracle.parts.events import Came
 from scapy_tfo.oracle.parts.profile import WHOLE
 from scapy_tfo.oracle.parts.rules import HELD, Breach, Finding, rule
-from scapy_tfo.oracle.parts.state import AFTER, OPEN, Connection
+from scapy_tfo.oracle.parts.state import OPEN, Connection
 from scapy_tfo.segment import FIN
+
+_LEAST_TIMEOUT = 0.19
+"""Seconds of the shortest timeout of known stacks (RFC 6298 section 2.4), less what clocks lose."""
 
 
 def take_text(link: Connection, came: Came) -> None:
@@ -116,7 +119,7 @@ def _is_probe(link: Connection, seq: int, size: int, now: float) -> bool:
     """A probe of a closed window has at least one byte (RFC 9293 section 3.8.6.1)."""
     if size == 1:
         return seq >= link.inbound.limit
-    return seq >= link.inbound.edge and now - link.inbound.edge_at > AFTER
+    return seq >= link.inbound.edge and now - link.inbound.edge_at > _LEAST_TIMEOUT
 
 
 def _early_clause(link: Connection) -> str:
