@@ -392,6 +392,7 @@ class Listener(FastOpenPort):
         if times is not None:
             connection.set_clock(seq.add(times[1], 1), now)
         self.stack.add(connection)
-        connection.handshake_sent_at = now
+        # When the SYN-ACK left nobody knows, and so not how long a round trip is (RFC 6298 2.1).
+        connection.syn_ack_repeated = True
         connection.arrive(segment, now)
         return True

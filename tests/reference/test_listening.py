@@ -155,6 +155,19 @@ def test_the_ack_of_a_syn_cookie_makes_the_connection() -> None:
     assert script.answers()[0].payload == b"answer"
 
 
+def test_a_syn_cookie_tells_nothing_of_the_round_trip() -> None:
+    """RFC 6298 section 2.1: until one was measured, the timeout is a second."""
+    script = Script(Settings(syn_cookies=SynCookies.ALWAYS, min_rto=0.2))
+    answer = script.syn()
+    script.wait(0.4)
+    script.establish(answer)
+    script.connection.write(b"answer", script.now)
+    assert script.answers()[0].payload == b"answer"
+    assert script.wait(0.9) == []
+    (again,) = script.wait(0.2)
+    assert again.payload == b"answer"
+
+
 def test_timestamps_carry_options_over_a_syn_cookie() -> None:
     script = Script(Settings(syn_cookies=SynCookies.ALWAYS, syn_cookie_timestamps=True))
     answer = script.syn(options=OFFER)
