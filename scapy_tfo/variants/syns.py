@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from scapy_tfo import option as opt
@@ -234,7 +235,8 @@ class DropsTheOldestHalfOpen(Listener):
 
     def syn_arrives(self, segment: Segment, now: float) -> None:
         if len(self._half_open) >= self.backlog > 0:
-            oldest = min(self._half_open, key=lambda each: each.handshake_sent_at)
+            # One whose SYN-ACK still waits is the youngest.
+            oldest = min(self._half_open, key=lambda each: each.handshake_sent_at or math.inf)
             self._half_open.discard(oldest)
             oldest.drop()
         super().syn_arrives(segment, now)
@@ -263,7 +265,8 @@ class ClosingResetsHalfOpen(PassiveConnection):
     """Half-open connections are reset when their listener closes."""
 
     def drop(self) -> None:
-        self.transmit(self.send.nxt, RST | ACK, clock(self.stack))
+        if self.handshake_sent_at:
+            self.transmit(self.send.nxt, RST | ACK, clock(self.stack))
         super().drop()
 
 
