@@ -321,3 +321,12 @@ def test_another_syn_before_the_syn_ack_may_have_ended_the_handshake() -> None:
 
 def test_a_copy_of_the_syn_ends_no_handshake() -> None:
     assert new().syn().syn().answered().link.states == RCVD
+
+
+@pytest.mark.parametrize("stateless", [True, False], ids=["a SYN cookie", "a connection"])
+def test_a_syn_cookie_goes_by_the_mss_of_its_syn(stateless: bool) -> None:
+    """RFC 4987 section 3.6: the number of a SYN-ACK holds what its SYN offered."""
+    it = Conversation(profile=Profile(fresh=True, stateless=stateless))
+    it.syn().answered().syn(options=())
+    it.came("S.", 1 << 24, 1, options=(MSS,))
+    assert it.broken == ([] if stateless else [("another-syn-ack", "DUP-1")])
