@@ -329,6 +329,13 @@ def test_only_one_answer_is_counted_on() -> None:
     assert it.send("P.", -500, 1, 5).owed is None
 
 
+def test_the_answer_to_an_ack_of_too_much_may_be_the_last() -> None:
+    """What it acknowledges may have been sent, and lost: nobody knows whether it is answered."""
+    for ack, owed in ((1, True), (11, False)):
+        it = opened().send(".", 21, ack).send(".", 20, 1)
+        assert (it.owed == ("no-answer", "ACC-9")) is owed
+
+
 def test_a_second_life_has_numbers_of_its_own() -> None:
     it = half_open().send("R", 21)
     it.link.settled()

@@ -115,6 +115,9 @@ def _ack_field(link: Connection, it: Arrival) -> bool:
         link.note("bad-ack")
         link.want_answer(False, it.sent.now)
         return False
+    elif it.ack > link.inbound.received:
+        # It may acknowledge what was not sent: the ACK that answers counts to what limits those.
+        link.want_answer(False, it.sent.now)
     return True
 
 
