@@ -144,6 +144,20 @@ STREAMS: dict[str, Case] = {
         lambda it: it.echoed(1, 50),
         ("over-window", "AFT-7"),
     ),
+    "over the window that an old segment leaves as it is": (
+        lambda: (
+            new()
+            .syn(size=100, options=GOOD, window=10)
+            .answered(taken=100)
+            .send(".", 101, 1, window=50)
+            .echoed(1, 50)
+            .send(".", 50, 51, size=60, window=1)
+            .came(".", 51, 110)
+        ),
+        lambda it: it.echoed(51, 51),
+        lambda it: it.echoed(51, 50),
+        ("over-window", "AFT-7"),
+    ),
     "over a closed window, before a timeout": (
         lambda: new().syn(size=20, options=GOOD, window=10).answered(taken=20),
         lambda it: it.send(".", 21, 1, window=0).at(0.15).echoed(1, 20),

@@ -63,5 +63,8 @@ def progress(link: Connection, it: Arrival) -> bool:
     sure = it.must and it.must_ack and ack >= inbound.may_ack
     if sure and sent.seq >= inbound.newest:
         inbound.widen(scaled)
+    if sent.seq < inbound.newest:
+        # It moves SND.UNA, and leaves SND.WND as it is (RFC 9293 section 3.10.7.4).
+        inbound.extend(ack + inbound.widest)
     inbound.offer(sent.seq, ack + scaled, sent.now, sure=sure)
     return True
