@@ -8,7 +8,6 @@ from scapy_tfo.segment import ACK
 from tests.oracle.conduct.conversation import Conversation
 from tests.oracle.conduct.test_rules import opened
 
-
 BESIDE_TEXT = ["keepalive-beside-text"]
 
 
