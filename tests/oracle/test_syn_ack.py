@@ -323,10 +323,11 @@ def test_a_copy_of_the_syn_ends_no_handshake() -> None:
     assert new().syn().syn().answered().link.states == RCVD
 
 
-@pytest.mark.parametrize("stateless", [True, False], ids=["a SYN cookie", "a connection"])
-def test_a_syn_cookie_goes_by_the_mss_of_its_syn(stateless: bool) -> None:
+@pytest.mark.parametrize("stateless", [True, False], ids=["SYN cookies", "a connection"])
+@pytest.mark.parametrize(("seq", "clause"), [(0, "DUP-1"), (-21, "DUP-6")])
+def test_each_syn_has_a_syn_cookie_of_its_own(stateless: bool, seq: int, clause: str) -> None:
     """RFC 4987 section 3.6: the number of a SYN-ACK holds what its SYN offered."""
     it = Conversation(profile=Profile(fresh=True, stateless=stateless))
-    it.syn().answered().syn(options=())
-    it.came("S.", 1 << 24, 1, options=(MSS,))
-    assert it.broken == ([] if stateless else [("another-syn-ack", "DUP-1")])
+    it.syn().answered().syn(seq, options=())
+    it.came("S.", 1 << 24, seq + 1, options=(MSS,))
+    assert it.broken == ([] if stateless else [("another-syn-ack", clause)])

@@ -84,8 +84,9 @@ def another_syn_ack(link: Connection, came: Came) -> Finding:
     if _is_again(link, came):
         return HELD
     first = link.outbound.base + 1
-    if link.profile.stateless and not taken and came.number == first:
-        # A SYN cookie goes by the MSS of its SYN, and by the time (RFC 4987 section 3.6).
+    if link.profile.stateless and not taken:
+        # Each SYN has a SYN cookie of its own, which goes by its MSS and by the time (RFC 4987
+        # section 3.6). Which SYN is acknowledged the rules of traffic judge.
         return None
     more = came.number - first > taken
     late = link.states == OPEN and link.handshake.opened_at is not None
