@@ -28,8 +28,8 @@ from scapy_tfo.explore.stages.deeds import PAIRS, SERVERS, TALKERS, with_deeds
 from scapy_tfo.explore.stages.rows import rows
 from scapy_tfo.oracle.parts.profile import Profile
 from scapy_tfo.segment import ACK, FIN, PSH, SYN, URG, Segment
-from scapy_tfo.variants.registry import named
 from tests.explore.two_deeds import WRONG
+from tests.variants.kept_rows import stack_named
 
 
 @functools.cache
@@ -41,7 +41,7 @@ def played(name: str, schedule: Schedule, *, keep: bool = False) -> Run:
     if name in WRONG:
         world = World(WRONG[name], profile_of("reference"))
     else:
-        world = World(named(name), profile_of(name))
+        world = World(stack_named(name), profile_of(name))
     return Play(world, schedule, keep=keep).play()
 
 
@@ -188,7 +188,8 @@ LEGAL = json.loads((Path(__file__).parent / "legal.json").read_text())
 
 
 @pytest.mark.parametrize("which", LEGAL)
-def test_what_is_legal_and_rare(which: str) -> None:
+def test_what_is_legal_and_rare(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scapy_tfo.executor.simulated.named", stack_named)
     name, rule = which.split()
     run = played(name, from_json(LEGAL[which]), keep=True)
     assert len(run.trace) > 8
