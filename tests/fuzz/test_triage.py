@@ -5,9 +5,12 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import pytest
+
 from scapy_tfo.executor.verdict import Verdict
+from scapy_tfo.fuzz.campaign.triage import happens
 from scapy_tfo.fuzz.findings.finding import Status
-from scapy_tfo.program.program import Program
+from scapy_tfo.program.program import Flow, Program, Send
 from tests.fuzz.fakes import FakeBench, Fault, sends
 from tests.fuzz.test_campaign import run
 
@@ -42,3 +45,13 @@ def test_another_rule_confirms_nothing(tmp_path: Path) -> None:
 
     findings = run(tmp_path / "a.sqlite", Fickle())
     assert {each.status for each in findings} == {Status.FLAKY}
+
+
+@pytest.mark.parametrize(
+    ("rule", "happens_still"),
+    [(("behind-fin", "*"), True), (("behind-fin", "fin"), True), (("other", "*"), False)],
+)
+def test_a_known_one_happens_by_whatever_reply(rule: tuple[str, str], happens_still: bool) -> None:
+    bench = FakeBench([Fault(has_reset, rule="behind-fin", reply="ack")])
+    program = Program((Flow(),), (Send(flags="R"),))
+    assert happens(bench, program, rule) is happens_still
